@@ -1,0 +1,1 @@
+"""The papers' tables and the speed measurements, from the command line."""

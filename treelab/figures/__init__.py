@@ -1,0 +1,1 @@
+"""Trees and arrays in, plotly figures out."""

@@ -1,0 +1,1 @@
+"""Differentiable operators, batched over trees."""

@@ -1,0 +1,1 @@
+"""Trees that are trained: what they say, and what can be done to one."""
