@@ -1,0 +1,95 @@
+"""Scores of predictions, the same names and the same formulas everywhere."""
+
+import numpy as np
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+)
+
+TITLES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "macro_f1": "macro F1",
+    "log_loss": "log loss",
+    "r2": "R²",
+    "rmse": "RMSE",
+    "mae": "MAE",
+}
+
+
+def headline(task: str) -> str:
+    """Name the one score by which models of a task are compared."""
+    return "r2" if task == "regression" else "macro_f1"
+
+
+def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
+    """Score predictions against the truth.
+
+    Parameters
+    ----------
+    task : {"binary", "multiclass", "regression"}
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels, or values in the units of the target; at least one row.
+    proba : ndarray of shape (n_rows, n_classes), optional
+        Class probabilities in the order of ``classes``; adds the log loss.
+    classes : sequence of length n_classes, optional
+        Needed with ``proba``.
+
+    Returns
+    -------
+    dict of str to float
+        ``accuracy``, ``balanced_accuracy``, ``macro_f1`` (and ``log_loss``), or
+        ``r2`` (a fraction; NaN for a single row), ``rmse`` and ``mae`` in the
+        units of the target. And ``n_rows``.
+    """
+    y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    if len(y_true) == 0:
+        raise ValueError("There is no row to score; give at least one.")
+    if task == "regression":
+        found = {
+            "r2": r2_score(y_true, y_pred) if len(y_true) > 1 else np.nan,
+            "rmse": root_mean_squared_error(y_true, y_pred),
+            "mae": mean_absolute_error(y_true, y_pred),
+        }
+    else:
+        found = {
+            "accuracy": accuracy_score(y_true, y_pred),
+            "balanced_accuracy": _balanced_accuracy(y_true, y_pred),
+            "macro_f1": f1_score(y_true, y_pred, average="macro", zero_division=0),
+        }
+        if proba is not None:
+            found["log_loss"] = _log_loss(y_true, proba, classes)
+    return {**{name: float(value) for name, value in found.items()}} | {
+        "n_rows": len(y_true)
+    }
+
+
+def _balanced_accuracy(y_true, y_pred) -> float:
+    """Mean recall over the classes that occur in the truth, without a warning."""
+    present = np.isin(y_pred, np.unique(y_true))
+    if present.all():
+        return balanced_accuracy_score(y_true, y_pred)
+    recalls = [np.mean(y_pred[y_true == label] == label) for label in np.unique(y_true)]
+    return float(np.mean(recalls))
+
+
+def _log_loss(y_true, proba, classes) -> float:
+    """Mean negative log probability of the true class; a class never seen counts 0."""
+    if classes is None:
+        raise ValueError("scores needs classes, in the order of proba's columns.")
+    if np.isin(y_true, classes).all():
+        order = np.argsort(np.asarray(classes))
+        return log_loss(
+            y_true, np.asarray(proba)[:, order], labels=np.asarray(classes)[order]
+        )
+    column = {label: index for index, label in enumerate(classes)}
+    chance = [
+        row[column[label]] if label in column else 0.0
+        for row, label in zip(proba, y_true)
+    ]
+    return float(-np.mean(np.log(np.clip(chance, np.finfo(float).eps, 1))))
