@@ -1,0 +1,42 @@
+"""treelab in the browser: navigation and look, nothing else."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.common import sidebar
+from pages.common.theme import mode
+
+ASSETS = Path(__file__).parent / "assets"
+
+st.set_page_config(
+    page_title="treelab",
+    page_icon=str(ASSETS / "icon.svg"),
+    layout="wide",
+)
+st.html(ASSETS / "style.css")
+st.logo(
+    str(ASSETS / f"wordmark-{mode()}.svg"), size="large", icon_image=ASSETS / "icon.svg"
+)
+
+page = st.navigation(
+    {
+        "Prepare": [
+            st.Page("pages/data.py", title="Data", icon=":material/table:"),
+            st.Page("pages/train.py", title="Train", icon=":material/show_chart:"),
+        ],
+        "Look": [
+            st.Page("pages/tree.py", title="Tree", icon=":material/account_tree:"),
+            st.Page("pages/pruning.py", title="Pruning", icon=":material/content_cut:"),
+            st.Page("pages/routing.py", title="Routing", icon=":material/alt_route:"),
+            st.Page("pages/explain.py", title="Explain", icon=":material/help:"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
+        ],
+        "Keep": [
+            st.Page("pages/runs.py", title="Runs", icon=":material/history:"),
+        ],
+    },
+    expanded=True,
+)
+sidebar.foot()
+page.run()

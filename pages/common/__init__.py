@@ -1,0 +1,1 @@
+"""What the pages share: the store, the run picker, words and the look."""

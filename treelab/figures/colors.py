@@ -1,0 +1,156 @@
+"""Every colour and its one home: learners, classes, and the two grounds."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["light", "dark"]
+
+# One colour a learner, on every page.
+LEARNER_COLORS = {
+    "cart": "#6B7280",
+    "gradtree": "#0072B2",
+    "grande": "#E69F00",
+    "get": "#009E73",
+    "get_linear": "#56B4E9",
+    "argmin": "#CC79A7",
+}
+
+# Okabe and Ito's eight, blue first; then Tol's muted ones for tables of many classes.
+_CLASS_COLORS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#F0E442",
+    "#7A7A7A",
+    "#882255",
+    "#999933",
+    "#332288",
+    "#AA4499",
+)
+
+SEQUENTIAL = "Viridis"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of one ground, as hex strings.
+
+    Attributes
+    ----------
+    ground, panel : str
+        The page and what lies on it: sidebar, cards, leaves without a colour.
+    text, muted : str
+        Words, and words that step back; both at least 4.5:1 on ground and panel.
+    line, grid : str
+        Edges and axes; lines behind a chart.
+    accent : str
+        The one colour that asks to be looked at: a lit path, a marked column.
+    good, bad, warn : str
+        A run that is done, one that failed, one that was cut short.
+    diverging : tuple of str
+        Two colours and the grey between them, for differences around zero.
+    """
+
+    ground: str
+    panel: str
+    text: str
+    muted: str
+    line: str
+    grid: str
+    accent: str
+    good: str
+    bad: str
+    warn: str
+    diverging: tuple[str, str, str]
+
+
+_PALETTES = {
+    "light": Palette(
+        ground="#FFFFFF",
+        panel="#F6F8F7",
+        text="#17211D",
+        muted="#55625C",
+        line="#B9C4BF",
+        grid="#E6EBE9",
+        accent="#1B7F5C",
+        good="#1B7F5C",
+        bad="#B3261E",
+        warn="#8A5A00",
+        diverging=("#0072B2", "#D9DEDC", "#D55E00"),
+    ),
+    "dark": Palette(
+        ground="#101614",
+        panel="#18211E",
+        text="#E7EDEA",
+        muted="#9DABA5",
+        line="#46534E",
+        grid="#25302C",
+        accent="#4CC79A",
+        good="#4CC79A",
+        bad="#FF8A80",
+        warn="#F0B64A",
+        diverging=("#56B4E9", "#3A4641", "#E08A3C"),
+    ),
+}
+
+
+def palette(mode: Mode = "light") -> Palette:
+    """Return the colours of the light or the dark ground."""
+    return _PALETTES[mode]
+
+
+def learner_color(learner: str, settings: dict | None = None) -> str:
+    """Return a learner's colour; GET with linear leaves has one of its own.
+
+    Parameters
+    ----------
+    learner : str
+        Key of the learner, as in ``LEARNERS``.
+    settings : dict or None, default=None
+        The run's settings; only ``leaves`` is read.
+
+    Returns
+    -------
+    str
+        Hex colour; grey for a learner that has none yet.
+    """
+    if learner == "get" and (settings or {}).get("leaves") == "linear":
+        learner = "get_linear"
+    return LEARNER_COLORS.get(learner, "#7A7A7A")
+
+
+def class_colors(n_classes: int) -> list[str]:
+    """Return ``n_classes`` hex colours, for classes in the order of frequency.
+
+    Beyond twelve classes colours repeat, so a letter or a label must go with them.
+    """
+    return [_CLASS_COLORS[i % len(_CLASS_COLORS)] for i in range(n_classes)]
+
+
+def with_alpha(color: str, alpha: float) -> str:
+    """Return a hex colour as CSS ``rgba`` with an opacity in [0, 1]."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast of two hex colours, 1 to 21 (WCAG 2.2, section 1.4.3)."""
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def text_on(color: str) -> str:
+    """Return near-black or white, whichever reads better on a hex colour."""
+    return max(("#17211D", "#FFFFFF"), key=lambda text: contrast(color, text))
+
+
+def _luminance(color: str) -> float:
+    """Relative luminance of a hex colour, by WCAG's definition."""
+    channels = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
