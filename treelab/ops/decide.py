@@ -1,0 +1,96 @@
+"""Turn margins into decisions: soft shares, or hard ones that keep the soft gradient."""
+
+import torch
+from torch import Tensor
+
+SOFT = ("logistic", "softsign", "entmoid")
+
+
+def decide(
+    margin: Tensor,
+    *,
+    soft: str = "logistic",
+    scale_factor: float = 1.0,
+    hard: bool = True,
+) -> Tensor:
+    """Share of a row that each split sends left.
+
+    Parameters
+    ----------
+    margin : Tensor of any shape
+        Threshold minus value; the split holds (left) where it is >= 0.
+    soft : {"logistic", "softsign", "entmoid"}, default="logistic"
+        The soft decision: ``sigmoid(scale_factor * margin)`` (GradTree; GET with its
+        scale factor alpha), softsign moved to (0, 1) (GRANDE), or 1.5-entmax over
+        the pair ``(margin, 0)``.
+    scale_factor : float, default=1.0
+        Multiplies the margin; larger makes a harder decision.
+    hard : bool, default=True
+        Straight-through: 0 or 1 forward, the soft decision's gradient backward. False
+        gives the soft decision itself.
+
+    Returns
+    -------
+    Tensor of the shape of `margin`
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If the soft decision is unknown.
+
+    References
+    ----------
+    Bengio et al., arXiv:1308.3432 (straight-through); Marton et al., "GradTree",
+    arXiv:2305.03515, section 3.3; "GRANDE", arXiv:2309.17130, section 3.2; Mao and Cao,
+    arXiv:2411.17003 (scale factor).
+    """
+    if soft not in SOFT:
+        raise ValueError(f"soft must be one of {SOFT}, got {soft!r}.")
+    if hard:
+        return _HardDecision.apply(margin, soft, scale_factor)
+    scaled = margin if scale_factor == 1.0 else scale_factor * margin
+    if soft == "logistic":
+        return torch.sigmoid(scaled)
+    if soft == "softsign":
+        return 0.5 + 0.5 * torch.nn.functional.softsign(scaled)
+    return entmoid(scaled)
+
+
+def entmoid(x: Tensor) -> Tensor:
+    """First share of 1.5-entmax over the pair ``(x, 0)``; exactly 0 or 1 for |x| >= 2."""
+    # The two shares are (x/2 - tau)^2 and tau^2 with sum 1, so
+    # tau = (x - sqrt(8 - x^2)) / 4; beyond |x| = 2 one of them is cut off.
+    x = x.clamp(-2.0, 2.0)
+    return ((x + (8.0 - x * x).sqrt()) / 4.0).square()
+
+
+def decision_gradient(margin: Tensor, soft: str, scale_factor: float) -> Tensor:
+    """Derivative of the soft decision by the margin, of the shape of `margin`."""
+    scaled = margin if scale_factor == 1.0 else scale_factor * margin
+    if soft == "logistic":
+        share = torch.sigmoid(scaled)
+        slope = share * (1.0 - share)
+    elif soft == "softsign":
+        slope = 0.5 / (1.0 + scaled.abs()).square()
+    else:
+        root = entmoid(scaled).sqrt()
+        other = entmoid(-scaled).sqrt()
+        slope = root * other / (root + other)
+    return slope if scale_factor == 1.0 else scale_factor * slope
+
+
+class _HardDecision(torch.autograd.Function):
+    """One where the margin is >= 0, else zero; backward the soft decision's slope."""
+
+    @staticmethod
+    def forward(ctx, margin, soft, scale_factor):
+        ctx.save_for_backward(margin)
+        ctx.soft, ctx.scale_factor = soft, scale_factor
+        return (margin >= 0).to(margin.dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (margin,) = ctx.saved_tensors
+        slope = decision_gradient(margin, ctx.soft, ctx.scale_factor)
+        return slope.mul_(gradient), None, None

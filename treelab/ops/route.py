@@ -1,0 +1,164 @@
+"""Bring leaf values up a tree: ``2**depth`` work, and a gradient by reach."""
+
+import torch
+from torch import Tensor
+
+
+def route(left: Tensor, leaf_value: Tensor, *, hard: bool = False) -> Tensor:
+    """Value that reaches the root when every split sends a share of each row left.
+
+    It is ``sum_l leaf_value_l * prod_(splits above l) (left or 1 - left)``, computed
+    level by level. The gradient of a split is ``reach * (V_left - V_right)``, where
+    ``reach`` is the share of the row that arrives at the split and the ``V`` are the
+    values that come up from its two children.
+
+    Parameters
+    ----------
+    left : Tensor of shape (E, N, B)
+        Share in [0, 1] that each split sends left, splits breadth first.
+    leaf_value : Tensor of shape (E, L, C) or (E, L, C, B)
+        Values at each leaf, left to right; with ``B`` they differ from row to row
+        (linear leaves).
+    hard : bool, default=False
+        Says that every share is 0 or 1: forward is then a walk. Results are those of
+        the general case.
+
+    Returns
+    -------
+    Tensor of shape (E, C, B)
+        In the units of `leaf_value`.
+
+    Raises
+    ------
+    ValueError
+        If there is not one split fewer than leaves, or not ``2**depth`` leaves.
+    """
+    n_leaves = leaf_value.shape[1]
+    if left.shape[1] != n_leaves - 1:
+        raise ValueError(f"{n_leaves} leaves, but {left.shape[1]} splits.")
+    if n_leaves & (n_leaves - 1):
+        raise ValueError(f"{n_leaves} leaves are no power of two.")
+    return _Route.apply(left, leaf_value, hard)
+
+
+def reached_leaf(left: Tensor) -> Tensor:
+    """Leaf (0 to L - 1) that each row reaches under hard decisions.
+
+    Parameters
+    ----------
+    left : Tensor of shape (E, N, B)
+        True or non-zero where a row would go left.
+
+    Returns
+    -------
+    LongTensor of shape (E, B)
+        Leaves left to right.
+    """
+    n_trees, n_splits, n_rows = left.shape
+    node = torch.zeros(n_trees, n_rows, dtype=torch.long, device=left.device)
+    for _ in range((n_splits + 1).bit_length() - 1):
+        goes_left = left.gather(1, node[:, None])[:, 0] > 0
+        node = 2 * node + 2 - goes_left.long()
+    return node - n_splits
+
+
+def reach(left: Tensor) -> tuple[Tensor, Tensor]:
+    """Share of each row that arrives at every split, and at every leaf.
+
+    Parameters
+    ----------
+    left : Tensor of shape (E, N, B)
+        Share that each split sends left.
+
+    Returns
+    -------
+    splits : Tensor of shape (E, N, B)
+    leaves : Tensor of shape (E, L, B)
+        The shares at the leaves of one tree sum to 1.
+    """
+    n_splits = left.shape[1]
+    levels = []
+    arriving = torch.ones_like(left[:, :1])  # (E, nodes on this level, B)
+    while (width := arriving.shape[1]) <= n_splits:
+        levels.append(arriving)
+        going_left = arriving * left[:, width - 1 : 2 * width - 1]
+        arriving = torch.stack([going_left, arriving - going_left], 2).flatten(1, 2)
+    splits = torch.cat(levels, 1) if levels else left
+    return splits, arriving
+
+
+class _Route(torch.autograd.Function):
+    """`route` with its backward pass written out."""
+
+    @staticmethod
+    def forward(ctx, left, leaf_value, hard):
+        ctx.hard = hard
+        if hard:
+            leaf = reached_leaf(left)  # (E, B)
+            ctx.save_for_backward(left, leaf_value, leaf)
+            index = leaf[:, :, None].expand(-1, -1, leaf_value.shape[2])  # (E, B, C)
+            if leaf_value.ndim == 3:
+                return leaf_value.gather(1, index).transpose(1, 2)
+            index = index.transpose(1, 2)[:, None]  # (E, 1, C, B)
+            return leaf_value.gather(1, index)[:, 0]
+        arrived, at_leaf = reach(left)
+        ctx.save_for_backward(left, leaf_value, arrived, at_leaf)
+        if leaf_value.ndim == 3:
+            return torch.bmm(leaf_value.transpose(1, 2), at_leaf)
+        return (at_leaf[:, :, None] * leaf_value).sum(1)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        left, leaf_value, *saved = ctx.saved_tensors
+        if ctx.hard:
+            (leaf,) = saved
+            at_leaf = torch.zeros_like(left[:, :1]).expand(-1, left.shape[1] + 1, -1)
+            at_leaf = at_leaf.scatter(1, leaf[:, None], 1.0)
+            arrived = _reach_of_splits(leaf, left)
+        else:
+            arrived, at_leaf = saved
+        constant = leaf_value.ndim == 3
+        grad_left = grad_leaf = None
+        if ctx.needs_input_grad[1]:
+            grad_leaf = (
+                torch.bmm(at_leaf, gradient.transpose(1, 2))
+                if constant
+                else at_leaf[:, :, None] * gradient[:, None]
+            )
+        if ctx.needs_input_grad[0]:
+            # With C outputs the values are contracted with the incoming gradient
+            # first, so that one number a leaf and row comes up the tree.
+            worth = (
+                torch.bmm(leaf_value, gradient)
+                if constant
+                else (leaf_value * gradient[:, None]).sum(2)
+            )  # (E, L, B)
+            grad_left = _worth_differences(worth, left, ctx.hard).mul_(arrived)
+        return grad_left, grad_leaf, None
+
+
+def _worth_differences(worth: Tensor, left: Tensor, hard: bool) -> Tensor:
+    """What comes up from the left child less what comes up from the right, (E, N, B)."""
+    difference = torch.empty_like(left)
+    while (width := worth.shape[1] // 2) > 0:
+        level = slice(width - 1, 2 * width - 1)
+        of_left, of_right = worth[:, 0::2], worth[:, 1::2]
+        torch.sub(of_left, of_right, out=difference[:, level])
+        if width == 1:
+            break
+        worth = (
+            torch.where(left[:, level] > 0, of_left, of_right)
+            if hard
+            else torch.addcmul(of_right, left[:, level], difference[:, level])
+        )
+    return difference
+
+
+def _reach_of_splits(leaf: Tensor, left: Tensor) -> Tensor:
+    """One at each split that a row passes on its way to `leaf`, else zero, (E, N, B)."""
+    passed = torch.zeros_like(left)
+    node = leaf + left.shape[1]
+    for _ in range((left.shape[1] + 1).bit_length() - 1):
+        node = (node - 1) // 2
+        passed.scatter_(1, node[:, None], 1.0)
+    return passed

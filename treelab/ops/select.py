@@ -1,0 +1,160 @@
+"""Choose one feature for every split: a hard choice forward, entmax's gradient back."""
+
+import torch
+from entmax import entmax15
+from torch import Tensor
+
+# Below this share of the columns a product per tree costs less than one product
+# over all columns of which most are thrown away.
+_SUBSET_SHARE = 0.25
+
+
+def select(
+    logits: Tensor,
+    threshold: Tensor,
+    x: Tensor,
+    *,
+    columns: Tensor | None = None,
+    transform: str = "entmax15",
+) -> Tensor:
+    """Margin of every split: its threshold minus the value of its chosen feature.
+
+    Forward, the feature is the arg-max of ``entmax15(logits)`` (which is the arg-max
+    of the logits). Backward, the one-hot choice hands its gradient on to the
+    transformation (straight-through). Nothing of size ``E * N * F * B`` is built: the
+    forward pass is a gather, the backward pass one matrix product.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (E, N, K)
+        Preference of every split for every feature; ``K`` is ``F`` without `columns`.
+    threshold : Tensor of shape (E, N, K)
+        Threshold of every split, should it test that feature; in the units of `x`.
+    x : Tensor of shape (B, F)
+        Encoded rows.
+    columns : LongTensor of shape (E, K), default=None
+        The features that each tree may use; None stands for all of them, in order.
+    transform : {"entmax15", "softmax"}, default="entmax15"
+        Whose gradient the choice takes.
+
+    Returns
+    -------
+    Tensor of shape (E, N, B)
+        ``threshold - x``; a row goes left where this is >= 0.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit or the transformation is unknown.
+
+    References
+    ----------
+    Marton et al., "GradTree", AAAI 2024, arXiv:2305.03515, section 3.2; Peters et al.,
+    "Sparse Sequence-to-Sequence Models", ACL 2019 (entmax).
+    """
+    check_selection(logits, threshold, x, columns, transform)
+    return _Select.apply(logits, threshold, x, columns, transform)
+
+
+def check_selection(
+    logits: Tensor,
+    threshold: Tensor,
+    x: Tensor,
+    columns: Tensor | None,
+    transform: str,
+) -> None:
+    """Raise ValueError where shapes or the transformation do not fit `select`."""
+    if logits.shape != threshold.shape or logits.ndim != 3:
+        raise ValueError(
+            "logits and threshold must share one shape (E, N, K), "
+            f"got {tuple(logits.shape)} and {tuple(threshold.shape)}."
+        )
+    width = x.shape[1] if columns is None else columns.shape[1]
+    if width != logits.shape[2]:
+        raise ValueError(
+            f"logits are over {logits.shape[2]} features, but {width} are offered."
+        )
+    if transform not in {"entmax15", "softmax"}:
+        raise ValueError(
+            f"transform must be 'entmax15' or 'softmax', got {transform!r}."
+        )
+
+
+def chosen_split(
+    logits: Tensor, threshold: Tensor, columns: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Position among the offered features, feature and threshold of every split.
+
+    Parameters
+    ----------
+    logits, threshold : Tensor of shape (E, N, K)
+        As for `select`.
+    columns : LongTensor of shape (E, K), default=None
+        As for `select`.
+
+    Returns
+    -------
+    position, feature : LongTensor of shape (E, N)
+        The arg-max within ``K`` and the feature (column of `x`) that it stands for.
+    value : Tensor of shape (E, N)
+        Threshold at the chosen feature.
+    """
+    position = logits.argmax(-1)  # (E, N)
+    value = threshold.gather(-1, position[..., None])[..., 0]
+    feature = position if columns is None else columns.gather(1, position)
+    return position, feature, value
+
+
+def transform_gradient(logits: Tensor, gradient: Tensor, transform: str) -> Tensor:
+    """Gradient of the logits (..., K), given that of entmax15's or softmax's output."""
+    if transform == "softmax":
+        p = logits.softmax(-1)
+        return p * (gradient - (p * gradient).sum(-1, keepdim=True))
+    root = entmax15(logits, dim=-1).sqrt()  # (..., K)
+    weighted = root * gradient
+    mean = weighted.sum(-1, keepdim=True) / root.sum(-1, keepdim=True)
+    return weighted - root * mean
+
+
+class _Select(torch.autograd.Function):
+    """`select` with its backward pass written out."""
+
+    @staticmethod
+    def forward(ctx, logits, threshold, x, columns, transform):
+        position, feature, value = chosen_split(logits, threshold, columns)
+        ctx.save_for_backward(logits, threshold, x, columns, position)
+        ctx.transform = transform
+        n_trees, n_splits = position.shape
+        picked = x.t().contiguous()[feature.reshape(-1)]  # (E * N, B)
+        return value[..., None] - picked.view(n_trees, n_splits, -1)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        logits, threshold, x, columns, position = ctx.saved_tensors
+        total = gradient.sum(-1)  # (E, N)
+        grad_logits = grad_threshold = grad_x = None
+        if ctx.needs_input_grad[1]:
+            grad_threshold = torch.zeros_like(threshold)
+            grad_threshold.scatter_(-1, position[..., None], total[..., None])
+        if ctx.needs_input_grad[0]:
+            moved = gradient_times_rows(gradient, x, columns)  # (E, N, K)
+            moved = torch.addcmul(-moved, threshold, total[..., None])
+            grad_logits = transform_gradient(logits, moved, ctx.transform)
+        if ctx.needs_input_grad[2]:
+            feature = position if columns is None else columns.gather(1, position)
+            grad_x = torch.zeros_like(x.t())  # (F, B)
+            grad_x.index_add_(0, feature.reshape(-1), -gradient.flatten(0, 1))
+            grad_x = grad_x.t()
+        return grad_logits, grad_threshold, grad_x, None, None
+
+
+def gradient_times_rows(gradient: Tensor, x: Tensor, columns: Tensor | None) -> Tensor:
+    """``sum_b gradient[e, n, b] * x[b, f]`` for the features of each tree, (E, N, K)."""
+    if columns is not None and columns.shape[1] < _SUBSET_SHARE * x.shape[1]:
+        offered = x.t()[columns]  # (E, K, B)
+        return torch.bmm(gradient, offered.transpose(1, 2))
+    product = (gradient.flatten(0, 1) @ x).unflatten(0, gradient.shape[:2])
+    if columns is None:
+        return product
+    index = columns[:, None, :].expand(-1, gradient.shape[1], -1)
+    return product.gather(-1, index)
