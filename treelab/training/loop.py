@@ -61,7 +61,7 @@ class _Keeper:
     """Keeps each candidate's parameters as they were at its lowest validation loss."""
 
     def __init__(self, module, n_candidates):
-        self.tensors = {name: t for name, t in module.named_parameters()}
+        self.tensors = dict(module.named_parameters())
         self.kept = {name: t.detach().clone() for name, t in self.tensors.items()}
         self.single = n_candidates == 1
 

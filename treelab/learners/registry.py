@@ -1,0 +1,230 @@
+"""The learners by key, and the few settings that matter most for each.
+
+Imports no learner, so a page can list them without loading torch.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a learner, as a form shows it.
+
+    ``kind`` is "int", "float", "choice" or "floats" (a sequence of numbers);
+    ``minimum`` and ``maximum`` are inclusive.
+    """
+
+    name: str
+    label: str
+    help: str
+    kind: str
+    default: Any
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple = ()
+
+
+@dataclass(frozen=True)
+class LearnerSpec:
+    """A learner: what it is called, where it lives, what can be set.
+
+    ``single_tree`` says whether one tree alone is the model.
+    """
+
+    key: str
+    title: str
+    summary: str
+    paper: str
+    classifier: str
+    regressor: str
+    settings: tuple[Setting, ...]
+    single_tree: bool = True
+
+    def defaults(self) -> dict[str, Any]:
+        """Settings by name, each at its default."""
+        return {setting.name: setting.default for setting in self.settings}
+
+
+_EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
+
+LEARNERS: dict[str, LearnerSpec] = {
+    spec.key: spec
+    for spec in (
+        LearnerSpec(
+            key="cart",
+            title="CART",
+            summary="The greedy tree: one split after another, never revised.",
+            paper="Breiman et al., 1984",
+            classifier="treelab.learners.cart:CartClassifier",
+            regressor="treelab.learners.cart:CartRegressor",
+            settings=(
+                Setting(
+                    "depth",
+                    "Depth",
+                    "Most splits on the way to an answer (max_depth).",
+                    "int",
+                    6,
+                    1,
+                    30,
+                ),
+                Setting(
+                    "min_leaf_rows",
+                    "Rows a leaf",
+                    "Fewest training rows behind an answer (min_samples_leaf).",
+                    "int",
+                    1,
+                    1,
+                    10_000,
+                ),
+            ),
+        ),
+        LearnerSpec(
+            key="gradtree",
+            title="GradTree",
+            summary="One tree with ordinary splits, all learned together by gradients.",
+            paper="Marton et al., AAAI 2024, arXiv:2305.03515",
+            classifier="treelab.learners.gradtree:GradTreeClassifier",
+            regressor="treelab.learners.gradtree:GradTreeRegressor",
+            settings=(
+                Setting(
+                    "depth",
+                    "Depth",
+                    "Splits on the way to an answer, before pruning.",
+                    "int",
+                    6,
+                    1,
+                    12,
+                ),
+                Setting(
+                    "n_restarts",
+                    "Restarts",
+                    "Trees trained side by side; validation picks one.",
+                    "int",
+                    16,
+                    1,
+                    128,
+                ),
+                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 300, 1, 10_000),
+            ),
+        ),
+        LearnerSpec(
+            key="grande",
+            title="GRANDE",
+            summary="Many small trees; for each row the sure ones weigh more.",
+            paper="Marton et al., ICLR 2024, arXiv:2309.17130",
+            classifier="treelab.learners.grande:GrandeClassifier",
+            regressor="treelab.learners.grande:GrandeRegressor",
+            single_tree=False,
+            settings=(
+                Setting(
+                    "n_estimators",
+                    "Estimators",
+                    "Small trees in the ensemble.",
+                    "int",
+                    512,
+                    2,
+                    4096,
+                ),
+                Setting(
+                    "depth", "Depth", "Splits on every path of a tree.", "int", 5, 1, 10
+                ),
+                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 250, 1, 10_000),
+            ),
+        ),
+        LearnerSpec(
+            key="get",
+            title="GET",
+            summary="One tree whose splits weigh several columns at once.",
+            paper="Mao and Cao, 2024, arXiv:2411.17003",
+            classifier="treelab.learners.get:GetClassifier",
+            regressor="treelab.learners.get:GetRegressor",
+            settings=(
+                Setting(
+                    "depth", "Depth", "Splits on the way to an answer.", "int", 4, 1, 12
+                ),
+                Setting(
+                    "n_starts",
+                    "Starts",
+                    "Trees trained side by side; the best one is kept.",
+                    "int",
+                    10,
+                    1,
+                    64,
+                ),
+                Setting(
+                    "leaves",
+                    "Leaves",
+                    "What a leaf answers: one value, or a linear formula (regression).",
+                    "choice",
+                    "constant",
+                    choices=("constant", "linear"),
+                ),
+            ),
+        ),
+        LearnerSpec(
+            key="argmin",
+            title="Argmin tree",
+            summary="A tree that learns which of its nodes should live.",
+            paper="Zantedeschi, Kusner and Niculae, arXiv:2010.04627",
+            classifier="treelab.learners.argmin:ArgminTreeClassifier",
+            regressor="treelab.learners.argmin:ArgminTreeRegressor",
+            settings=(
+                Setting(
+                    "depth",
+                    "Depth",
+                    "Splits on every path, before pruning.",
+                    "int",
+                    4,
+                    1,
+                    8,
+                ),
+                Setting(
+                    "pruning_strength",
+                    "Pruning strengths",
+                    "How strongly small trees are preferred (lambda); all strengths "
+                    "train together, the slider on Pruning moves between them.",
+                    "floats",
+                    (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
+                    0,
+                ),
+                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 100, 1, 10_000),
+            ),
+        ),
+    )
+}
+
+
+def make_estimator(
+    key: str, task: str, settings: dict, *, random_state=None, device: str = "auto"
+):
+    """Build an untrained estimator from a learner's key and the settings given.
+
+    Parameters
+    ----------
+    key : str
+        A key of ``LEARNERS``.
+    task : {"binary", "multiclass", "regression"}
+    settings : dict
+        Any of the estimator's parameters by name; the rest keep their defaults.
+
+    Raises
+    ------
+    ValueError
+        For an unknown learner or setting, listing those there are.
+    """
+    if key not in LEARNERS:
+        raise ValueError(f"There is no learner {key!r}; choose {', '.join(LEARNERS)}.")
+    spec = LEARNERS[key]
+    module, name = (spec.regressor if task == "regression" else spec.classifier).split(
+        ":"
+    )
+    estimator = getattr(import_module(module), name)(
+        random_state=random_state, device=device
+    )
+    unknown = sorted(set(settings) - set(estimator.get_params()))
+    if unknown:
+        known = ", ".join(sorted(estimator.get_params()))
+        raise ValueError(f"{spec.title} has no setting {unknown[0]!r}; it has {known}.")
+    return estimator.set_params(**settings)
