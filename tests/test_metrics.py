@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+
+from treelab.metrics import headline, scores
+
+
+def test_classification_scores_by_hand():
+    found = scores("binary", ["a", "a", "b", "b"], ["a", "b", "b", "b"])
+    assert found["accuracy"] == 0.75
+    assert found["macro_f1"] == pytest.approx((2 / 3 + 0.8) / 2)
+    assert found["n_rows"] == 4
+
+
+def test_a_class_never_predicted_counts_zero_without_a_warning(recwarn):
+    found = scores("multiclass", [0, 1, 2], [0, 0, 0])
+    assert found["macro_f1"] == pytest.approx(0.5 / 3)
+    assert len(recwarn) == 0
+
+
+def test_balanced_accuracy_is_scikit_learns(recwarn):
+    rng = np.random.default_rng(0)
+    y, guess = rng.integers(0, 3, 50), rng.integers(0, 3, 50)
+    found = scores("multiclass", y, guess)["balanced_accuracy"]
+    assert found == pytest.approx(balanced_accuracy_score(y, guess))
+    assert scores("binary", [0, 0], [0, 1])["balanced_accuracy"] == 0.5
+    assert len(recwarn) == 0
+
+
+def test_log_loss_takes_any_order_of_classes_and_labels_unseen_in_training():
+    proba = np.array([[0.2, 0.8], [0.6, 0.4]])
+    found = scores("binary", ["a", "b"], ["a", "b"], proba, classes=("b", "a"))
+    assert found["log_loss"] == pytest.approx(-np.log([0.8, 0.6]).mean())
+    odd = scores("binary", ["a", "new"], ["a", "b"], proba, classes=("b", "a"))
+    assert np.isfinite(odd["log_loss"])
+
+
+def test_regression_scores_by_hand():
+    found = scores("regression", [1.0, 3.0], [2.0, 3.0])
+    assert found["mae"] == 0.5
+    assert found["r2"] == 0.5
+    assert np.isnan(scores("regression", [1.0], [1.0])["r2"])
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ValueError, match="no row"):
+        scores("binary", [], [])
+
+
+def test_headline():
+    assert headline("regression") == "r2"
+    assert headline("multiclass") == "macro_f1"

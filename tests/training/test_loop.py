@@ -1,0 +1,95 @@
+import math
+
+import pytest
+import torch
+
+from treelab.training.loop import train
+
+
+class Lines(torch.nn.Module):
+    """K slopes, each fitted to y = 3x from a start of its own."""
+
+    def __init__(self, starts, valid_losses=None):
+        super().__init__()
+        self.slope = torch.nn.Parameter(torch.tensor(starts))
+        self.n_candidates = len(starts)
+        self.x = torch.linspace(-1, 1, 64)
+        self.scripted = iter(valid_losses) if valid_losses else None
+
+    def batch_loss(self, rows):
+        x = self.x[rows]
+        return ((self.slope[:, None] * x - 3 * x) ** 2).mean(1)
+
+    def valid_loss(self):
+        if self.scripted:
+            return torch.tensor(next(self.scripted))
+        return (self.slope.detach() - 3) ** 2
+
+
+def run(lines, **settings):
+    generator = torch.Generator().manual_seed(0)
+    optimizer = torch.optim.Adam(lines.parameters(), lr=0.1)
+    settings = {"max_epochs": 100, "patience": 20, "batch_size": 16} | settings
+    return train(lines, optimizer, n_rows=64, generator=generator, **settings)
+
+
+def test_every_candidate_is_fitted_by_itself():
+    lines = Lines([0.0, 10.0])
+    result = run(lines)
+    assert result.best_loss.max() < 1e-3
+    assert torch.allclose(lines.slope, torch.tensor(3.0), atol=0.05)
+
+
+def test_each_candidate_keeps_the_parameters_of_its_own_best_epoch():
+    slopes = []
+    lines = Lines([0.0, 0.0], [[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]])
+
+    def note(_):
+        slopes.append(lines.slope.detach().clone())
+
+    result = run(lines, max_epochs=3, callbacks=[note])
+    assert result.best_epoch.tolist() == [1, 3]
+    assert lines.slope.tolist() == [slopes[0][0], slopes[2][1]]
+
+
+def test_patience_ends_training():
+    lines = Lines([0.0], [[1.0]] + [[2.0]] * 50)
+    result = run(lines, patience=5)
+    assert result.reason == "patience"
+    assert result.epochs == 6
+
+
+def test_a_callback_that_answers_true_stops_after_that_epoch():
+    result = run(Lines([0.0]), callbacks=[lambda progress: progress.epoch >= 4])
+    assert result.reason == "callback"
+    assert result.epochs == 4
+
+
+def test_reports_carry_losses_and_history_matches_them():
+    heard = []
+    result = run(Lines([0.0]), max_epochs=3, callbacks=[heard.append])
+    whole = [report for report in heard if report.epoch == int(report.epoch)]
+    assert [report.epoch for report in whole] == [1, 2, 3]
+    assert result.history_frame()["valid_loss"].tolist() == [
+        report.valid_loss for report in whole
+    ]
+
+
+def test_one_candidate_that_blows_up_does_not_end_the_others():
+    lines = Lines([0.0, 0.0], [[1.0, math.nan], [0.5, math.nan], [0.4, math.nan]])
+    result = run(lines, max_epochs=3)
+    assert result.epochs == 3
+    assert result.best == 0
+    assert result.best_loss[1] == math.inf
+
+
+def test_training_ends_when_no_candidate_has_a_finite_loss_and_keeps_the_best():
+    result = run(Lines([0.0], [[1.0], [math.nan], [0.1]]), max_epochs=3)
+    assert result.reason == "nan"
+    assert result.epochs == 2
+    assert result.best_loss.tolist() == [1.0]
+
+
+def test_a_loss_never_finite_is_an_error_with_advice():
+    with pytest.raises(FloatingPointError, match="smaller learning_rate"):
+        run(Lines([0.0], [[math.nan]]))
