@@ -1,0 +1,241 @@
+"""Node activity against slow code, a conic solver and finite differences."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treelab.ops.activity import (
+    path_scores,
+    preference_activity,
+    ridge_activity,
+    traverse,
+)
+from treelab.ops.activity_solve import solve_activity
+
+
+def group_value(targets, pull, price):
+    """Smallest minimiser of price/2 a^2 - pull a + 1/2 sum max(target - a, 0)^2."""
+    targets = np.sort(targets)[::-1]
+    total, weight = pull, price
+    for target in targets:  # the highest first; each that is above the value acts
+        if weight > 0 and target <= total / weight:
+            break
+        total, weight = total + target, weight + 1
+    return total / weight if weight > 0 else -np.inf
+
+
+def pooled(target, pull, price):
+    """One tree's activity by pooling adjacent violators, from the leaves upwards."""
+    n_nodes = len(target)
+    groups = {}  # top node -> (nodes, value)
+    for top in reversed(range(n_nodes)):
+        nodes = [top]
+        value = group_value(target[top], pull[top], price)
+        while True:
+            below = [c for t in nodes for c in (2 * t + 1, 2 * t + 2) if c in groups]
+            worst = max(below, key=lambda c: groups[c][1], default=None)
+            if worst is None or groups[worst][1] <= value:
+                break
+            nodes = nodes + groups.pop(worst)[0]
+            value = group_value(
+                np.concatenate(target[nodes]), pull[nodes].sum(), price * len(nodes)
+            )
+        groups[top] = (nodes, value)
+    activity = np.empty(n_nodes)
+    for nodes, value in groups.values():
+        activity[nodes] = np.clip(value, 0, 1)
+    return activity
+
+
+def judged(target, pull, price):
+    """One tree's activity by a conic solver."""
+    n_nodes = len(target)
+    a = cp.Variable(n_nodes)
+    cost = price / 2 * cp.sum_squares(a) - pull @ a
+    # Only targets that can exceed an activity in [0, 1] matter.
+    t, b = np.nonzero(target > 0)
+    if len(t):
+        cost += 0.5 * cp.sum_squares(cp.pos(target[t, b] - a[t]))
+    child = np.arange(1, n_nodes)
+    constraints = [a >= 0, a <= 1]
+    if len(child):
+        constraints.append(a[child] <= a[(child - 1) // 2])
+    problem = cp.Problem(cp.Minimize(cost), constraints)
+    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    with warnings.catch_warnings():  # it reports that it could not get *that* close
+        warnings.simplefilter("ignore", UserWarning)
+        problem.solve(solver=cp.CLARABEL, **tight)
+    return a.value
+
+
+def random_scores(depth, n_rows, n_trees, seed, scale=1.0):
+    rng = torch.Generator().manual_seed(seed)
+    score = torch.randn(
+        n_trees, 2**depth - 1, n_rows, generator=rng, dtype=torch.float64
+    )
+    return path_scores(scale * score), rng
+
+
+def without_ties(q):
+    """Scores moved apart: where two activities just touch there is no derivative."""
+    rng = torch.Generator().manual_seed(0)
+    return q + 0.05 * torch.rand(q.shape, generator=rng, dtype=q.dtype)
+
+
+def ridge_program(q, strength):
+    """Targets, pulls and price of the ridge program, as arrays."""
+    return q.numpy() + 0.5, np.zeros(q.shape[0]), float(strength)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_path_score_is_the_weakest_decision_on_the_path(depth):
+    rng = torch.Generator().manual_seed(depth)
+    score = torch.randn(2, 2**depth - 1, 7, generator=rng)
+    q = path_scores(score)
+    for node in range(2 ** (depth + 1) - 1):
+        weakest, t = torch.ones(2, 7), node
+        while t > 0:
+            parent = (t - 1) // 2
+            sign = 1 if t % 2 == 1 else -1
+            weakest = torch.minimum(weakest, sign * score[:, parent])
+            t = parent
+        assert torch.equal(q[:, node], weakest)
+
+
+def test_splits_of_no_complete_tree_are_refused():
+    with pytest.raises(ValueError, match=r"2\*\*depth - 1 splits, got 4"):
+        path_scores(torch.zeros(1, 4, 3))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("strength", [0.1, 3.0, 30.0])
+def test_ridge_activity_agrees_with_a_conic_solver(depth, strength, seed):
+    q, _ = random_scores(depth, 20, 2, seed)
+    a = ridge_activity(q, torch.full((2,), strength, dtype=torch.float64))
+    for tree in range(2):
+        np.testing.assert_allclose(
+            a[tree], judged(*ridge_program(q[tree], strength)), atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_preference_activity_agrees_with_a_conic_solver(depth, seed):
+    q, rng = random_scores(depth, 10, 2, seed)
+    eta = 4 * torch.rand(q.shape[:2], generator=rng, dtype=torch.float64) - 2
+    a = preference_activity(q, eta)
+    for tree in range(2):
+        expected = judged(q[tree].numpy(), eta[tree].numpy(), 1.0)
+        np.testing.assert_allclose(a[tree], expected, atol=1e-5)
+
+
+@st.composite
+def programs(draw):
+    """Trees of depth 0 to 5 with ties, equal, negative and huge scores, one row."""
+    depth = draw(st.integers(0, 5))
+    n_rows = draw(st.integers(1, 12))
+    seed = draw(st.integers(0, 2**31))
+    rng = np.random.default_rng(seed)
+    shape = (2 ** (depth + 1) - 1, n_rows)
+    target = {
+        "normal": lambda: rng.normal(size=shape),
+        "ties": lambda: rng.integers(-2, 6, size=shape) / 4,
+        "equal": lambda: np.full(shape, rng.uniform(-1, 2)),
+        "negative": lambda: -rng.uniform(size=shape),
+        "huge": lambda: rng.normal(size=shape) * 10.0 ** rng.integers(0, 7),
+        "sparse": lambda: rng.uniform(size=shape) * (rng.uniform(size=shape) < 0.2),
+    }[draw(st.sampled_from(["normal", "ties", "equal", "negative", "huge", "sparse"]))]
+    pull = rng.normal(size=shape[0]) * draw(st.sampled_from([0.0, 1.0, 100.0]))
+    price = draw(st.sampled_from([1e-3, 0.1, 1.0, 10.0, 1e4]))
+    return target(), pull, price
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs())
+def test_thresholds_agree_with_pooling_adjacent_violators(program):
+    target, pull, price = program
+    expected = pooled(target, pull, price)
+    for dtype, atol in ((torch.float64, 1e-9), (torch.float32, 3e-6)):
+        a = solve_activity(
+            torch.tensor(target, dtype=dtype)[None],
+            torch.tensor(pull, dtype=dtype)[None],
+            torch.tensor([price], dtype=dtype),
+        )
+        np.testing.assert_allclose(a[0], expected, atol=atol)
+
+
+@pytest.mark.parametrize("strength", [0.0, 1.0, 50.0])
+def test_trees_and_strengths_in_one_batch_do_not_touch_each_other(strength):
+    q, _ = random_scores(4, 30, 5, seed=1)
+    strengths = torch.tensor([0.0, 2.0, strength, 10.0, 400.0], dtype=torch.float64)
+    together = ridge_activity(q, strengths)
+    alone = ridge_activity(q[2:3], strengths[2:3])
+    assert torch.equal(together[2:3], alone)
+
+
+def test_without_a_price_the_smallest_minimiser_is_taken():
+    q, _ = random_scores(3, 6, 1, seed=3, scale=0.3)
+    a = ridge_activity(q, torch.zeros(1, dtype=torch.float64))
+    expected = pooled(q[0].numpy() + 0.5, np.zeros(15), 0.0)
+    np.testing.assert_allclose(a[0], expected, atol=1e-12)
+    nobody = torch.full((1, 15, 6), -1.0, dtype=torch.float64)
+    assert not ridge_activity(nobody, torch.zeros(1, dtype=torch.float64)).any()
+
+
+@pytest.mark.parametrize("depth", range(1, 11))
+def test_activity_is_in_range_and_never_above_the_parents(depth):
+    q, _ = random_scores(depth, 50, 2, seed=depth, scale=0.5)
+    a = ridge_activity(q.float(), torch.tensor([0.5, 20.0]))
+    child = torch.arange(1, a.shape[1])
+    assert ((a >= 0) & (a <= 1)).all()
+    assert (a[:, child] <= a[:, (child - 1) // 2] + 2e-6).all()
+    assert (traverse(q.float(), a) <= a[..., None]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("strength", [0.3, 4.0, 12.0])
+def test_ridge_jacobian_is_that_of_finite_differences(depth, strength, seed):
+    q = without_ties(random_scores(depth, 6, 2, seed)[0])
+    strengths = torch.full((2,), strength, dtype=torch.float64)
+    assert torch.autograd.gradcheck(
+        ridge_activity, (q.requires_grad_(), strengths.requires_grad_())
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_preference_jacobian_is_that_of_finite_differences(depth, seed):
+    q, rng = random_scores(depth, 6, 2, seed)
+    q = without_ties(q)
+    eta = 2 * torch.rand(q.shape[:2], generator=rng, dtype=torch.float64) - 1
+    assert torch.autograd.gradcheck(
+        preference_activity, (q.requires_grad_(), eta.requires_grad_())
+    )
+
+
+@pytest.mark.parametrize("strength", [0.3, 4.0])
+def test_traversal_passes_its_gradient_to_the_split_scores(strength):
+    rng = torch.Generator().manual_seed(5)
+    score = torch.randn(1, 7, 8, generator=rng, dtype=torch.float64)
+    strengths = torch.tensor([strength], dtype=torch.float64)
+
+    def traversal(score):
+        q = path_scores(score)
+        return traverse(q, ridge_activity(q, strengths))
+
+    assert torch.autograd.gradcheck(traversal, (score.requires_grad_(),))
+
+
+def test_stronger_pruning_leaves_fewer_active_nodes():
+    q, _ = random_scores(5, 40, 1, seed=0, scale=0.4)
+    strengths = torch.tensor([0.0, 1.0, 10.0, 100.0, 1000.0], dtype=torch.float64)
+    a = ridge_activity(q.expand(5, -1, -1), strengths)
+    total = a.sum(1)
+    assert (total.diff() < 0).all()

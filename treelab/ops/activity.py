@@ -1,0 +1,113 @@
+"""Node activity: which nodes of an argmin tree live, and how far rows pass them.
+
+Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
+differentiation", ICML 2021, arXiv:2010.04627.
+"""
+
+import torch
+from torch import Tensor
+
+from treelab.ops.activity_solve import solve_activity
+
+MARGIN = 0.5  # the ridge program rewards a up to q + 1/2 (ICML version, its eq. 4)
+
+
+def path_scores(split_score: Tensor) -> Tensor:
+    """How firmly each row belongs to each node: the weakest decision on its path.
+
+    Parameters
+    ----------
+    split_score : Tensor of shape (E, N, B)
+        Raw score of each split, splits breadth first; a row turns left where it is
+        at least 0.
+
+    Returns
+    -------
+    Tensor of shape (E, T, B)
+        T = 2 N + 1 nodes breadth first: 1 at the root, then the smaller of the
+        parent's score and the score of the turn. At most 1; positive on the row's
+        own path alone.
+
+    Raises
+    ------
+    ValueError
+        If N is not ``2**depth - 1``.
+    """
+    n_trees, n_splits, n_rows = split_score.shape
+    if n_splits & (n_splits + 1):
+        raise ValueError(f"A complete tree has 2**depth - 1 splits, got {n_splits}.")
+    level = split_score.new_ones(n_trees, 1, n_rows)
+    levels = [level]
+    for first in _level_starts(n_splits):
+        score = split_score[:, first : 2 * first + 1]  # (E, nodes of this level, B)
+        turns = torch.stack([score, -score], dim=2)  # left, right
+        level = torch.minimum(level[:, :, None], turns).flatten(1, 2)
+        levels.append(level)
+    return torch.cat(levels, dim=1)
+
+
+def ridge_activity(path_score: Tensor, strength: Tensor) -> Tensor:
+    """Activity of each node, where activity costs ``strength / 2 * a**2``.
+
+    The minimiser over 0 <= a <= 1, no node above its parent, of
+    ``sum_t strength/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t - q_bt - 1/2)^2``.
+
+    Parameters
+    ----------
+    path_score : Tensor of shape (E, T, B)
+        Scores q of :func:`path_scores`.
+    strength : Tensor of shape (E,)
+        Pruning strength lambda of each tree, at least 0. Where 0 leaves several
+        minimisers, the smallest is taken.
+
+    Returns
+    -------
+    Tensor of shape (E, T)
+        Activity in [0, 1], differentiable in both arguments.
+    """
+    return solve_activity(
+        path_score + MARGIN, torch.zeros_like(path_score[..., 0]), strength
+    )
+
+
+def preference_activity(path_score: Tensor, preference: Tensor) -> Tensor:
+    """Activity of each node, which is drawn to a learned preference.
+
+    The minimiser over 0 <= a <= 1, no node above its parent, of
+    ``sum_t 1/2 (a_t - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``, the
+    program of the paper's first version (section 3).
+
+    Parameters
+    ----------
+    path_score : Tensor of shape (E, T, B)
+        Scores q of :func:`path_scores`.
+    preference : Tensor of shape (E, T)
+        The learned eta of each node, any real number.
+
+    Returns
+    -------
+    Tensor of shape (E, T)
+        Activity in [0, 1], differentiable in both arguments.
+    """
+    price = preference.new_ones(preference.shape[0])
+    return solve_activity(path_score, preference, price)
+
+
+def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
+    """Traversal z = clip(q, 0, a): positive where a row is routed through a node.
+
+    Parameters
+    ----------
+    path_score : Tensor of shape (E, T, B)
+    activity : Tensor of shape (E, T)
+
+    Returns
+    -------
+    Tensor of shape (E, T, B)
+    """
+    return torch.minimum(path_score.clamp(min=0), activity[..., None])
+
+
+def _level_starts(n_splits: int) -> list[int]:
+    """First split of each level: 0, 1, 3, 7, ..."""
+    return [2**level - 1 for level in range((n_splits + 1).bit_length() - 1)]
