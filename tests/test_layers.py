@@ -14,6 +14,8 @@ LAYERS = {
     "training": set(),
     "data": {"trees"},
     "metrics": set(),
+    "difference": {"metrics"},
+    "evidence": {"trees"},
     "learners": {"ops", "training", "trees", "data", "metrics"},
     "runs": {"learners", "trees", "data", "metrics", "training"},
     "figures": {"trees"},

@@ -1,0 +1,76 @@
+"""The pruning path's figure and its knee."""
+
+import pandas as pd
+import pytest
+
+from treelab.figures.path import knee, pruning_figure
+
+TABLE = pd.DataFrame(
+    {
+        "strength": [0.0, 1.0, 10.0, 100.0],
+        "valid_score": [0.90, 0.895, 0.893, 0.5],
+        "test_score": [0.91, 0.90, 0.88, 0.5],
+        "active_splits": [15, 9, 4, 0],
+        "empty_nodes": [0, 6, 11, 15],
+    }
+)
+
+
+def draw(table=TABLE, **changes):
+    return pruning_figure(
+        table,
+        **{
+            "shown": 1,
+            "chosen": 0,
+            "price": "pruning strength (lambda)",
+            "score": "macro F1",
+            "rows": {"valid_score": 114, "test_score": 113},
+        }
+        | changes,
+    )
+
+
+def trace(figure, name):
+    return next(t for t in figure.data if t.name == name)
+
+
+def test_the_knee_is_the_smallest_tree_within_the_tolerance():
+    assert knee(TABLE["active_splits"], TABLE["valid_score"]) == 2
+    assert knee(TABLE["active_splits"], TABLE["valid_score"], tolerance=0.001) == 0
+
+
+def test_the_knee_passes_over_scores_that_are_missing():
+    assert knee([3, 2, 1], [0.9, 0.9, float("nan")]) == 1
+    with pytest.raises(ValueError, match="at least one score"):
+        knee([1], [float("nan")])
+
+
+def test_curves_name_the_rows_they_were_measured_on():
+    figure = draw()
+    assert list(trace(figure, "validation, 114 rows").y) == [0.9, 0.895, 0.893, 0.5]
+    assert list(trace(figure, "test, 113 rows").y) == [0.91, 0.9, 0.88, 0.5]
+    assert list(trace(figure, "empty nodes").y) == [0, 6, 11, 15]
+
+
+def test_a_line_stands_where_the_slider_does():
+    assert draw(shown=3).layout.shapes[0].x0 == 3
+
+
+def test_chosen_and_knee_are_marked_and_share_a_mark_on_one_tree():
+    assert list(trace(draw(), "chosen").x) == [0]
+    assert list(trace(draw(), "knee").x) == [2]
+    assert list(trace(draw(chosen=2), "knee and chosen").x) == [2]
+
+
+def test_a_path_without_validation_scores_is_drawn_without_marks():
+    figure = draw(TABLE.drop(columns="valid_score"))
+    assert [t.name for t in figure.data] == [
+        "test, 113 rows",
+        "active splits",
+        "empty nodes",
+    ]
+
+
+def test_a_long_path_keeps_few_ticks():
+    table = pd.concat([TABLE] * 30, ignore_index=True)
+    assert len(draw(table).layout.xaxis2.tickvals) <= 8

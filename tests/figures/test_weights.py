@@ -1,0 +1,39 @@
+"""The bars of who decided."""
+
+import numpy as np
+import pytest
+
+from treelab.figures.weights import percent, weights_figure
+
+
+def test_bars_add_up_to_the_whole_answer():
+    bars = weights_figure([317, 88], [0.94, 0.02], 1024).data[0]
+    assert sum(bars.x) == pytest.approx(1)
+    assert list(bars.y) == ["tree 317", "tree 88", "1,022 others"]
+    assert list(bars.customdata) == [317, 88, -1]
+    assert list(bars.text) == ["94%", "2.0%", "4.0%"]
+
+
+def test_no_bar_stands_for_others_where_there_are_none():
+    bars = weights_figure([1, 0], [0.6, 0.4], 2).data[0]
+    assert list(bars.y) == ["tree 1", "tree 0"]
+
+
+def test_the_tree_that_is_shown_stands_out():
+    colors = weights_figure([5, 7], [0.5, 0.3], 9, shown=7).data[0].marker.color
+    assert colors[1] == "#E69F00"
+    assert colors[0] != colors[1]
+
+
+def test_trees_that_disagree_are_hatched():
+    figure = weights_figure([5, 7], [0.5, 0.3], 9, agree=np.array([True, False]))
+    assert list(figure.data[0].marker.pattern.shape) == ["", "/", ""]
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [(0, "0%"), (0.0002, "< 0.1%"), (0.021, "2.1%"), (0.94, "94%"), (0.997, "99.7%"),
+     (0.9996, "> 99.9%"), (1, "100%")],
+)  # fmt: skip
+def test_percentages_never_round_something_to_nothing_or_all(share, written):
+    assert percent(share) == written

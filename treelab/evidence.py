@@ -1,0 +1,63 @@
+"""What a set of rows says about one answer of a tree: how many, how often right."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees import Tree
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The rows that end in one leaf, and how the leaf's answer fits them.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that end in the leaf.
+    n_total : int
+        Rows that were sent down the tree.
+    right : float or None
+        Share of the leaf's rows whose class the leaf says; None for a number
+        target or without a row.
+    error : float or None
+        Mean absolute error of the tree's answers for the leaf's rows, in the
+        target's unit; None for classes or without a row.
+    """
+
+    n_rows: int
+    n_total: int
+    right: float | None = None
+    error: float | None = None
+
+
+def leaf_evidence(tree: Tree, leaf: int, X: pd.DataFrame, y) -> Evidence:
+    """Count the rows that end in ``leaf`` and how often it is right about them.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : int
+        Number of a node without children.
+    X : DataFrame of shape (n_rows, n_columns)
+        Rows that did not train the tree, in the table's own columns.
+    y : array-like of shape (n_rows,)
+        Their truth: labels, or values in the target's unit.
+
+    Raises
+    ------
+    ValueError
+        If the node is not a leaf.
+    """
+    if not tree.is_leaf[leaf]:
+        raise ValueError(f"Node {leaf} asks a question; only a leaf answers.")
+    here = tree.apply(X) == leaf
+    n_rows, n_total = int(here.sum()), len(here)
+    if n_rows == 0:
+        return Evidence(0, n_total)
+    truth, says = np.asarray(y)[here], tree.predict(X[here])
+    if tree.classes is None:
+        error = float(np.mean(np.abs(says - truth.astype(float))))
+        return Evidence(n_rows, n_total, error=error)
+    return Evidence(n_rows, n_total, right=float(np.mean(says == truth)))

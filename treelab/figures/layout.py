@@ -1,0 +1,38 @@
+"""Where a tree's nodes stand: leaves in a row, each parent above its children."""
+
+import numpy as np
+
+from treelab.trees import Tree
+
+
+def tree_layout(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Place every node; leaves get one place each from left to right.
+
+    Parameters
+    ----------
+    tree : Tree
+        With ``n`` nodes.
+
+    Returns
+    -------
+    x : ndarray of shape (n,)
+        From 0 (first leaf) to ``n_leaves - 1``; a parent stands midway between
+        its two children.
+    y : ndarray of shape (n,)
+        Minus the node's level: 0 at the root.
+    """
+    x = np.full(len(tree.left), np.nan)
+    next_leaf = 0.0
+    # Depth first without recursion, since a greedy tree may be very deep.
+    stack = [(0, False)]
+    while stack:
+        node, done = stack.pop()
+        left, right = tree.left[node], tree.right[node]
+        if left < 0:
+            x[node] = next_leaf
+            next_leaf += 1
+        elif done:
+            x[node] = (x[left] + x[right]) / 2
+        else:
+            stack += [(node, True), (right, False), (left, False)]
+    return x, -np.asarray(tree.level, dtype=float)

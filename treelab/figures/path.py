@@ -1,0 +1,173 @@
+"""How score and size change along a pruning path, and where the knee is."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from treelab.figures.colors import Mode, palette
+from treelab.figures.template import template
+from treelab.figures.words import number
+
+KNEE_TOLERANCE = 0.01  # how much validation score a smaller tree may cost
+_MOST_TICKS = 8
+_SCORES = {
+    # column: (name on the page, dash, symbol)
+    "valid_score": ("validation", "dash", "circle"),
+    "test_score": ("test", "solid", "diamond"),
+}
+_SIZES = {
+    "active_splits": ("active splits", "solid", "circle"),
+    "empty_nodes": ("empty nodes", "dot", "x"),
+    "leaves": ("leaves", "solid", "circle"),
+    "depth": ("depth", "dot", "x"),
+}
+
+
+def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
+    """Find the smallest tree whose score is almost the best.
+
+    Parameters
+    ----------
+    size : array-like of shape (n_steps,)
+        Splits or leaves of each tree.
+    score : array-like of shape (n_steps,)
+        Validation scores, more is better; NaN is never chosen.
+    tolerance : float, default=0.01
+        How far below the best the score may lie.
+
+    Returns
+    -------
+    int
+        Its step; among equals in size the better, then the later.
+
+    Raises
+    ------
+    ValueError
+        If no score is a number.
+    """
+    size, score = np.asarray(size, dtype=float), np.asarray(score, dtype=float)
+    if not np.isfinite(score).any():
+        raise ValueError("A knee needs at least one score that is a number.")
+    good = np.flatnonzero(score >= np.nanmax(score) - tolerance - 1e-12)
+    return int(min(good, key=lambda step: (size[step], -score[step], -step)))
+
+
+def pruning_figure(
+    table: pd.DataFrame,
+    *,
+    shown: int,
+    chosen: int | None,
+    price: str,
+    score: str,
+    rows: dict[str, int],
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw score above and size below, both against the price of size.
+
+    Parameters
+    ----------
+    table : DataFrame of n_steps rows
+        ``strength``, ascending; ``valid_score`` and/or ``test_score``; any of
+        ``active_splits``, ``empty_nodes``, ``leaves``, ``depth``.
+    shown : int
+        The step that the slider stands on; a line goes through it.
+    chosen : int or None
+        The step that training chose; marked with a ring.
+    price : str
+        Name of the strength, for the axis: "pruning strength (lambda)".
+    score : str
+        Name of the score: "macro F1".
+    rows : dict of str to int
+        Rows behind each score column, for the legend.
+    mode : {"light", "dark"}, default="light"
+        The ground the figure lies on.
+
+    Returns
+    -------
+    go.Figure
+        Steps are evenly spaced, since strengths are trained on a log scale and may
+        start at zero; points carry the step as ``customdata``.
+    """
+    colors = palette(mode)
+    steps = np.arange(len(table))
+    figure = make_subplots(
+        rows=2,
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.1,
+        row_heights=[0.55, 0.45],
+    )
+    strengths = [number(value) for value in table["strength"]]
+
+    def add_line(column, name, dash, symbol, color, row):
+        figure.add_scatter(
+            x=steps,
+            y=table[column],
+            name=name,
+            mode="lines+markers" if len(table) <= 40 else "lines",
+            line={"color": color, "dash": dash, "width": 2},
+            marker={"symbol": symbol, "size": 7},
+            customdata=np.column_stack([steps, strengths]),
+            hovertemplate=f"{name} %{{y:.3~f}}<br>{price} %{{customdata[1]}}"
+            "<extra></extra>",
+            row=row,
+            col=1,
+        )
+
+    for column, (name, dash, symbol) in _SCORES.items():
+        if column in table:
+            color = colors.text if column == "test_score" else colors.accent
+            label = f"{name}, {rows[column]:,} rows"
+            add_line(column, label, dash, symbol, color, 1)
+    for column, (name, dash, symbol) in _SIZES.items():
+        if column in table:
+            color = colors.muted if dash == "dot" else colors.text
+            add_line(column, name, dash, symbol, color, 2)
+    figure.add_vline(x=shown, line={"color": colors.accent, "width": 2})
+    marks = {}
+    size = next(name for name in ("active_splits", "leaves") if name in table)
+    if "valid_score" in table and table["valid_score"].notna().any():
+        marks.setdefault(knee(table[size], table["valid_score"]), []).append("knee")
+        if chosen is not None:
+            marks.setdefault(chosen, []).append("chosen")
+    for step, words in marks.items():
+        figure.add_scatter(
+            x=[step],
+            y=[table["valid_score"].iloc[step]],
+            mode="markers+text",
+            marker={
+                "symbol": "circle-open",
+                "size": 17,
+                "color": colors.accent,
+                "line": {"width": 2},
+            },
+            text=[" and ".join(words)],
+            textposition=_beside(step, len(table)),
+            textfont={"color": colors.accent, "size": 13},
+            cliponaxis=False,
+            showlegend=False,
+            hoverinfo="skip",
+            name=" and ".join(words),
+            row=1,
+            col=1,
+        )
+    every = max(1, int(np.ceil(len(table) / _MOST_TICKS)))
+    figure.update_layout(template=template(mode), height=460)
+    figure.update_xaxes(range=[-0.4, len(table) - 0.6])
+    figure.update_xaxes(
+        title_text=price,
+        tickvals=steps[::every],
+        ticktext=strengths[::every],
+        row=2,
+        col=1,
+    )
+    figure.update_yaxes(title_text=score, row=1, col=1)
+    return figure.update_yaxes(title_text="count", rangemode="tozero", row=2, col=1)
+
+
+def _beside(step: int, n_steps: int) -> str:
+    """Where a mark's word stands so that the figure's edge does not cut it."""
+    if step < n_steps / 3:
+        return "bottom right"
+    return "bottom left" if step > 2 * n_steps / 3 else "bottom center"
