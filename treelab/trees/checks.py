@@ -1,0 +1,103 @@
+"""Checks that arrays really are a tree, so that nothing walks in circles later."""
+
+import numpy as np
+
+from treelab.trees.walk import AXIS, LEAF, OBLIQUE
+
+PER_NODE = ("left", "right", "feature", "threshold", "missing_left", "n_rows")
+PER_NODE += ("impurity", "value", "class_counts", "weights", "leaf_weights")
+PER_NODE += ("leaf_bias", "activity", "between", "missing_rows")
+
+
+def check_tree(tree) -> None:
+    """Raise ValueError unless the arrays of ``tree`` are one tree with root 0."""
+    n = len(tree.left)
+    if n == 0:
+        raise ValueError("A tree needs at least one node, its root.")
+    _check_shapes(tree, n)
+    _check_children(tree, n)
+    _check_splits(tree)
+    if tree.classes is None and tree.value.shape[1] != 1:
+        raise ValueError(
+            f"A regression tree tells one number at each node, but value has "
+            f"{tree.value.shape[1]} columns. For classes, pass their labels."
+        )
+
+
+def _check_shapes(tree, n: int) -> None:
+    """Every array has one row a node, and the columns its meaning asks for."""
+    n_features = len(tree.features)
+    n_outputs = tree.value.shape[1] if tree.value.ndim == 2 else -1
+    n_classes = 0 if tree.classes is None else len(tree.classes)
+    columns = {
+        "value": n_classes or n_outputs,
+        "class_counts": n_classes,
+        "weights": n_features,
+        "leaf_weights": n_features,
+        "leaf_bias": n_outputs,
+        "between": 2,
+    }
+    for name in PER_NODE:
+        array = getattr(tree, name)
+        if array is None:
+            continue
+        wanted = (n, columns[name]) if name in columns else (n,)
+        if array.shape != wanted:
+            raise ValueError(
+                f"{name} must have the shape {wanted}, got {array.shape}: "
+                f"the tree has {n} nodes."
+            )
+
+
+def _check_children(tree, n: int) -> None:
+    """Every node but the root is the child of one node, and the root reaches all."""
+    left, right = tree.left, tree.right
+    split = left >= 0
+    if ((right >= 0) != split).any():
+        node = int(((right >= 0) != split).argmax())
+        raise ValueError(f"Node {node} has one child; a split has two, a leaf none.")
+    children = np.concatenate([left[split], right[split]])
+    if (children >= n).any() or (children == 0).any():
+        raise ValueError(f"Children must be nodes 1 to {n - 1}; some are not.")
+    if len(np.unique(children)) != len(children) or len(children) != n - 1:
+        raise ValueError(
+            "Every node but the root must be the child of exactly one node."
+        )
+    reached, here = 1, np.array([0])
+    while len(here := here[split[here]]):
+        here = np.concatenate([left[here], right[here]])
+        reached += len(here)
+    if reached != n:
+        raise ValueError(
+            f"{n - reached} nodes cannot be reached from the root: they form a circle."
+        )
+
+
+def _check_splits(tree) -> None:
+    """Every split tests a known feature or a weighted sum, against a threshold."""
+    split = tree.left >= 0
+    feature = tree.feature
+    if (feature[~split] != LEAF).any():
+        raise ValueError("A leaf tests nothing: its feature must be -1.")
+    tests = feature[split]
+    wrong = ((tests < AXIS) & (tests != OBLIQUE)) | (tests >= len(tree.features))
+    if wrong.any():
+        raise ValueError(
+            f"Splits must test a feature from 0 to {len(tree.features) - 1} "
+            f"(or be oblique, -2), got {int(tests[wrong][0])}."
+        )
+    if np.isnan(tree.threshold[split]).any():
+        node = int(np.flatnonzero(split & np.isnan(tree.threshold))[0])
+        raise ValueError(f"Node {node} is a split, but its threshold is NaN.")
+    oblique = feature == OBLIQUE
+    if oblique.any():
+        if tree.weights is None:
+            raise ValueError("An oblique split (feature -2) needs weights.")
+        if not np.isfinite(tree.weights[oblique]).all():
+            raise ValueError("The weights of oblique splits must be finite numbers.")
+    if (tree.leaf_weights is None) != (tree.leaf_bias is None):
+        raise ValueError("Linear leaves need both leaf_weights and leaf_bias.")
+    if tree.leaf_weights is not None and tree.classes is not None:
+        raise ValueError("Linear leaves are for regression; this tree has classes.")
+    if (tree.n_rows < 0).any():
+        raise ValueError("n_rows counts rows, so it cannot be negative.")

@@ -1,0 +1,201 @@
+"""Feature: one number that a split may test, read from a column of the user's table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+KINDS = ("number", "category")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number that a split may test, read from one column of the user's table.
+
+    A number column is read as it is. A category column is read by the score of its
+    category, so that ``score <= threshold`` splits the categories into two sets.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column in the user's table.
+    kind : {"number", "category"}, default="number"
+        How the column is read.
+    unit : str, default=""
+        Unit of a number column, shown behind its thresholds.
+    fill : float, default=nan
+        Number that stands for a missing value (in the column's unit, or a score) in
+        weighted sums: oblique splits and linear leaves. NaN: none is known.
+    categories : tuple of str
+        ``str(value)`` of each category that training rows held; categories only.
+    scores : tuple of float
+        The number that each category stands for, such as its target encoding.
+    unseen : float, default=nan
+        Score of a category that no training row held; NaN treats it as missing.
+
+    Raises
+    ------
+    ValueError
+        If ``kind`` is unknown, or categories and scores do not match.
+    """
+
+    column: str
+    kind: str = "number"
+    unit: str = ""
+    fill: float = nan
+    categories: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    unseen: float = nan
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise ValueError(
+                f"The kind of column {self.column!r} must be one of {KINDS}, "
+                f"got {self.kind!r}."
+            )
+        plain = {
+            "column": str(self.column),
+            "unit": str(self.unit),
+            "fill": float(self.fill),
+            "unseen": float(self.unseen),
+            "categories": tuple(str(c) for c in self.categories),
+            "scores": tuple(float(s) for s in self.scores),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if len(self.categories) != len(self.scores):
+            raise ValueError(
+                f"Column {self.column!r} has {len(self.categories)} categories, "
+                f"but {len(self.scores)} scores."
+            )
+        if self.kind == "number" and self.categories:
+            raise ValueError(f"Number column {self.column!r} cannot have categories.")
+        if len(set(self.categories)) != len(self.categories):
+            raise ValueError(f"Column {self.column!r} lists a category twice.")
+
+
+def feature_matrix(
+    features: Sequence[Feature], X, used: np.ndarray | None = None
+) -> np.ndarray:
+    """Read the features from the user's table, one column of numbers a feature.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        What to read.
+    X : DataFrame or array of shape (n_rows, n_columns)
+        The user's table. An array's columns are called x0, x1, ...; where the
+        features have other names, it must have one column for each of their columns,
+        in their order.
+    used : array of int or None, default=None
+        Indices of the features that are needed; the others are left NaN, and their
+        columns may be absent. None: all are needed.
+
+    Returns
+    -------
+    float64 array of shape (n_rows, n_features)
+        Numbers as they are and categories by their score. Missing values are NaN;
+        unknown categories have the feature's ``unseen`` score.
+
+    Raises
+    ------
+    ValueError
+        If a column is absent, appears twice, or holds text where numbers are expected.
+    """
+    if used is None:
+        used = range(len(features))
+    X = as_table(features, X)
+    positions = {}
+    for position, name in enumerate(X.columns):
+        positions.setdefault(str(name), []).append(position)
+    matrix = np.full((len(X), len(features)), np.nan)
+    codes = {}
+    for index in used:
+        feature = features[index]
+        series = _column(X, positions, feature.column)
+        if feature.kind == "number":
+            matrix[:, index] = _numbers(series, feature.column)
+        else:
+            if feature.column not in codes:
+                codes[feature.column] = _categories(series)
+            matrix[:, index] = _scores(feature, *codes[feature.column])
+    return matrix
+
+
+def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
+    """Return ``X`` as a data frame whose columns carry the features' names."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must be a table of rows and columns, got {X.ndim} dimension(s). "
+            "Reshape one row with X.reshape(1, -1)."
+        )
+    names = [f"x{i}" for i in range(X.shape[1])]
+    wanted = list(dict.fromkeys(f.column for f in features))
+    if not set(wanted) <= set(names):
+        if len(wanted) != X.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} columns without names, but the tree knows "
+                f"{len(wanted)} columns. Pass a data frame with named columns."
+            )
+        names = wanted
+    return pd.DataFrame(X, columns=names)
+
+
+def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:
+    """Return the one column of ``X`` with this name."""
+    found = positions.get(name, ())
+    if len(found) == 0:
+        known = ", ".join(repr(str(c)) for c in list(X.columns)[:8])
+        more = ", ..." if X.shape[1] > 8 else ""
+        raise ValueError(
+            f"The table has no column {name!r}. Its columns are: {known}{more}."
+        )
+    if len(found) > 1:
+        raise ValueError(
+            f"The table has {len(found)} columns named {name!r}. Rename them."
+        )
+    return X.iloc[:, found[0]]
+
+
+def _numbers(series: pd.Series, name: str) -> np.ndarray:
+    """Return a number column as float64, missing values as NaN."""
+    dtype = series.dtype
+    if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if types.is_complex_dtype(dtype) or not (
+        types.is_object_dtype(dtype)
+        or types.is_string_dtype(dtype)
+        or isinstance(dtype, pd.CategoricalDtype)
+    ):
+        raise ValueError(
+            f"Column {name!r} should hold numbers, but holds {dtype} values."
+        )
+    numbers = pd.to_numeric(series.astype(object), errors="coerce")
+    numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    text = np.isnan(numbers) & ~series.isna().to_numpy()
+    if text.any():
+        row = int(text.argmax())
+        raise ValueError(
+            f"Column {name!r} should hold numbers, but row {row + 1} holds "
+            f"{series.iloc[row]!r}."
+        )
+    return numbers
+
+
+def _categories(series: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Return a category column as codes (-1 missing) and the text of each code."""
+    codes, values = pd.factorize(series, use_na_sentinel=True)
+    return codes, [str(value) for value in values]
+
+
+def _scores(feature: Feature, codes: np.ndarray, values: list[str]) -> np.ndarray:
+    """Return the score of each row's category; NaN where it is missing."""
+    scores = dict(zip(feature.categories, feature.scores))
+    table = [scores.get(value, feature.unseen) for value in values]
+    return np.array([*table, np.nan])[codes]  # code -1 takes the last

@@ -1,0 +1,481 @@
+"""Tree: the plain, immutable decision tree in which every learner ends.
+
+It answers from the user's own table, in the user's own columns and units, so that
+what is drawn is what predicts. What can be done to a tree stands beside it: words,
+pictures, pruning and files each have a file of their own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from treelab.trees import walk
+from treelab.trees.checks import check_tree
+from treelab.trees.complete import below, complete_arrays
+from treelab.trees.feature import Feature
+
+_DTYPES = {
+    "left": np.int32,
+    "right": np.int32,
+    "feature": np.int32,
+    "threshold": np.float64,
+    "missing_left": np.bool_,
+    "value": np.float64,
+    "n_rows": np.int64,
+    "impurity": np.float64,
+    "class_counts": np.float64,
+    "weights": np.float64,
+    "leaf_weights": np.float64,
+    "leaf_bias": np.float64,
+    "activity": np.float64,
+    "between": np.float64,
+    "missing_rows": np.int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A decision tree as plain, read-only arrays, one entry a node, the root first.
+
+    A row goes left where the split holds: ``x <= threshold``, or for an oblique split
+    ``sum_j weights_j * x_j <= threshold``.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The numbers that splits may test, and the columns they are read from.
+    left, right : int32 array of shape (n_nodes,)
+        Children of each node; -1 at leaves.
+    feature : int32 array of shape (n_nodes,)
+        Index of the feature that a split tests; -1 at leaves, -2 at oblique splits.
+    threshold : float64 array of shape (n_nodes,)
+        In the column's unit (a category's score); NaN at leaves; may be infinite.
+    missing_left : bool array of shape (n_nodes,)
+        Whether a missing value goes left at a split that tests one feature.
+    value : float64 array of shape (n_nodes, n_outputs)
+        What a row that ends here is told: class probabilities, or one mean.
+    n_rows : int64 array of shape (n_nodes,)
+        Training rows that pass the node.
+    impurity : float64 array of shape (n_nodes,)
+        Gini impurity, or variance, of those rows; NaN where it is not known.
+    classes : tuple or None
+        Labels in the order of the columns of ``value``; None for regression.
+    target, target_unit : str
+        Name and unit of what is predicted.
+    class_counts : float64 array of shape (n_nodes, n_classes) or None
+        Training rows of each class that pass the node, unweighted.
+    weights : float64 array of shape (n_nodes, n_features) or None
+        Weights of oblique splits, in raw units; missing values count as the
+        feature's ``fill``.
+    leaf_weights, leaf_bias : float64 (n_nodes, n_features), (n_nodes, 1), or None
+        Linear leaves answer ``leaf_bias + leaf_weights @ x``.
+    activity : float64 array of shape (n_nodes,) or None
+        Argmin trees: upper bound of a node's traversal, 0 once pruned.
+    notes : tuple of str
+        Sentences that a picture of this tree must show.
+    between : float64 array of shape (n_nodes, 2) or None
+        At splits that test one feature, of the training rows that reach them: the
+        largest value at or below the threshold and the smallest above it. Words may
+        round the threshold within these bounds.
+    missing_rows : int64 array of shape (n_nodes,) or None
+        Training rows that reach a split and miss the value it tests.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are not one tree: wrong shapes, children that form a circle,
+        unknown features, a split without a threshold.
+    """
+
+    features: tuple[Feature, ...]
+    left: np.ndarray
+    right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    value: np.ndarray
+    n_rows: np.ndarray
+    impurity: np.ndarray
+    classes: tuple | None = None
+    target: str = "target"
+    target_unit: str = ""
+    class_counts: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    leaf_weights: np.ndarray | None = None
+    leaf_bias: np.ndarray | None = None
+    activity: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    between: np.ndarray | None = None
+    missing_rows: np.ndarray | None = None
+
+    def __post_init__(self):
+        put = object.__setattr__
+        put(self, "features", tuple(self.features))
+        put(self, "notes", tuple(str(note) for note in self.notes))
+        if self.classes is not None:
+            put(self, "classes", tuple(plain_label(c) for c in self.classes))
+        for name, dtype in _DTYPES.items():
+            array = getattr(self, name)
+            if array is not None:
+                array = np.array(array, dtype=dtype)  # a copy, nobody else's to change
+                array.flags.writeable = False
+                put(self, name, array)
+        check_tree(self)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in _DTYPES:  # pickle and deepcopy hand back arrays that can be changed
+            if getattr(self, name) is not None:
+                getattr(self, name).flags.writeable = False
+
+    @classmethod
+    def complete(
+        cls,
+        features,
+        feature,
+        threshold,
+        missing_left,
+        leaf_value,
+        *,
+        weights=None,
+        classes=None,
+        target="target",
+        target_unit="",
+        leaf_weights=None,
+        leaf_bias=None,
+        activity=None,
+        notes=(),
+    ) -> "Tree":
+        """Build a tree from a complete one stored breadth first.
+
+        Node ``t`` has the children ``2t + 1`` (left) and ``2t + 2`` (right), and the
+        ``L`` leaves follow the ``N = L - 1`` splits. Node numbers stay. Rows are
+        unknown until ``with_rows``; until then an internal node's value is the mean
+        of the leaves below it.
+
+        Parameters
+        ----------
+        features : sequence of Feature
+        feature : int array of shape (N,) or None
+            Feature of each split; -2 where it is oblique; None: all are oblique.
+        threshold : float array of shape (N,)
+        missing_left : bool array of shape (N,)
+        leaf_value : float array of shape (L, n_outputs)
+            Class probabilities, or values of the target, left to right.
+        weights : float array of shape (N, n_features) or None
+            Weights of oblique splits, in raw units.
+        leaf_weights, leaf_bias : float arrays (L, n_features), (L, 1), or None
+            Linear leaves.
+        activity : float array of shape (N + L,) or None
+        classes, target, target_unit, notes
+            As in Tree.
+
+        Raises
+        ------
+        ValueError
+            If the lengths do not fit one complete tree.
+        """
+        arrays = complete_arrays(feature, threshold, missing_left, leaf_value, weights)
+        n_splits = (len(arrays["left"]) - 1) // 2
+        if leaf_bias is not None:
+            # Above the leaves the constant model is the value.
+            leaf_bias = below(leaf_bias, n_splits, splits_first=False)
+            leaf_bias[:n_splits] = arrays["value"][:n_splits]
+        return cls(
+            features,
+            **arrays,
+            classes=classes,
+            target=target,
+            target_unit=target_unit,
+            leaf_weights=below(leaf_weights, n_splits, splits_first=False),
+            leaf_bias=leaf_bias,
+            activity=activity,
+            notes=notes,
+        )
+
+    def __repr__(self):
+        return (
+            f"Tree({self.task}, target={self.target!r}, "
+            f"n_leaves={self.n_leaves}, depth={self.depth})"
+        )
+
+    # What it is
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, splits and leaves."""
+        return len(self.left)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of nodes that answer."""
+        return int(self.is_leaf.sum())
+
+    @property
+    def n_splits(self) -> int:
+        """Number of nodes that test."""
+        return self.n_nodes - self.n_leaves
+
+    @property
+    def depth(self) -> int:
+        """Splits on the longest path from the root to a leaf."""
+        return int(self.level.max())
+
+    @property
+    def task(self) -> str:
+        """Return "binary", "multiclass" or "regression"."""
+        return task_of(self.classes)
+
+    @cached_property
+    def is_leaf(self) -> np.ndarray:
+        """Whether each node is a leaf, bool (n_nodes,)."""
+        return frozen(self.left < 0)
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """Node above each node, int32 (n_nodes,); -1 at the root."""
+        parent = np.full(self.n_nodes, -1, dtype=np.int32)
+        splits = np.flatnonzero(~self.is_leaf)
+        parent[self.left[splits]] = splits
+        parent[self.right[splits]] = splits
+        return frozen(parent)
+
+    @cached_property
+    def level(self) -> np.ndarray:
+        """Distance of each node from the root, int32 (n_nodes,)."""
+        level = np.zeros(self.n_nodes, dtype=np.int32)
+        here = np.array([0])
+        while len(here := here[~self.is_leaf[here]]):
+            below = level[here] + 1
+            level[self.left[here]] = below
+            level[self.right[here]] = below
+            here = np.concatenate([self.left[here], self.right[here]])
+        return frozen(level)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the user's table that splits and linear leaves read."""
+        used = walk.used_features(self, leaves=True)
+        return tuple(dict.fromkeys(self.features[j].column for j in used))
+
+    # What it does to rows
+
+    def apply(self, X) -> np.ndarray:
+        """Return the leaf, int64 (n_rows,), that each row of the table ``X`` reaches.
+
+        Raises
+        ------
+        ValueError
+            If a column that the tree reads is absent, or holds text for numbers.
+        """
+        return walk.leaf_of(self, walk.read(self, X))
+
+    def decision_path(self, X) -> np.ndarray:
+        """Tell which nodes each row passes, bool (n_rows, n_nodes)."""
+        node = self.apply(X)
+        passed = np.zeros((len(node), self.n_nodes), dtype=bool)
+        rows = np.arange(len(node))
+        while len(rows):
+            passed[rows, node] = True
+            node = self.parent[node]
+            rows, node = rows[node >= 0], node[node >= 0]
+        return passed
+
+    def margin(self, X) -> np.ndarray:
+        """Return threshold - value at each node, float64 (n_rows, n_nodes).
+
+        Left is where the margin is at least 0; a missing value at a split that tests
+        one feature gives +inf or -inf, leaves have NaN.
+        """
+        return walk.margins(self, walk.read(self, X))
+
+    def path(self, row) -> list[int]:
+        """Return the nodes, root to leaf, of the one row of the table ``row``."""
+        leaf = self.apply(row)
+        if len(leaf) != 1:
+            raise ValueError(f"path follows one row, got a table of {len(leaf)} rows.")
+        return self.path_to(int(leaf[0]))
+
+    def path_to(self, node: int) -> list[int]:
+        """Return the nodes from the root to ``node``, both included."""
+        self.check_node(node)
+        nodes = [int(node)]
+        while nodes[-1]:
+            nodes.append(int(self.parent[nodes[-1]]))
+        return nodes[::-1]
+
+    def check_node(self, node: int) -> None:
+        """Raise ValueError unless the tree has this node."""
+        if not 0 <= node < self.n_nodes:
+            raise ValueError(f"The tree has nodes 0 to {self.n_nodes - 1}, not {node}.")
+
+    def node_counts(self, X, y=None) -> np.ndarray:
+        """Count the rows of any table that pass each node.
+
+        Returns
+        -------
+        int64 array of shape (n_nodes,), or (n_nodes, n_classes) where the labels ``y``
+        are given
+        """
+        from treelab.trees.statistics import node_counts
+
+        return node_counts(self, X, y)
+
+    def with_rows(self, X, y) -> "Tree":
+        """Return the tree with rows, impurity and means taken from these rows.
+
+        The answers stay: values of leaves are kept. Values of internal nodes become
+        the class shares, or the mean, of the rows that pass (kept where none does).
+        """
+        from treelab.trees.statistics import with_rows
+
+        return with_rows(self, X, y)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.
+
+        Raises
+        ------
+        ValueError
+            If this is a regression tree.
+        """
+        if self.classes is None:
+            raise ValueError("A regression tree has no class probabilities.")
+        return self.value[self.apply(X)]
+
+    def predict(self, X) -> np.ndarray:
+        """Return each row's most probable class, or value of the target; (n_rows,)."""
+        if self.classes is not None:
+            return most_probable(self.classes, self.predict_proba(X))
+        matrix = walk.read(self, X, leaves=True)
+        return walk.answers(self, matrix)
+
+    # What it looks like
+
+    def question(self, node: int) -> str:
+        """Return what a split asks: "petal width ≤ 0.8 cm"."""
+        from treelab.trees.words import question
+
+        return question(self, node)
+
+    def left_categories(self, node: int) -> tuple[str, ...]:
+        """Return the categories that go left at a split of a category column."""
+        from treelab.trees.words import left_categories
+
+        return left_categories(self, node)
+
+    def describe(self, node: int) -> str:
+        """Return what a node says: its question, or its answer."""
+        from treelab.trees.words import describe
+
+        return describe(self, node)
+
+    def rule(self, node: int) -> str:
+        """Return all that is asked on the way to ``node``, simplified, in words."""
+        from treelab.trees.rules import rule
+
+        return rule(self, node)
+
+    def to_rules(self):
+        """Return one rule a leaf, largest share first.
+
+        Returns
+        -------
+        DataFrame
+            Columns leaf, rule, n_rows, share, prediction, confidence. Share and
+            confidence are of training rows; confidence is the predicted class's
+            probability, or NaN for regression.
+        """
+        from treelab.trees.rules import to_rules
+
+        return to_rules(self)
+
+    def to_text(self) -> str:
+        """Return the tree as indented text."""
+        from treelab.trees.rules import to_text
+
+        return to_text(self)
+
+    def to_dot(self, **options) -> str:
+        """Return the picture of the tree as DOT text; see ``treelab.trees.dot``."""
+        from treelab.trees.dot import to_dot
+
+        return to_dot(self, **options)
+
+    # What it is kept as
+
+    def to_dict(self) -> dict:
+        """Return the whole tree as JSON-safe values, exact to the last bit."""
+        from treelab.trees.io import to_dict
+
+        return to_dict(self)
+
+    @classmethod
+    def from_dict(cls, stored: dict) -> "Tree":
+        """Return the tree that ``to_dict`` described; ValueError where it is none."""
+        from treelab.trees.io import from_dict
+
+        return from_dict(stored, cls)
+
+    def save(self, path) -> None:
+        """Write the tree into the folder ``path``: model.json, model.safetensors."""
+        from treelab.trees.io import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path) -> "Tree":
+        """Read the tree that ``save`` wrote into the folder ``path``."""
+        from treelab.trees.io import load_model
+
+        return load_model(path, cls)
+
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        arrays = {n: getattr(self, n) for n in _DTYPES if getattr(self, n) is not None}
+        names = {f.name for f in fields(self)} - set(_DTYPES)
+        return {name: getattr(self, name) for name in names}, arrays
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "Tree":
+        """Rebuild the tree that ``pack`` took apart."""
+        return cls(**settings, **arrays)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return the array, made read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def plain_label(label):
+    """Return a class label as a plain str, int, float or bool."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if not isinstance(label, str | int | float | bool):
+        raise ValueError(f"A class label must be text or a number, got {label!r}.")
+    return label
+
+
+def task_of(classes: tuple | None) -> str:
+    """Return "binary", "multiclass" or "regression"."""
+    if classes is None:
+        return "regression"
+    return "binary" if len(classes) <= 2 else "multiclass"
+
+
+def labels(classes: Iterable) -> np.ndarray:
+    """Return class labels as an array, of objects where they are of several types."""
+    classes = list(classes)
+    if len({type(c) for c in classes}) == 1:
+        return np.array(classes)
+    array = np.empty(len(classes), dtype=object)
+    array[:] = classes
+    return array
+
+
+def most_probable(classes: tuple, probabilities: np.ndarray) -> np.ndarray:
+    """Return the label of each row's largest probability (n_rows, n_classes)."""
+    return labels(classes)[probabilities.argmax(axis=1)]

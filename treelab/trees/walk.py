@@ -1,0 +1,159 @@
+"""How rows walk through a tree: sides, leaves, and how many rows pass each node."""
+
+import numpy as np
+
+from treelab.trees.feature import feature_matrix
+
+AXIS, LEAF, OBLIQUE = 0, -1, -2  # what ``Tree.feature`` says: an index, or one of these
+
+
+def used_features(tree, *, leaves: bool = False) -> np.ndarray:
+    """Return indices of the features that splits (and linear leaves) read."""
+    used = np.zeros(len(tree.features), dtype=bool)
+    used[tree.feature[tree.feature >= AXIS]] = True
+    if tree.weights is not None:
+        used |= (tree.weights[tree.feature == OBLIQUE] != 0).any(axis=0)
+    if leaves and tree.leaf_weights is not None:
+        used |= (tree.leaf_weights[tree.is_leaf] != 0).any(axis=0)
+    return np.flatnonzero(used)
+
+
+def read(tree, X, *, leaves: bool = False) -> np.ndarray:
+    """Return the float64 matrix (n_rows, n_features) of what the tree reads of X."""
+    return feature_matrix(tree.features, X, used_features(tree, leaves=leaves))
+
+
+def filled(features, matrix: np.ndarray, index: int) -> np.ndarray:
+    """Return one column of the matrix with its missing values filled.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing and the feature knows no number that stands for it.
+    """
+    x = matrix[:, index]
+    missing = np.isnan(x)
+    if not missing.any():
+        return x
+    feature = features[index]
+    if np.isnan(feature.fill):
+        raise ValueError(
+            f"Column {feature.column!r} has missing values, and this tree, which "
+            "adds up columns, has no number to put in their place. Fill them in."
+        )
+    return np.where(missing, feature.fill, x)
+
+
+def leaf_of(tree, matrix: np.ndarray) -> np.ndarray:
+    """Return the leaf, int64 (n_rows,), of each row of the feature matrix."""
+    node = np.zeros(len(matrix), dtype=np.int64)
+    rows = np.arange(len(matrix)) if tree.n_nodes > 1 else np.arange(0)
+    while len(rows):
+        here = node[rows]
+        left = goes_left(tree, matrix, here, rows)
+        here = np.where(left, tree.left[here], tree.right[here])
+        node[rows] = here
+        rows = rows[tree.left[here] >= 0]
+    return node
+
+
+def goes_left(tree, matrix: np.ndarray, node: np.ndarray, rows: np.ndarray):
+    """Tell, bool (k,), whether row ``rows[i]`` takes the left branch at ``node[i]``."""
+    index = tree.feature[node]
+    oblique = index == OBLIQUE
+    if not oblique.any():
+        return _axis_left(tree, matrix, node, rows)
+    left = np.empty(len(node), dtype=bool)
+    axis = ~oblique
+    left[axis] = _axis_left(tree, matrix, node[axis], rows[axis])
+    node, rows = node[oblique], rows[oblique]
+    # One column after the other: the sum of a row never depends on the other rows,
+    # as it would in a matrix product, so no row changes sides with the batch.
+    total = np.zeros(len(node))
+    for j in np.flatnonzero((tree.weights[np.unique(node)] != 0).any(axis=0)):
+        weight = tree.weights[node, j]
+        reads = np.flatnonzero(weight)  # a split that ignores a column needs no fill
+        x = filled(tree.features, matrix[rows[reads]], j)
+        total[reads] += weight[reads] * x
+    left[oblique] = total <= tree.threshold[node]
+    return left
+
+
+def _axis_left(tree, matrix, node, rows):
+    """Tell whether rows take the left branch at splits that test one feature."""
+    x = matrix[rows, tree.feature[node]]
+    left = x <= tree.threshold[node]
+    missing = np.isnan(x)
+    if missing.any():
+        left = np.where(missing, tree.missing_left[node], left)
+    return left
+
+
+def margins(tree, matrix: np.ndarray) -> np.ndarray:
+    """Return threshold - value at every node, float64 (n_rows, n_nodes).
+
+    A row takes the left branch exactly where its margin is at least 0. A missing
+    value at an axis split gives +inf or -inf; leaves have NaN.
+    """
+    margin = np.full((len(matrix), tree.n_nodes), np.nan)
+    for node in np.flatnonzero(~tree.is_leaf):
+        threshold = tree.threshold[node]
+        if tree.feature[node] == OBLIQUE:
+            value = np.zeros(len(matrix))
+            for j in np.flatnonzero(tree.weights[node]):
+                value += tree.weights[node, j] * filled(tree.features, matrix, j)
+            missing = False
+        else:
+            value = matrix[:, tree.feature[node]]
+            missing = np.isnan(value)
+        with np.errstate(invalid="ignore"):
+            side = threshold - value
+        # inf - inf is NaN, yet value <= threshold is known.
+        side = np.where(np.isnan(side), np.where(value <= threshold, 0, -np.inf), side)
+        side = np.where(missing, np.inf if tree.missing_left[node] else -np.inf, side)
+        margin[:, node] = side
+    return margin
+
+
+def answers(tree, matrix: np.ndarray) -> np.ndarray:
+    """Return a regression tree's answer, float64 (n_rows,), linear leaves included."""
+    leaf = leaf_of(tree, matrix)
+    if tree.leaf_weights is None:
+        return tree.value[leaf, 0]
+    answer = tree.leaf_bias[leaf, 0]
+    for j in np.flatnonzero((tree.leaf_weights[np.unique(leaf)] != 0).any(axis=0)):
+        weight = tree.leaf_weights[leaf, j]
+        reads = np.flatnonzero(weight)  # a leaf that ignores a column needs no fill
+        x = filled(tree.features, matrix[reads], j)
+        answer[reads] += weight[reads] * x
+    return answer
+
+
+def sum_up(tree, at_leaf: np.ndarray) -> np.ndarray:
+    """Add what stands at the leaves to every node above them, along the first axis."""
+    total = np.array(at_leaf)
+    for level in range(tree.depth, 0, -1):
+        nodes = np.flatnonzero(tree.level == level)
+        np.add.at(total, tree.parent[nodes], total[nodes])
+    return total
+
+
+def rows_through(tree, leaf: np.ndarray, code=None, n_classes: int = 0) -> np.ndarray:
+    """Count the rows that pass each node.
+
+    Parameters
+    ----------
+    leaf : int array of shape (n_rows,)
+        Leaf of each row.
+    code : int array of shape (n_rows,) or None
+        Class of each row; counts are then made for each class.
+
+    Returns
+    -------
+    int64 array of shape (n_nodes,), or (n_nodes, n_classes) where classes are given
+    """
+    n = tree.n_nodes
+    if code is None:
+        return sum_up(tree, np.bincount(leaf, minlength=n))
+    flat = np.bincount(leaf * n_classes + code, minlength=n * n_classes)
+    return sum_up(tree, flat.reshape(n, n_classes))
