@@ -1,19 +1,37 @@
 """The look that every page shares: ground, figures, dots and headings."""
 
 import html
+from pathlib import Path
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from treelab.figures.colors import Mode
+from treelab.figures.colors import Mode, palette
 from treelab.figures.template import template
 
+ASSETS = Path(__file__).parents[2] / "assets"
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
 
 
 def mode() -> Mode:
     """Return the ground the visitor sees, light until the browser has told."""
     return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def load_style() -> None:
+    """Give the page our style sheet, and the ground's colours as its variables."""
+    colors = palette(mode())
+    variables = {
+        "panel": colors.panel,
+        "text": colors.text,
+        "muted": colors.muted,
+        "grid": colors.grid,
+        "accent": colors.accent,
+        "mark": _blend(colors.accent, colors.ground, 0.1),
+    }
+    lines = "".join(f"--tl-{name}:{color};" for name, color in variables.items())
+    st.html(f"<style>:root{{{lines}}}</style>")
+    st.html(ASSETS / "style.css")
 
 
 def page_title(question: str, shows: str) -> None:
@@ -34,3 +52,14 @@ def dot(color: str, label: str) -> str:
         f'<span class="dot" style="background:{html.escape(color, quote=True)}"></span>'
         f"<span>{html.escape(label)}</span>"
     )
+
+
+def _blend(color: str, ground: str, share: float) -> str:
+    """Mix ``share`` of a hex colour into another, opaque."""
+    parts = [
+        round(
+            share * int(color[i : i + 2], 16) + (1 - share) * int(ground[i : i + 2], 16)
+        )
+        for i in (1, 3, 5)
+    ]
+    return "#" + "".join(f"{part:02X}" for part in parts)

@@ -24,7 +24,7 @@ _CLASS_COLORS = (
     "#CC79A7",
     "#56B4E9",
     "#F0E442",
-    "#7A7A7A",
+    "#6F6F6F",
     "#882255",
     "#999933",
     "#332288",
@@ -119,7 +119,7 @@ def learner_color(learner: str, settings: dict | None = None) -> str:
     """
     if learner == "get" and (settings or {}).get("leaves") == "linear":
         learner = "get_linear"
-    return LEARNER_COLORS.get(learner, "#7A7A7A")
+    return LEARNER_COLORS.get(learner, "#6F6F6F")
 
 
 def class_colors(n_classes: int) -> list[str]:
@@ -144,7 +144,7 @@ def contrast(first: str, second: str) -> float:
 
 def text_on(color: str) -> str:
     """Return near-black or white, whichever reads better on a hex colour."""
-    return max(("#17211D", "#FFFFFF"), key=lambda text: contrast(color, text))
+    return max(("#101614", "#FFFFFF"), key=lambda text: contrast(color, text))
 
 
 def _luminance(color: str) -> float:

@@ -1,0 +1,47 @@
+"""Colours can be read, and learners keep theirs."""
+
+import pytest
+
+from treelab.figures.colors import (
+    LEARNER_COLORS,
+    class_colors,
+    contrast,
+    learner_color,
+    palette,
+    text_on,
+    with_alpha,
+)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("word", ["text", "muted", "accent", "good", "bad", "warn"])
+@pytest.mark.parametrize("ground", ["ground", "panel"])
+def test_words_stand_out_from_what_they_lie_on(mode, word, ground):
+    colors = palette(mode)
+    assert contrast(getattr(colors, word), getattr(colors, ground)) >= 4.5
+
+
+def test_contrast_spans_from_one_to_twenty_one():
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast("#1B7F5C", "#1B7F5C") == pytest.approx(1)
+
+
+@pytest.mark.parametrize("color", [*LEARNER_COLORS.values(), *class_colors(12)])
+def test_text_on_a_color_can_be_read(color):
+    assert contrast(text_on(color), color) >= 4.5
+
+
+def test_get_with_linear_leaves_has_its_own_color():
+    assert learner_color("get") != learner_color("get", {"leaves": "linear"})
+    assert learner_color("get", {"leaves": "constant"}) == learner_color("get")
+
+
+@pytest.mark.parametrize("n_classes", [0, 1, 2, 12, 40])
+def test_there_is_a_color_for_every_class(n_classes):
+    colors = class_colors(n_classes)
+    assert len(colors) == n_classes
+    assert len(set(colors)) == min(n_classes, 12)
+
+
+def test_alpha_keeps_the_hue():
+    assert with_alpha("#1B7F5C", 0.5) == "rgba(27,127,92,0.5)"

@@ -1,0 +1,88 @@
+"""Loss curves show every run, on one scale, with its lowest validation loss marked."""
+
+import numpy as np
+import pytest
+
+from treelab.figures.curves import Curve, loss_figure, loss_panels, thin
+
+
+def curve(name="GradTree", n=50, start=2.0):
+    epoch = np.arange(1, n + 1, dtype=float)
+    train = start / epoch
+    return Curve(name, "#0072B2", epoch, train, train + 0.1 * np.sqrt(epoch))
+
+
+def lines(figure, name):
+    return [t for t in figure.data if t.legendgroup == name and "lines" in t.mode]
+
+
+def test_training_is_solid_and_validation_dashed():
+    train, valid = lines(loss_figure([curve()]), "GradTree")
+    assert (train.line.dash, valid.line.dash) == ("solid", "dash")
+    assert train.line.color == valid.line.color == "#0072B2"
+
+
+@pytest.mark.parametrize("start", [0.01, 1.0, 4000.0])
+def test_runs_of_any_scale_start_at_one(start):
+    train, _ = lines(loss_figure([curve(start=start)]), "GradTree")
+    assert train.y[0] == pytest.approx(1.0)
+
+
+def test_panels_keep_the_learners_own_unit():
+    figure = loss_panels([curve(start=40.0), curve("GRANDE", start=2.0)])
+    assert lines(figure, "GradTree")[0].y[0] == 40.0
+    assert lines(figure, "GRANDE")[0].y[0] == 2.0
+
+
+def test_the_dot_marks_the_lowest_validation_loss():
+    one = curve()
+    (dot,) = [t for t in loss_figure([one]).data if t.mode == "markers"]
+    assert dot.x[0] == one.epoch[np.argmin(one.valid_loss)]
+
+
+def test_each_run_has_one_legend_entry():
+    figure = loss_figure([curve("GradTree"), curve("GradTree 2")])
+    named = [t.name for t in figure.data if t.showlegend is not False]
+    assert named == ["GradTree", "GradTree 2", "training rows", "validation rows"]
+
+
+def test_losses_not_measured_are_left_out():
+    one = curve(n=4)
+    holes = Curve(one.name, one.color, one.epoch, one.train_loss, np.full(4, np.nan))
+    train, valid = lines(loss_figure([holes]), "GradTree")
+    assert len(train.x) == 4
+    assert len(valid.x) == 0
+
+
+def test_a_single_point_is_seen():
+    train, _ = lines(loss_figure([curve(n=1)]), "GradTree")
+    assert "markers" in train.mode
+
+
+def test_a_loss_of_zero_does_not_divide():
+    one = curve(n=2)
+    zero = Curve("a", "#000000", one.epoch, np.zeros(2), np.zeros(2))
+    assert np.isfinite(lines(loss_figure([zero]), "a")[0].y).all()
+
+
+def test_no_run_is_an_empty_chart():
+    assert len(loss_figure([]).data) == 2  # the legend's two dashes
+
+
+@pytest.mark.parametrize("n_runs", [1, 2, 3, 7])
+def test_every_run_has_its_panel(n_runs):
+    figure = loss_panels([curve(f"run {i}") for i in range(n_runs)])
+    assert len({t.xaxis for t in figure.data if t.legendgroup}) == n_runs
+
+
+@pytest.mark.parametrize("n_points", [1, 600, 601, 10_000])
+def test_thinning_keeps_both_ends(n_points):
+    rows = thin(n_points)
+    assert rows[0] == 0
+    assert rows[-1] == n_points - 1
+    assert len(rows) <= 600
+
+
+def test_names_from_outside_are_escaped():
+    figure = loss_figure([curve("<b>bold</b>")])
+    assert "<b>" not in figure.data[0].name

@@ -1,0 +1,67 @@
+"""The table's picture shows what the table holds, and nothing in it becomes markup."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.figures.table import spark_counts, table_html
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "age": [31.0, np.nan, 58.25],
+            "city": ["Bern", "Basel", None],
+            "ill": ["yes", "no", "no"],
+        }
+    )
+
+
+def test_the_target_comes_first_and_is_marked(frame):
+    text = table_html(frame, target="ill", numbers=["age"])
+    heads = re.findall(r'<th class="(\w+)" title="(\w+)"', text)
+    assert heads == [("target", "ill"), ("used", "age"), ("used", "city")]
+    assert "to predict" in text
+
+
+def test_missing_cells_say_so(frame):
+    text = table_html(frame, numbers=["age"])
+    assert text.count("<i>missing</i>") == 2
+    assert text.count("33% missing") == 2
+
+
+def test_columns_left_out_step_back(frame):
+    assert 'class="out" title="city"' in table_html(frame, left_out=["city"])
+
+
+def test_what_a_table_holds_is_escaped():
+    text = table_html(pd.DataFrame({"<b>&": ["<script>alert(1)</script>"]}))
+    assert "<script>" not in text
+    assert "<b>&<" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_wide_table_counts_what_it_does_not_show():
+    frame = pd.DataFrame(np.zeros((2, 100)), columns=[f"x{i}" for i in range(100)])
+    assert "and 20 more columns" in table_html(frame, numbers=list(frame))
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 100])
+@pytest.mark.parametrize("constant", [True, False])
+def test_sparks_of_numbers_count_every_known_row(n_rows, constant):
+    rng = np.random.default_rng(n_rows)
+    values = np.ones(n_rows) if constant else rng.lognormal(sigma=3, size=n_rows)
+    column = pd.Series([*values, np.nan])
+    assert spark_counts(column, is_number=True).sum() == n_rows
+
+
+def test_sparks_of_categories_fall():
+    counts = spark_counts(pd.Series(["a", "b", "b", None]), is_number=False)
+    assert counts.tolist() == [2, 1]
+
+
+def test_a_column_of_missing_values_has_no_bars():
+    assert len(spark_counts(pd.Series([np.nan, np.nan]), is_number=True)) == 0

@@ -1,0 +1,36 @@
+"""The target's distribution counts every known row once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.figures.target import target_figure
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12, 13, 40])
+def test_bars_count_every_row_once(n_classes):
+    labels = pd.Series([f"c{i}" for i in range(n_classes) for _ in range(i + 1)])
+    (bars,) = target_figure(labels, "multiclass").data
+    assert sum(bars.x) == len(labels)
+    assert len(bars.x) == min(n_classes, 12)
+
+
+def test_the_most_frequent_class_comes_first():
+    (bars,) = target_figure(pd.Series(["b", "a", "a", None]), "binary").data
+    assert bars.y == ("a", "b")
+    assert bars.text == ("2 · 67%", "1 · 33%")
+
+
+@pytest.mark.parametrize("n_rows", [1, 10, 5000])
+def test_a_histogram_counts_every_finite_row_once(n_rows):
+    rng = np.random.default_rng(0)
+    values = pd.Series([*rng.normal(size=n_rows), np.nan, np.inf], name="age")
+    figure = target_figure(values, "regression", unit="years")
+    assert sum(figure.data[0].y) == n_rows
+    assert len(figure.data[0].y) <= 32
+    assert figure.layout.xaxis.title.text == "age (years)"
+
+
+def test_labels_are_escaped():
+    (bars,) = target_figure(pd.Series(["<i>x</i>", "y"]), "binary").data
+    assert "<i>" not in "".join(bars.y)

@@ -1,0 +1,145 @@
+"""The first rows of a table, a small histogram above each column, as HTML."""
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from treelab.figures.words import shorten
+
+MOST_COLUMNS = 80
+BINS = 20
+WIDTH, HEIGHT = 88, 30  # of a histogram, in pixels
+
+
+def table_html(
+    frame: pd.DataFrame,
+    *,
+    target: str | None = None,
+    numbers: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+    n_rows: int = 8,
+) -> str:
+    """Draw the first rows of a table, with a histogram in the head of each column.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        Any table; everything in it is escaped.
+    target : str, optional
+        Column that is marked and moved to the front.
+    numbers : sequence of str
+        Columns that are numbers; the others are drawn as categories.
+    left_out : sequence of str
+        Columns that step back, since nothing learns from them.
+    n_rows : int, default=8
+        Rows shown, from the first.
+
+    Returns
+    -------
+    str
+        A ``<table>`` in a scrolling box; classes carry its look. Beyond 80 columns
+        the rest is counted in a last column.
+    """
+    columns = [c for c in frame.columns if c != target]
+    if target in frame.columns:
+        columns.insert(0, target)
+    shown, hidden = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:]
+    heads, classes = [], []
+    for name in shown:
+        classes.append(
+            "target" if name == target else "out" if name in left_out else "used"
+        )
+        heads.append(_head(frame[name], classes[-1], name in numbers))
+    rows = [
+        "<tr>"
+        + "".join(
+            f'<td class="{css}{" num" if name in numbers else ""}">{_cell(value)}</td>'
+            for name, css, value in zip(shown, classes, row)
+        )
+        + ("<td></td>" if hidden else "")
+        + "</tr>"
+        for row in frame[shown].head(n_rows).itertuples(index=False, name=None)
+    ]
+    if hidden:
+        heads.append(f'<th class="out">and {len(hidden):,} more columns</th>')
+    return (
+        '<div class="tl-table"><table><thead><tr>'
+        + "".join(heads)
+        + "</tr></thead><tbody>"
+        + "".join(rows)
+        + "</tbody></table></div>"
+    )
+
+
+def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
+    """Count what a column holds: rows a bin, or rows of each frequent category.
+
+    Parameters
+    ----------
+    column : Series of length n_rows
+    is_number : bool
+        Numbers fall into 20 equal bins between their 1st and 99th percentile, the
+        tails into the outermost; categories give one count each, at most 12.
+
+    Returns
+    -------
+    ndarray of int
+        Empty where every value is missing.
+    """
+    known = column.dropna()
+    if not is_number:
+        return known.astype(str).value_counts().to_numpy()[:12]
+    values = pd.to_numeric(known, errors="coerce").to_numpy(dtype=float)
+    values = values[np.isfinite(values)]
+    if len(values) == 0:
+        return np.zeros(0, dtype=int)
+    low, high = np.percentile(values, [1, 99])
+    if low == high:
+        low, high = values.min(), values.max()
+    if low == high:
+        return np.array([len(values)])
+    return np.histogram(np.clip(values, low, high), bins=BINS, range=(low, high))[0]
+
+
+def _head(column: pd.Series, css: str, is_number: bool) -> str:
+    """Draw a column's head: histogram, name, kind and missing share."""
+    missing = column.isna().mean()
+    kind = "number" if is_number else f"{column.nunique():,} values"
+    notes = ["to predict"] if css == "target" else ["left out"] if css == "out" else []
+    notes.append(kind)
+    if missing:
+        notes.append(f"{missing:.0%} missing" if missing >= 0.005 else "few missing")
+    full = html.escape(str(column.name), quote=True)
+    return (
+        f'<th class="{css}" title="{full}">{_spark(spark_counts(column, is_number))}'
+        f"<b>{html.escape(shorten(column.name, 22))}</b>"
+        f"<small>{' · '.join(notes)}</small></th>"
+    )
+
+
+def _spark(counts: np.ndarray) -> str:
+    """Draw counts as bars, as SVG in the colour of its column."""
+    if len(counts) == 0:
+        return f'<svg width="{WIDTH}" height="{HEIGHT}"></svg>'
+    step = WIDTH / len(counts)
+    tall = np.maximum(counts / counts.max() * HEIGHT, (counts > 0) * 1.5)
+    bars = "".join(
+        f'<rect x="{i * step:.1f}" y="{HEIGHT - h:.1f}" width="{max(step - 1, 1):.1f}" '
+        f'height="{h:.1f}"></rect>'
+        for i, h in enumerate(tall)
+        if h > 0
+    )
+    return f'<svg width="{WIDTH}" height="{HEIGHT}" aria-hidden="true">{bars}</svg>'
+
+
+def _cell(value) -> str:
+    """Write one cell; a missing value says so."""
+    if pd.isna(value):
+        return "<i>missing</i>"
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return str(value)
+    if isinstance(value, float | np.floating):
+        return f"{value:.5g}".replace("-", "−")
+    return html.escape(shorten(value, 26))

@@ -1,0 +1,98 @@
+"""The distribution of what is to be predicted."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from treelab.figures.colors import Mode, class_colors, palette
+from treelab.figures.template import template
+from treelab.figures.words import escape_html, shorten
+
+MOST_CLASSES = 12
+MOST_BINS = 32
+
+
+def target_figure(
+    target: pd.Series, task: str, unit: str = "", mode: Mode = "light"
+) -> go.Figure:
+    """Draw how often each class, or each range of the number, occurs.
+
+    Parameters
+    ----------
+    target : Series of length n_rows
+        Missing values are left out.
+    task : {"binary", "multiclass", "regression"}
+    unit : str, default=""
+        Unit of a number, written on its axis.
+    mode : {"light", "dark"}, default="light"
+        The ground that the figure lies on.
+
+    Returns
+    -------
+    go.Figure
+        Bars in the order of frequency, beyond twelve classes the rest as one; or a
+        histogram of at most 32 bins.
+    """
+    known = target.dropna()
+    if task == "regression":
+        return _histogram(known.astype(float), unit, mode)
+    return _bars(known, mode)
+
+
+def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
+    """Draw a number's histogram, binned here so that no row is sent."""
+    finite = values[np.isfinite(values)].to_numpy()
+    n_bins = int(np.clip(np.sqrt(len(finite)), 1, MOST_BINS))
+    counts, edges = np.histogram(finite, bins=n_bins)
+    middle, width = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
+    figure = go.Figure()
+    figure.add_bar(
+        x=middle,
+        y=counts,
+        width=width * 0.94,
+        marker={"color": palette(mode).accent, "line_width": 0},
+        customdata=np.column_stack([edges[:-1], edges[1:]]),
+        hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y} rows"
+        "<extra></extra>",
+    )
+    return figure.update_layout(
+        template=template(mode),
+        height=240,
+        showlegend=False,
+        xaxis={
+            "title": escape_html(f"{values.name} ({unit})" if unit else values.name)
+        },
+        yaxis={"title": "rows"},
+    )
+
+
+def _bars(labels: pd.Series, mode: Mode) -> go.Figure:
+    """Draw a bar a class, the most frequent first."""
+    counts = labels.astype(str).value_counts()
+    colors = class_colors(len(counts))
+    if len(counts) > MOST_CLASSES:
+        rest = counts.iloc[MOST_CLASSES - 1 :]
+        counts = counts.iloc[: MOST_CLASSES - 1]
+        counts[f"{len(rest)} others"] = rest.sum()
+        colors = [*colors[: MOST_CLASSES - 1], palette(mode).line]
+    share = counts / max(counts.sum(), 1)
+    figure = go.Figure()
+    figure.add_bar(
+        y=[escape_html(shorten(label, 24)) for label in counts.index],
+        x=counts,
+        orientation="h",
+        marker={"color": colors[: len(counts)], "line_width": 0},
+        text=[f"{n:,} · {part:.0%}" for n, part in zip(counts, share)],
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate="%{y}: %{x:,} rows<extra></extra>",
+    )
+    return figure.update_layout(
+        template=template(mode),
+        height=56 + 34 * len(counts),
+        margin={"r": 70, "t": 8},
+        showlegend=False,
+        bargap=0.35,
+        xaxis={"visible": False},
+        yaxis={"autorange": "reversed", "type": "category", "showgrid": False},
+    )
