@@ -1,1 +1,1 @@
-"""The run store, the worker and the queue."""
+"""The run store, the worker and the queue: training is a job, a page is a window."""

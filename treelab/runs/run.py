@@ -1,0 +1,125 @@
+"""A run, as the store tells of it."""
+
+import json
+import sqlite3
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from treelab.data.problem import Problem
+
+STATES = ("queued", "running", "done", "stopped", "failed", "interrupted")
+FINISHED = frozenset(STATES[2:])
+QUICK_LEARNERS = frozenset({"cart"})  # trained in a moment: these never wait in line
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: what was asked, how far it is, what came of it.
+
+    Times are seconds since 1970. What is not known yet is None or empty.
+
+    Attributes
+    ----------
+    id, title : str
+        The id names the run in addresses and folders; the title is for people.
+    learner : str
+        Key of the learner.
+    settings : dict
+        The settings that were chosen, by name.
+    problem : Problem
+        Table, target, columns, task, and how rows are split.
+    device : str
+        What was asked for: "auto", "cpu", "cuda" or "cuda:N".
+    state : str
+        One of ``STATES``.
+    created, started, finished : float or None
+    epoch : float
+        Of the last report.
+    max_epochs : int
+        0 until the first report.
+    stage : str
+        Stage of the training at the last report.
+    metrics : dict
+        Scores by split: ``{"train": {...}, "valid": {...}, "test": {...}}``.
+    summary : dict
+        What the model is and what it took: ``leaves``, ``depth``, ``seconds``, ...
+    error : str
+        One sentence, when the run failed or was interrupted.
+    has_model : bool
+        Whether a model was kept.
+    stop_requested : bool
+        Whether somebody asked the run to stop.
+    """
+
+    id: str
+    title: str
+    learner: str
+    settings: dict[str, Any]
+    problem: Problem
+    device: str
+    state: str
+    created: float
+    started: float | None = None
+    finished: float | None = None
+    epoch: float = 0.0
+    max_epochs: int = 0
+    stage: str = ""
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    has_model: bool = False
+    stop_requested: bool = False
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row) -> "Run":
+        """Read a run from its row in the database."""
+        return cls(
+            id=row["id"],
+            title=row["title"],
+            learner=row["learner"],
+            settings=json.loads(row["settings"]),
+            problem=Problem.from_dict(json.loads(row["problem"])),
+            device=row["device"],
+            state=row["state"],
+            created=row["created"],
+            started=row["started"],
+            finished=row["finished"],
+            epoch=row["epoch"],
+            max_epochs=row["max_epochs"],
+            stage=row["stage"],
+            metrics=json.loads(row["metrics"]),
+            summary=json.loads(row["summary"]),
+            error=row["error"],
+            has_model=bool(row["has_model"]),
+            stop_requested=bool(row["stop_requested"]),
+        )
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing will be added to the run any more."""
+        return self.state in FINISHED
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from start to end, or to now while it runs; 0 before the start."""
+        if self.started is None:
+            return 0.0
+        return max((self.finished or time.time()) - self.started, 0.0)
+
+    @property
+    def progress(self) -> float:
+        """Share of the most epochs that is done, in [0, 1]; 1 once finished."""
+        if self.is_finished:
+            return 1.0
+        return min(self.epoch / self.max_epochs, 1.0) if self.max_epochs else 0.0
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds to the last epoch at the pace so far, None where that is unknown.
+
+        Patience often ends a training earlier.
+        """
+        if self.state != "running" or self.progress == 0:
+            return None
+        return self.elapsed * (1 - self.progress) / self.progress
