@@ -33,7 +33,6 @@ def test_values_and_gradients_are_those_of_the_dense_formulation(shape, transfor
     torch.testing.assert_close(fast, slow)
     fast_gradients = torch.autograd.grad((fast * weight).sum(), inputs)
     slow_gradients = torch.autograd.grad((slow * weight).sum(), inputs)
-    # The dense threshold's gradient is multiplied by the one-hot choice's value, as here.
     for fast_gradient, slow_gradient in zip(
         fast_gradients, slow_gradients, strict=True
     ):

@@ -1,4 +1,4 @@
-"""Turn margins into decisions: soft shares, or hard ones that keep the soft gradient."""
+"""Turn margins into decisions: soft shares, or hard ones with a soft gradient."""
 
 import torch
 from torch import Tensor
@@ -58,7 +58,7 @@ def decide(
 
 
 def entmoid(x: Tensor) -> Tensor:
-    """First share of 1.5-entmax over the pair ``(x, 0)``; exactly 0 or 1 for |x| >= 2."""
+    """First share of 1.5-entmax over the pair ``(x, 0)``; 0 or 1 for |x| >= 2."""
     # The two shares are (x/2 - tau)^2 and tau^2 with sum 1, so
     # tau = (x - sqrt(8 - x^2)) / 4; beyond |x| = 2 one of them is cut off.
     x = x.clamp(-2.0, 2.0)

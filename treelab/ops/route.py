@@ -138,7 +138,7 @@ class _Route(torch.autograd.Function):
 
 
 def _worth_differences(worth: Tensor, left: Tensor, hard: bool) -> Tensor:
-    """What comes up from the left child less what comes up from the right, (E, N, B)."""
+    """What comes up from the left child less that from the right, (E, N, B)."""
     difference = torch.empty_like(left)
     while (width := worth.shape[1] // 2) > 0:
         level = slice(width - 1, 2 * width - 1)
@@ -155,7 +155,7 @@ def _worth_differences(worth: Tensor, left: Tensor, hard: bool) -> Tensor:
 
 
 def _reach_of_splits(leaf: Tensor, left: Tensor) -> Tensor:
-    """One at each split that a row passes on its way to `leaf`, else zero, (E, N, B)."""
+    """One at each split that a row passes on its way to `leaf`, else 0, (E, N, B)."""
     passed = torch.zeros_like(left)
     node = leaf + left.shape[1]
     for _ in range((left.shape[1] + 1).bit_length() - 1):

@@ -149,7 +149,7 @@ class _Select(torch.autograd.Function):
 
 
 def gradient_times_rows(gradient: Tensor, x: Tensor, columns: Tensor | None) -> Tensor:
-    """``sum_b gradient[e, n, b] * x[b, f]`` for the features of each tree, (E, N, K)."""
+    """``sum_b gradient[e, n, b] * x[b, f]`` over each tree's features, (E, N, K)."""
     if columns is not None and columns.shape[1] < _SUBSET_SHARE * x.shape[1]:
         offered = x.t()[columns]  # (E, K, B)
         return torch.bmm(gradient, offered.transpose(1, 2))

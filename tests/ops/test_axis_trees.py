@@ -1,0 +1,127 @@
+import pytest
+import torch
+
+from tests.ops.reference import dense_decide, dense_route, dense_select
+from treelab.ops.axis_trees import axis_leaves, axis_trees
+from treelab.ops.decide import SOFT
+
+BACKENDS = ["torch", "numba"]
+# E, D, K, B, C, F; K < F is a subset of the columns for each tree
+SHAPES = [
+    (1, 1, 2, 3, 1, 2),
+    (3, 3, 5, 17, 3, 5),
+    (4, 4, 6, 33, 2, 9),
+    (2, 2, 3, 9, 1, 40),
+]
+
+
+def make(n_trees, depth, n_offered, n_rows, n_outputs, n_features):
+    rng = torch.Generator().manual_seed(depth)
+    options = {"generator": rng, "dtype": torch.float64}
+    x = torch.randn(n_rows, n_features, **options)
+    shape = (n_trees, 2**depth - 1, n_offered)
+    logits = torch.randn(shape, **options, requires_grad=True)
+    threshold = torch.randn(shape, **options, requires_grad=True)
+    leaf = torch.randn(n_trees, 2**depth, n_outputs, **options, requires_grad=True)
+    columns = None
+    if n_offered < n_features:
+        order = torch.rand(n_trees, n_features, generator=rng).argsort(1)
+        columns = order[:, :n_offered]
+    weight = torch.randn(n_trees, n_outputs, n_rows, **options)
+    return x, logits, threshold, leaf, columns, weight
+
+
+def dense(x, logits, threshold, leaf, columns, transform, soft, scale_factor):
+    margin = dense_select(logits, threshold, x, columns, transform)
+    return dense_route(dense_decide(margin, soft, scale_factor), leaf)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("transform", ["entmax15", "softmax"])
+@pytest.mark.parametrize("soft", SOFT)
+def test_values_and_gradients_are_those_of_the_dense_formulation(
+    shape, backend, transform, soft
+):
+    x, logits, threshold, leaf, columns, weight = make(*shape)
+    parameters = (logits, threshold, leaf)
+    fast = axis_trees(
+        x,
+        *parameters,
+        columns=columns,
+        transform=transform,
+        soft=soft,
+        scale_factor=1.5,
+        backend=backend,
+    )
+    slow = dense(x, *parameters, columns, transform, soft, 1.5)
+    torch.testing.assert_close(fast, slow)
+    fast_gradients = torch.autograd.grad((fast * weight).sum(), parameters)
+    slow_gradients = torch.autograd.grad((slow * weight).sum(), parameters)
+    for fast_gradient, slow_gradient in zip(
+        fast_gradients, slow_gradients, strict=True
+    ):
+        torch.testing.assert_close(fast_gradient, slow_gradient, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_shallow_tree_in_a_deep_batch_is_the_shallow_tree(backend):
+    x, logits, threshold, leaf, _, weight = make(3, 4, 5, 21, 2, 5)
+    depths = (2, 2, 4)
+    parameters = (logits, threshold, leaf)
+    together = axis_trees(x, *parameters, depths=depths, backend=backend)
+    gradients = torch.autograd.grad((together * weight).sum(), parameters)
+    for tree, depth in enumerate(depths):
+        own = [
+            p[tree : tree + 1, : 2**depth - (1 if p is not leaf else 0)]
+            for p in parameters
+        ]
+        alone = axis_trees(x, *own, backend="torch")
+        torch.testing.assert_close(together[tree : tree + 1], alone)
+        expected = torch.autograd.grad((alone[0] * weight[tree]).sum(), parameters)
+        for gradient, reference in zip(gradients, expected, strict=True):
+            torch.testing.assert_close(
+                gradient[tree], reference[tree], atol=1e-6, rtol=1e-5
+            )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_leaf_of_a_row_is_the_one_whose_value_it_gets(backend):
+    x, logits, threshold, _leaf, columns, _ = make(4, 4, 6, 33, 2, 9)
+    names = torch.arange(16.0, dtype=x.dtype).expand(4, 16)[..., None]
+    value = axis_trees(x, logits, threshold, names, columns=columns, backend=backend)
+    found = axis_leaves(x, logits, threshold, columns=columns, backend=backend)
+    assert found.tolist() == value[:, 0].long().tolist()
+
+
+def test_float32_gradients_agree_between_backends():
+    x, logits, threshold, leaf, columns, weight = (
+        t if t is None or t.dtype == torch.long else t.detach().float()
+        for t in make(16, 5, 24, 256, 2, 30)
+    )
+    found = []
+    for backend in BACKENDS:
+        parameters = [t.clone().requires_grad_() for t in (logits, threshold, leaf)]
+        out = axis_trees(
+            x, *parameters, columns=columns, soft="softsign", backend=backend
+        )
+        found.append(torch.autograd.grad((out * weight).sum(), parameters))
+    for ours, reference in zip(*found, strict=True):
+        torch.testing.assert_close(ours, reference, atol=2e-4, rtol=1e-4)
+
+
+def test_thresholds_and_leaves_pass_gradcheck_where_no_row_changes_side():
+    x, logits, threshold, leaf, columns, _ = make(2, 3, 4, 9, 2, 6)
+    assert torch.autograd.gradcheck(
+        lambda value: axis_trees(
+            x, logits.detach(), threshold.detach(), value, columns=columns
+        ),
+        leaf,
+    )
+
+
+@pytest.mark.parametrize("depths", [(1,), (0, 1), (3, 1)])
+def test_depths_that_do_not_fit_are_refused(depths):
+    x, logits, threshold, leaf, _, _ = make(2, 2, 3, 5, 1, 3)
+    with pytest.raises(ValueError, match="depths"):
+        axis_trees(x, logits, threshold, leaf, depths=depths)

@@ -1,0 +1,100 @@
+"""Where trees start: at random, or as the greedy tree of the same rows."""
+
+import numpy as np
+import torch
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from torch import Tensor
+
+# A chosen feature leads by this much. entmax15 gives a feature no weight, and so no
+# gradient, once it lies 2 behind; a greedy choice must stay open to change.
+LEAD = 1.0
+SPREAD = 0.5  # standard deviation of random preferences
+
+
+def random_splits(
+    x: Tensor, n_trees: int, n_splits: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Draw preferences, and thresholds from the values that the rows hold.
+
+    Parameters
+    ----------
+    x : Tensor of shape (n, F)
+        Encoded training rows.
+
+    Returns
+    -------
+    logits, threshold : Tensor of shape (E, N, F)
+    """
+    n_rows, n_features = x.shape
+    shape = (n_trees, n_splits, n_features)
+    options = {"generator": generator, "device": x.device}
+    logits = SPREAD * torch.randn(shape, **options)
+    row = torch.randint(n_rows, shape, **options)
+    threshold = x.gather(0, row.view(-1, n_features)).view(shape)
+    return logits, threshold
+
+
+def greedy_splits(
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    *,
+    depth: int,
+    min_leaf_rows: int,
+    regression: bool,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Grow CART on encoded rows and lay it into a complete tree.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, F), float32
+    y : ndarray of shape (n,)
+        Class codes or values.
+    weight : ndarray of shape (n,)
+        Rows of weight 0 take no part.
+
+    Returns
+    -------
+    feature : ndarray of shape (N,), int64
+        -1 below CART's leaves, where nothing is split.
+    threshold : ndarray of shape (N,), float32
+        In the units of `x`; NaN where nothing is split.
+    """
+    grower = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    used = weight > 0
+    grown = grower(max_depth=depth, min_samples_leaf=min_leaf_rows, random_state=seed)
+    tree = grown.fit(x[used], y[used], sample_weight=weight[used]).tree_
+    feature = np.full(2**depth - 1, -1)
+    threshold = np.full(2**depth - 1, np.nan, dtype=np.float32)
+    stack = [(0, 0)]  # node of the complete tree, node of CART
+    while stack:
+        node, source = stack.pop()
+        if tree.children_left[source] < 0:
+            continue
+        feature[node] = tree.feature[source]
+        threshold[node] = _float32_below(tree.threshold[source])
+        stack.append((2 * node + 1, tree.children_left[source]))
+        stack.append((2 * node + 2, tree.children_right[source]))
+    return feature, threshold
+
+
+def _float32_below(threshold: float) -> np.float32:
+    """The float32 that parts float32 values as this float64 threshold does."""
+    rounded = np.float32(threshold)
+    if rounded > threshold:
+        rounded = np.nextafter(rounded, np.float32(-np.inf))
+    return rounded
+
+
+def plant(
+    logits: Tensor, threshold: Tensor, feature: np.ndarray, value: np.ndarray
+) -> None:
+    """Write a greedy tree's splits (N,) over a tree's random ones (N, F)."""
+    node = np.flatnonzero(feature >= 0)
+    if not len(node):
+        return
+    node_t = torch.as_tensor(node, device=logits.device)
+    chosen = torch.as_tensor(feature[node], device=logits.device)
+    logits[node_t, chosen] = logits[node_t].amax(1) + LEAD
+    threshold[node_t, chosen] = torch.as_tensor(value[node], device=logits.device)

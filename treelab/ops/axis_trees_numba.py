@@ -1,0 +1,308 @@
+"""CPU kernel of `axis_trees`: a row visits only the nodes that its gradient needs.
+
+Forward is a walk of D splits. Backward needs, at each split on a row's path, the leaf
+that the row would reach if it turned the other way there and then followed the hard
+decisions: D + D(D-1)/2 visits a row and tree instead of 2**D. Trees run in parallel and
+share nothing, so no atomics are needed.
+"""
+
+import threading
+
+import numba
+import numpy as np
+import torch
+from numba import njit, prange
+
+SOFT_CODE = {"logistic": 0, "softsign": 1, "entmoid": 2}
+NEWTON_STEPS = 50  # far more than are ever needed; each step is exact to the left
+
+# numba's workqueue threads must never be entered by two Python threads at once.
+_LOCK = threading.Lock()
+_OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}}
+
+
+class AxisTreesOnCpu(torch.autograd.Function):
+    """`axis_trees` by the numba kernels; its arguments are checked already."""
+
+    @staticmethod
+    def forward(ctx, x, logits, threshold, leaf_value, columns, n_splits, options):
+        x, logits, threshold, leaf_value = (
+            t.detach().contiguous() for t in (x, logits, threshold, leaf_value)
+        )
+        n_trees, n_nodes, _ = logits.shape
+        out = x.new_empty(n_trees, leaf_value.shape[2], len(x))
+        leaf = torch.empty(n_trees, len(x), dtype=torch.int32)
+        position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
+        columns = _columns(columns)
+        _call(
+            _forward,
+            x.numpy(),
+            logits.numpy(),
+            threshold.numpy(),
+            leaf_value.numpy(),
+            columns,
+            n_splits,
+            out.numpy(),
+            leaf.numpy(),
+            position.numpy(),
+        )
+        ctx.save_for_backward(x, logits, threshold, leaf_value, leaf, position)
+        ctx.columns, ctx.n_splits, ctx.options = columns, n_splits, options
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, logits, threshold, leaf_value, leaf, position = ctx.saved_tensors
+        transform, soft, scale_factor = ctx.options
+        grad_logits = torch.zeros_like(logits)
+        grad_threshold = torch.zeros_like(threshold)
+        grad_leaf = torch.zeros_like(leaf_value)
+        _call(
+            _backward,
+            x.numpy(),
+            logits.numpy(),
+            threshold.numpy(),
+            leaf_value.numpy(),
+            ctx.columns,
+            ctx.n_splits,
+            leaf.numpy(),
+            position.numpy(),
+            gradient.contiguous().numpy(),
+            transform == "softmax",
+            SOFT_CODE[soft],
+            x.numpy().dtype.type(scale_factor),
+            grad_logits.numpy(),
+            grad_threshold.numpy(),
+            grad_leaf.numpy(),
+        )
+        return None, grad_logits, grad_threshold, grad_leaf, None, None, None
+
+
+def leaves_on_cpu(x, logits, threshold, columns, n_splits):
+    """`axis_leaves` by the numba kernel: LongTensor (E, B)."""
+    x, logits, threshold = (t.detach().contiguous() for t in (x, logits, threshold))
+    n_trees, n_nodes, _ = logits.shape
+    out = x.new_empty(n_trees, 0, len(x))
+    leaf = torch.empty(n_trees, len(x), dtype=torch.int32)
+    position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
+    _call(
+        _forward,
+        x.numpy(),
+        logits.numpy(),
+        threshold.numpy(),
+        x.new_empty(n_trees, n_nodes + 1, 0).numpy(),
+        _columns(columns),
+        n_splits,
+        out.numpy(),
+        leaf.numpy(),
+        position.numpy(),
+    )
+    return leaf.long()
+
+
+def _columns(columns):
+    """Features each tree may use as int64 (E, K); none stands for all, in order."""
+    return np.empty((0, 0), dtype=np.int64) if columns is None else columns.numpy()
+
+
+def _call(kernel, *arguments):
+    """Run a kernel alone, on as many threads as torch may use."""
+    with _LOCK:
+        numba.set_num_threads(
+            max(1, min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS))
+        )
+        kernel(*arguments)
+
+
+@njit(**_OPTIONS)
+def _argmax(values):
+    """Position of the first largest value; a NaN counts as largest, as in torch."""
+    best, at = values[0], 0
+    for k in range(values.shape[0]):
+        value = values[k]
+        if value > best or (value != value and best == best):
+            best, at = value, k
+    return at
+
+
+@njit(parallel=True, **_OPTIONS)
+def _forward(x, logits, threshold, leaf_value, columns, n_splits, out, leaf, position):
+    n_rows, n_outputs = x.shape[0], leaf_value.shape[2]
+    for e in prange(logits.shape[0]):
+        position[e, :] = -1
+        feature = np.zeros(logits.shape[1], dtype=np.int64)
+        bound = np.zeros(logits.shape[1], dtype=x.dtype)
+        for b in range(n_rows):
+            node = 0
+            while node < n_splits[e]:
+                if position[e, node] < 0:  # the first row that comes here
+                    at = _argmax(logits[e, node])
+                    position[e, node] = at
+                    feature[node] = columns[e, at] if columns.shape[0] > 0 else at
+                    bound[node] = threshold[e, node, at]
+                left = x[b, feature[node]] <= bound[node]
+                node = 2 * node + (1 if left else 2)
+            reached = node - n_splits[e]
+            leaf[e, b] = reached
+            for c in range(n_outputs):
+                out[e, c, b] = leaf_value[e, reached, c]
+
+
+@njit(**_OPTIONS)
+def _entmoid_root(z):
+    """Square root of 1.5-entmax's first share of the pair (z, 0)."""
+    if z >= 2:
+        return 1.0
+    if z <= -2:
+        return 0.0
+    return (z + np.sqrt(8 - z * z)) / 4
+
+
+@njit(**_OPTIONS)
+def _slope(margin, soft, scale_factor):
+    """Derivative of the soft decision at a margin."""
+    z = margin * scale_factor
+    if soft == 0:
+        share = 1 / (1 + np.exp(-abs(z)))
+        slope = share * (1 - share)
+    elif soft == 1:
+        slope = 0.5 / ((1 + abs(z)) * (1 + abs(z)))
+    else:
+        root, other = _entmoid_root(z), _entmoid_root(-z)
+        slope = root * other / (root + other)
+    return slope * scale_factor
+
+
+@njit(parallel=True, **_OPTIONS)
+def _backward(
+    x,
+    logits,
+    threshold,
+    leaf_value,
+    columns,
+    n_splits,
+    leaf,
+    position,
+    gradient,
+    softmax,
+    soft,
+    scale_factor,
+    grad_logits,
+    grad_threshold,
+    grad_leaf,
+):
+    zero = x.dtype.type(0)
+    n_rows = x.shape[0]
+    n_nodes, n_offered = logits.shape[1], logits.shape[2]
+    n_outputs = leaf_value.shape[2]
+    for e in prange(logits.shape[0]):
+        feature = np.zeros(n_nodes, dtype=np.int64)
+        bound = np.zeros(n_nodes, dtype=x.dtype)
+        total = np.zeros(n_nodes, dtype=x.dtype)
+        offered = np.empty(n_offered, dtype=x.dtype)
+        incoming = np.empty(n_outputs, dtype=x.dtype)
+        for node in range(n_splits[e]):
+            at = position[e, node]
+            if at < 0:  # no row came here; a turn may, in the walks below
+                at = _argmax(logits[e, node])
+                position[e, node] = at
+            feature[node] = columns[e, at] if columns.shape[0] > 0 else at
+            bound[node] = threshold[e, node, at]
+        for b in range(n_rows):
+            reached = leaf[e, b]
+            worth = zero
+            silent = True
+            for c in range(n_outputs):
+                incoming[c] = gradient[e, c, b]
+                silent = silent and incoming[c] == 0
+                worth += incoming[c] * leaf_value[e, reached, c]
+            if silent:
+                continue
+            for c in range(n_outputs):
+                grad_leaf[e, reached, c] += incoming[c]
+            if columns.shape[0] > 0:
+                for k in range(n_offered):
+                    offered[k] = x[b, columns[e, k]]
+            child = reached + n_splits[e]
+            while child > 0:
+                node = (child - 1) // 2
+                went_left = child % 2 == 1
+                turn = child + 1 if went_left else child - 1
+                while turn < n_splits[e]:
+                    left = x[b, feature[turn]] <= bound[turn]
+                    turn = 2 * turn + (1 if left else 2)
+                turn -= n_splits[e]
+                other = zero
+                for c in range(n_outputs):
+                    other += incoming[c] * leaf_value[e, turn, c]
+                difference = worth - other if went_left else other - worth
+                margin = bound[node] - x[b, feature[node]]
+                g = x.dtype.type(difference * _slope(margin, soft, scale_factor))
+                if g != 0:
+                    total[node] += g
+                    if columns.shape[0] > 0:
+                        for k in range(n_offered):
+                            grad_logits[e, node, k] -= g * offered[k]
+                    else:
+                        for k in range(n_offered):
+                            grad_logits[e, node, k] -= g * x[b, k]
+                child = node
+        for node in range(n_splits[e]):
+            if total[node] == 0 and not grad_logits[e, node].any():
+                continue
+            grad_threshold[e, node, position[e, node]] = total[node]
+            moved = grad_logits[e, node]
+            for k in range(n_offered):
+                moved[k] += threshold[e, node, k] * total[node]
+            if softmax:
+                _softmax_backward(logits[e, node], moved)
+            else:
+                _entmax15_backward(logits[e, node], moved)
+
+
+@njit(**_OPTIONS)
+def _softmax_backward(logits, moved):
+    """Gradient of the logits from that of their softmax, in place."""
+    zero = moved.dtype.type(0)
+    largest = logits.max()
+    total = zero
+    mean = zero
+    for k in range(logits.shape[0]):
+        p = np.exp(logits[k] - largest)
+        total += p
+        mean += p * moved[k]
+    mean /= total
+    for k in range(logits.shape[0]):
+        moved[k] = np.exp(logits[k] - largest) / total * (moved[k] - mean)
+
+
+@njit(**_OPTIONS)
+def _entmax15_backward(logits, moved):
+    """Gradient of the logits from that of their 1.5-entmax, in place.
+
+    The shares are (logits / 2 - tau)_+ ** 2 with sum 1. That sum falls in tau and is
+    convex, so Newton's steps from the left of the root never pass it: no sort.
+    """
+    zero, half = moved.dtype.type(0), moved.dtype.type(0.5)
+    tau = half * logits.max() - moved.dtype.type(1)
+    for _ in range(NEWTON_STEPS):
+        first = zero
+        second = zero
+        for k in range(logits.shape[0]):
+            root = max(half * logits[k] - tau, zero)
+            first += root
+            second += root * root
+        step = half * (second - moved.dtype.type(1)) / first
+        tau += step
+        if not step > 1e-7:
+            break
+    total = zero
+    mean = zero
+    for k in range(logits.shape[0]):
+        root = max(half * logits[k] - tau, zero)
+        total += root
+        mean += root * moved[k]
+    mean /= total
+    for k in range(logits.shape[0]):
+        root = max(half * logits[k] - tau, zero)
+        moved[k] = root * (moved[k] - mean)
