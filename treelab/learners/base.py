@@ -222,12 +222,12 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
     def predict(self, X):
         """Predict a label for each row of ``X``."""
-        frame = self._predict_frame(X)
-        return self.classes_[np.argmax(self.model_.predict_proba(frame), axis=1)]
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
     def predict_proba(self, X):
         """Predict (n_rows, n_classes) probabilities in the order of ``classes_``."""
-        return self.model_.predict_proba(self._predict_frame(X))
+        frame = self._predict_frame(X)
+        return self.model_.predict_proba(frame)
 
 
 class TableRegressor(RegressorMixin, TableEstimator):
@@ -258,7 +258,8 @@ class TableRegressor(RegressorMixin, TableEstimator):
 
     def predict(self, X):
         """Predict one value, in the units of the target, for each row of ``X``."""
-        return self.model_.predict(self._predict_frame(X))
+        frame = self._predict_frame(X)
+        return self.model_.predict(frame)
 
 
 def check_finite(column: pd.Series) -> None:

@@ -1,6 +1,7 @@
 """CART: the greedy tree, scikit-learn's, exported as ours."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -92,8 +93,33 @@ class _Cart:
             impurity=grown.impurity.astype(np.float64),
             classes=self.labels(),
         )
-        target = data.y if self.labels() is None else self.classes_[data.y]
-        return tree.with_rows(data.frame, target)
+        # Grown on cross-fitted categories; the answers are those of the rows that
+        # reach a leaf at prediction time. On numbers alone the two are the same.
+        return with_leaf_means(
+            tree.with_rows(data.frame, self._named(data.y)),
+            data.frame,
+            self._as_values(data.y),
+            self._row_weights(data.y),
+        )
+
+
+def with_leaf_means(
+    tree: Tree, frame: pd.DataFrame, values: np.ndarray, row_weights: np.ndarray
+) -> Tree:
+    """Let each leaf answer the weighted mean of ``values`` (n_rows, n_outputs)."""
+    leaf = tree.apply(frame)
+    total = np.bincount(leaf, row_weights, minlength=tree.n_nodes)
+    mean = (
+        np.stack(
+            [
+                np.bincount(leaf, row_weights * v, minlength=tree.n_nodes)
+                for v in values.T
+            ],
+            axis=1,
+        )
+        / np.where(total > 0, total, 1)[:, None]
+    )
+    return replace(tree, value=np.where((total > 0)[:, None], mean, tree.value))
 
 
 class CartClassifier(_Cart, TableClassifier):
@@ -125,6 +151,18 @@ class CartClassifier(_Cart, TableClassifier):
     history_ : DataFrame
         One row: log loss on training and validation rows, seconds.
     """
+
+    def _named(self, y):
+        """Labels of class codes."""
+        return self.classes_[y]
+
+    def _as_values(self, y):
+        """Class codes as rows of one 1 among 0, (n_rows, n_classes)."""
+        return np.eye(len(self.classes_))[y]
+
+    def _row_weights(self, y):
+        """What each row counts, by its class."""
+        return self._class_weights(y)[y]
 
     def _grower(self):
         """scikit-learn's tree with our settings."""
@@ -188,6 +226,18 @@ class CartRegressor(_Cart, TableRegressor):
         self.pruning = pruning
         self.random_state = random_state
         self.device = device
+
+    def _named(self, y):
+        """The target needs no names."""
+        return y
+
+    def _as_values(self, y):
+        """The target as a column, (n_rows, 1)."""
+        return y[:, None]
+
+    def _row_weights(self, y):
+        """Every row counts the same."""
+        return np.ones(len(y))
 
     def _grower(self):
         """scikit-learn's tree with our settings."""

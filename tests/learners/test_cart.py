@@ -1,0 +1,101 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treelab import CartClassifier, CartRegressor
+from treelab.data.builtin import BUILTIN
+from treelab.data.problem import Problem
+
+
+@parametrize_with_checks([CartClassifier(depth=2), CartRegressor(depth=6)])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_numbers_only_gives_scikit_learns_own_tree():
+    X, y = load_breast_cancer(return_X_y=True)
+    ours = CartClassifier(depth=5, random_state=0).fit(X, y)
+    theirs = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X))
+
+
+@pytest.mark.parametrize("key", BUILTIN)
+def test_every_built_in_table_trains_and_beats_a_constant(key):
+    table = BUILTIN[key]
+    frame = table.load()
+    columns = tuple(name for name in frame.columns if name != table.target)
+    problem = Problem("id", key, table.target, columns, task=table.task, seed=0)
+    split = problem.split(frame)
+    kind = CartRegressor if table.task == "regression" else CartClassifier
+    model = kind(depth=4, random_state=0).fit(
+        split.X_train, split.y_train, X_valid=split.X_valid, y_valid=split.y_valid
+    )
+    if key == "greedy_trap":
+        return  # made so that a greedy tree of this depth stays near chance
+    constant = (
+        0.0
+        if table.task == "regression"
+        else split.y_test.value_counts(normalize=True).max()
+    )
+    assert model.score(split.X_test, split.y_test) > constant + 0.05
+
+
+def test_leaves_of_a_table_with_categories_say_what_their_rows_say():
+    frame = BUILTIN["mixed"].load().dropna(subset=[BUILTIN["mixed"].target])
+    target = frame.pop(BUILTIN["mixed"].target)
+    model = CartClassifier(depth=5, random_state=0).fit(frame, target)
+    tree, leaf = model.tree_, model.tree_.apply(frame)
+    for node in np.unique(leaf):
+        share = [(target[leaf == node] == label).mean() for label in tree.classes]
+        assert np.allclose(tree.value[node], share)
+
+
+def test_linear_target_is_followed_in_its_own_units():
+    data = load_diabetes(as_frame=True, scaled=False)
+    model = CartRegressor(depth=4, random_state=0).fit(data.data, data.target)
+    assert 25 <= model.predict(data.data).min() < model.predict(data.data).max() <= 346
+    assert model.score(data.data, data.target) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("depth", 0), ("depth", 2.5), ("min_leaf_rows", 0), ("pruning", -1.0)],
+)
+def test_settings_out_of_range_are_refused_by_name(setting, value):
+    model = CartClassifier(**{setting: value})
+    with pytest.raises(ValueError, match=f"{setting} must be"):
+        model.fit([[1.0], [2.0]], [0, 1])
+
+
+def test_infinite_values_are_refused_by_column_and_row():
+    frame = pd.DataFrame({"age": [1.0, 2, np.inf, 4], "bmi": 1.0})
+    with pytest.raises(ValueError, match="'age' contains infinity, first in row 2"):
+        CartClassifier().fit(frame, [0, 1, 0, 1])
+
+
+def test_a_class_that_only_validation_has_is_named():
+    with pytest.raises(ValueError, match="y_valid holds the class 'c'"):
+        CartClassifier().fit([[1], [2]], ["a", "b"], X_valid=[[1]], y_valid=["c"])
+
+
+def test_class_weights_shift_the_answer_to_the_rare_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] + rng.normal(size=400) > 1.6).astype(int)
+    plain = CartClassifier(depth=2, random_state=0).fit(X, y).predict(X).mean()
+    for weight in ("balanced", {0: 1, 1: 10}):
+        model = CartClassifier(depth=2, random_state=0, class_weight=weight).fit(X, y)
+        assert model.predict(X).mean() > plain
+
+
+def test_history_holds_one_row_and_callbacks_hear_of_it():
+    heard = []
+    model = CartClassifier().fit(
+        [[1.0], [2.0], [3.0]], [0, 1, 1], callbacks=[heard.append]
+    )
+    assert len(model.history_) == len(heard) == 1
+    assert heard[0].snapshot().n_nodes == model.tree_.n_nodes

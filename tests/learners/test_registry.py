@@ -1,0 +1,29 @@
+import pytest
+
+from treelab.learners.registry import LEARNERS, make_estimator
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+@pytest.mark.parametrize("key", LEARNERS)
+def test_every_setting_shown_is_one_of_the_estimator(key, task):
+    spec = LEARNERS[key]
+    estimator = make_estimator(key, task, spec.defaults(), random_state=7, device="cpu")
+    assert spec.defaults().items() <= estimator.get_params().items()
+    assert estimator.random_state == 7
+    assert estimator.device == "cpu"
+
+
+@pytest.mark.parametrize("key", LEARNERS)
+def test_defaults_lie_in_their_own_bounds(key):
+    for setting in LEARNERS[key].settings:
+        if setting.kind in ("int", "float"):
+            assert setting.minimum <= setting.default <= setting.maximum
+        elif setting.kind == "choice":
+            assert setting.default in setting.choices
+
+
+def test_unknown_names_are_refused_with_what_there_is():
+    with pytest.raises(ValueError, match="choose cart, gradtree"):
+        make_estimator("forest", "binary", {})
+    with pytest.raises(ValueError, match="CART has no setting 'width'"):
+        make_estimator("cart", "binary", {"width": 3})
