@@ -1,0 +1,75 @@
+"""Oblique splits: the margins of weighted sums, and the hard walk to a leaf.
+
+Shapes: E trees, N = 2**D - 1 splits breadth first, L = 2**D leaves, B rows, F features.
+Left is where ``weights @ x <= threshold``, that is where the margin is at least zero.
+"""
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
+    """Margin ``threshold - weights @ x`` of every row at every split.
+
+    Parameters
+    ----------
+    x : Tensor of shape (F, B) or (E, F, B)
+        Encoded rows, shared by all trees or each tree's own.
+    weights : Tensor of shape (E, N, F)
+        Weights of the splits.
+    threshold : Tensor of shape (E, N)
+        Thresholds of the splits, in units of the weighted sums.
+
+    Returns
+    -------
+    Tensor of shape (E, N, B)
+        At least zero where the row goes left.
+    """
+    if x.dim() == 2:  # one matrix product for the splits of all trees, (E * N, B)
+        flat = torch.addmm(threshold.reshape(-1, 1), weights.flatten(0, 1), x, alpha=-1)
+        return flat.view(*threshold.shape, x.shape[1])
+    return torch.baddbmm(threshold[..., None], weights, x, alpha=-1)
+
+
+def hard_leaf(x: np.ndarray, weights: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """Leaf that each row reaches in each tree, found by walking, in float64.
+
+    Parameters
+    ----------
+    x : ndarray of shape (B, F)
+        Encoded rows.
+    weights : ndarray of shape (E, N, F)
+        Weights of the splits, breadth first.
+    threshold : ndarray of shape (E, N)
+        Thresholds of the splits.
+
+    Returns
+    -------
+    ndarray of int64, shape (E, B)
+        Leaves from 0, left to right.
+    """
+    leaf = np.empty((len(weights), len(x)), np.int64)
+    _walk(
+        np.ascontiguousarray(x, dtype=np.float64),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        np.ascontiguousarray(threshold, dtype=np.float64),
+        leaf,
+    )
+    return leaf
+
+
+@numba.njit(cache=True, nogil=True)
+def _walk(x, weights, threshold, leaf):
+    """Fill ``leaf`` (E, B); sums run over the features in their order."""
+    n_splits = threshold.shape[1]
+    for e in range(len(weights)):
+        for b in range(len(x)):
+            node = 0
+            while node < n_splits:
+                total = 0.0
+                for f in range(x.shape[1]):
+                    total += weights[e, node, f] * x[b, f]
+                node = 2 * node + 1 if total <= threshold[e, node] else 2 * node + 2
+            leaf[e, b] = node - n_splits
