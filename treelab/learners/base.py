@@ -222,7 +222,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
     def predict(self, X):
         """Predict a label for each row of ``X``."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        proba = self.predict_proba(X)
+        return self.classes_[np.argmax(proba, axis=1)]
 
     def predict_proba(self, X):
         """Predict (n_rows, n_classes) probabilities in the order of ``classes_``."""
