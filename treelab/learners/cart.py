@@ -9,8 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.learners.base import TableClassifier, TableRegressor, TrainingData
 from treelab.learners.checks import check_at_least, check_number
-from treelab.training.events import Progress, stop_asked
-from treelab.training.loop import HISTORY
+from treelab.training.events import HISTORY, Progress, stop_asked
 from treelab.trees.prune import simplify
 from treelab.trees.tree import Tree
 

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+HISTORY = ["epoch", "train_loss", "valid_loss", "seconds", "stage"]
+"""Columns of a learner's ``history_``."""
+
 
 @dataclass(frozen=True)
 class Progress:

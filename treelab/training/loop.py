@@ -10,9 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from treelab.training.events import Callback, Progress, stop_asked
+from treelab.training.events import HISTORY, Callback, Progress, stop_asked
 
-HISTORY = ["epoch", "train_loss", "valid_loss", "seconds", "stage"]
 REPORT_SECONDS = 0.5  # a longer epoch reports in between
 
 
