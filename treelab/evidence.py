@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.trees import Tree
+from treelab.trees.tree import Tree
 
 
 @dataclass(frozen=True)

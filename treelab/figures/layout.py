@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.trees import Tree
+from treelab.trees.tree import Tree
 
 
 def tree_layout(tree: Tree) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from treelab.figures.colors import Mode, palette, text_on
 from treelab.figures.layout import tree_layout
 from treelab.figures.template import template
 from treelab.figures.words import escape_html, shorten
-from treelab.trees import Tree
+from treelab.trees.tree import Tree
 
 # Plotly's viridis at ten even steps, to find a text colour that reads on each.
 _VIRIDIS = (
