@@ -15,6 +15,7 @@ from treelab.trees import walk
 from treelab.trees.checks import check_tree
 from treelab.trees.complete import below, complete_arrays
 from treelab.trees.feature import Feature
+from treelab.trees.io import Stored
 
 _DTYPES = {
     "left": np.int32,
@@ -36,7 +37,7 @@ _DTYPES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(Stored):
     """A decision tree as plain, read-only arrays, one entry a node, the root first.
 
     A row goes left where the split holds: ``x <= threshold``, or for an oblique split
@@ -119,9 +120,7 @@ class Tree:
         for name, dtype in _DTYPES.items():
             array = getattr(self, name)
             if array is not None:
-                array = np.array(array, dtype=dtype)  # a copy, nobody else's to change
-                array.flags.writeable = False
-                put(self, name, array)
+                put(self, name, frozen(exact_copy(name, array, dtype)))
         check_tree(self)
 
     def __setstate__(self, state):
@@ -404,33 +403,7 @@ class Tree:
 
         return to_dot(self, **options)
 
-    # What it is kept as
-
-    def to_dict(self) -> dict:
-        """Return the whole tree as JSON-safe values, exact to the last bit."""
-        from treelab.trees.io import to_dict
-
-        return to_dict(self)
-
-    @classmethod
-    def from_dict(cls, stored: dict) -> "Tree":
-        """Return the tree that ``to_dict`` described; ValueError where it is none."""
-        from treelab.trees.io import from_dict
-
-        return from_dict(stored, cls)
-
-    def save(self, path) -> None:
-        """Write the tree into the folder ``path``: model.json, model.safetensors."""
-        from treelab.trees.io import save
-
-        save(self, path)
-
-    @classmethod
-    def load(cls, path) -> "Tree":
-        """Read the tree that ``save`` wrote into the folder ``path``."""
-        from treelab.trees.io import load_model
-
-        return load_model(path, cls)
+    # What it is kept as: see Stored for to_dict, from_dict, save and load
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
@@ -441,13 +414,23 @@ class Tree:
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "Tree":
         """Rebuild the tree that ``pack`` took apart."""
-        return cls(**settings, **arrays)
+        features = [Feature(**feature) for feature in settings.pop("features")]
+        return cls(features, **settings, **arrays)
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
     """Return the array, made read-only."""
     array.flags.writeable = False
     return array
+
+
+def exact_copy(name: str, array, dtype) -> np.ndarray:
+    """Return a copy of the array in this type, or ValueError where it does not fit."""
+    given = np.asarray(array)
+    copy = np.array(given, dtype=dtype)
+    if copy.dtype.kind != "f" and not np.array_equal(copy, given):
+        raise ValueError(f"{name} must hold {copy.dtype.name} values, got {given!r}.")
+    return copy
 
 
 def plain_label(label):

@@ -1,0 +1,366 @@
+"""WeightedTrees: many complete trees, each with a say that depends on the leaf.
+
+Source: Marton et al., "GRANDE", ICLR 2024, arXiv:2309.17130.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.io import Stored
+from treelab.trees.leaf_codes import LeafCodes
+from treelab.trees.logits import class_probabilities, softmax
+from treelab.trees.prune import simplify
+from treelab.trees.tree import (
+    Tree,
+    exact_copy,
+    frozen,
+    most_probable,
+    plain_label,
+    task_of,
+)
+
+_DTYPES = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "missing_left": np.bool_,
+    "leaf_value": np.float64,
+    "leaf_weight": np.float64,
+    "n_rows": np.int64,
+}
+_BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedTrees(Stored):
+    """An ensemble of E complete trees; a row's leaf says the value and its weight.
+
+    For each row, the weights of the leaves it reaches, one a tree, pass a softmax over
+    the trees: the estimator weights. The answer is the weighted sum of the leaves'
+    values, and for classes the softmax of that.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+    feature : int32 array of shape (E, N)
+        Feature that each split tests, breadth first: the children of ``t`` are
+        ``2t + 1`` (left, ``x <= threshold``) and ``2t + 2``.
+    threshold : float64 array of shape (E, N)
+        In the column's unit (a category's score); may be infinite.
+    missing_left : bool array of shape (E, N)
+    leaf_value : float64 array of shape (E, L, n_outputs)
+        Logits, one a class (or one for two classes), or values of the target.
+    leaf_weight : float64 array of shape (E, L)
+        Weight of each leaf before the softmax over trees.
+    classes : tuple or None
+        Labels; None for regression.
+    target, target_unit : str
+    n_rows : int64 array of shape (E, N + L) or None
+        Training rows that pass each node.
+    notes : tuple of str
+        Sentences that a picture must show.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other.
+    """
+
+    features: tuple[Feature, ...]
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    leaf_value: np.ndarray
+    leaf_weight: np.ndarray
+    classes: tuple | None = None
+    target: str = "target"
+    target_unit: str = ""
+    n_rows: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        put = object.__setattr__
+        put(self, "features", tuple(self.features))
+        put(self, "notes", tuple(str(note) for note in self.notes))
+        if self.classes is not None:
+            put(self, "classes", tuple(plain_label(c) for c in self.classes))
+        for name, dtype in _DTYPES.items():
+            array = getattr(self, name)
+            if array is not None:
+                put(self, name, frozen(exact_copy(name, array, dtype)))
+        self._check()
+
+    def _check(self):
+        """Raise ValueError unless the arrays fit each other."""
+        if self.leaf_value.ndim != 3 or 0 in self.leaf_value.shape:
+            raise ValueError(
+                "leaf_value must have the shape (trees, leaves, outputs), none of "
+                f"them 0, got {self.leaf_value.shape}."
+            )
+        n_trees, n_leaves, n_outputs = self.leaf_value.shape
+        if n_leaves & (n_leaves - 1):
+            raise ValueError(
+                f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}."
+            )
+        splits = (n_trees, n_leaves - 1)
+        shapes = dict.fromkeys(("feature", "threshold", "missing_left"), splits)
+        shapes["leaf_weight"] = (n_trees, n_leaves)
+        shapes["n_rows"] = (n_trees, 2 * n_leaves - 1)
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array is not None and array.shape != shape:
+                raise ValueError(
+                    f"{name} must have the shape {shape}, got {array.shape}."
+                )
+        if ((self.feature < 0) | (self.feature >= len(self.features))).any():
+            raise ValueError(
+                f"Splits must test a feature from 0 to {len(self.features) - 1}."
+            )
+        for name in ("leaf_value", "leaf_weight"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} must hold finite numbers.")
+        if np.isnan(self.threshold).any():
+            raise ValueError("threshold must not be NaN.")
+        wanted = {1} if self.classes is None else {len(self.classes)}
+        if self.classes is not None and len(self.classes) == 2:
+            wanted.add(1)
+        if n_outputs not in wanted:
+            raise ValueError(
+                f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
+            )
+
+    def __repr__(self):
+        return (
+            f"WeightedTrees({self.task}, target={self.target!r}, "
+            f"n_estimators={self.n_estimators}, depth={self.depth})"
+        )
+
+    # What it is
+
+    @property
+    def n_estimators(self) -> int:
+        """Number of trees."""
+        return len(self.leaf_value)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of each tree."""
+        return self.leaf_value.shape[1]
+
+    @property
+    def depth(self) -> int:
+        """Splits on every path."""
+        return self.n_leaves.bit_length() - 1
+
+    @property
+    def task(self) -> str:
+        """Return "binary", "multiclass" or "regression"."""
+        return task_of(self.classes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the user's table that splits read."""
+        used = np.unique(self.feature)
+        return tuple(dict.fromkeys(self.features[j].column for j in used))
+
+    @cached_property
+    def _codes(self) -> LeafCodes:
+        """Thresholds as ranks."""
+        return LeafCodes(self.feature, self.threshold, self.missing_left)
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k != "_codes"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in _DTYPES:  # pickle and deepcopy hand back arrays that can be changed
+            if getattr(self, name) is not None:
+                frozen(getattr(self, name))
+
+    # What it does to rows
+
+    def _blocks(self, X):
+        """Yield rows, a slice, and the leaves (E, rows) that they reach."""
+        matrix = feature_matrix(self.features, X, self._codes.used)
+        codes = self._codes.codes(matrix)
+        step = max(1, _BLOCK // self.n_estimators)
+        for first in range(0, len(matrix), step):
+            rows = slice(first, first + step)
+            yield rows, self._codes.leaves(np.ascontiguousarray(codes[:, rows]))
+
+    def _at(self, leaf: np.ndarray) -> np.ndarray:
+        """Return where each tree's leaf (E, rows) stands in arrays of E * L."""
+        return leaf + (np.arange(self.n_estimators) * self.n_leaves)[:, None]
+
+    def _collect(self, X, make, shape: tuple, dtype=np.float64) -> np.ndarray:
+        """Return ``make(leaf)``, (rows, ...) a block, for all rows of ``X``."""
+        parts = [make(leaf) for _, leaf in self._blocks(X)]
+        return np.concatenate(parts) if parts else np.empty((0, *shape), dtype=dtype)
+
+    def leaves(self, X) -> np.ndarray:
+        """Return the leaf, 0 to L - 1, that each row reaches, int64 (n_rows, E)."""
+        return self._collect(
+            X, lambda leaf: leaf.T.astype(np.int64), (self.n_estimators,), np.int64
+        )
+
+    def estimator_weights(self, X) -> np.ndarray:
+        """Return each tree's say on each row, float64 (n_rows, E); rows sum to 1."""
+        return self._collect(X, lambda leaf: self._say(leaf).T, (self.n_estimators,))
+
+    def _say(self, leaf: np.ndarray) -> np.ndarray:
+        """Return the estimator weights (E, rows) at these leaves."""
+        return softmax(self.leaf_weight.ravel().take(self._at(leaf)), axis=0)
+
+    def top_estimators(self, X, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ``k`` trees with the greatest say on each row, heaviest first.
+
+        Returns
+        -------
+        index : int64 array of shape (n_rows, k)
+        weight : float64 array of shape (n_rows, k)
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is not between 1 and the number of trees.
+        """
+        if not 1 <= k <= self.n_estimators:
+            raise ValueError(
+                f"k must be from 1 to {self.n_estimators} (the trees), got {k!r}."
+            )
+
+        def top(leaf):
+            say = self._say(leaf).T
+            index = np.sort(np.argpartition(-say, k - 1, axis=1)[:, :k], axis=1)
+            weight = np.take_along_axis(say, index, axis=1)
+            order = np.argsort(-weight, axis=1, kind="stable")
+            both = index.astype(np.float64), weight
+            return np.stack([np.take_along_axis(a, order, axis=1) for a in both])
+
+        parts = [top(leaf) for _, leaf in self._blocks(X)]
+        both = np.concatenate(parts, axis=1) if parts else np.empty((2, 0, k))
+        return both[0].astype(np.int64), both[1]
+
+    def estimators_for_share(self, X, share: float) -> np.ndarray:
+        """Count the heaviest trees that together hold ``share`` of each row's say.
+
+        Returns
+        -------
+        int64 array of shape (n_rows,)
+
+        Raises
+        ------
+        ValueError
+            If ``share`` is not above 0 and at most 1.
+        """
+        if not 0 < share <= 1:
+            raise ValueError(f"share must be above 0 and at most 1, got {share!r}.")
+
+        def count(leaf):
+            held = np.cumsum(-np.sort(-self._say(leaf), axis=0), axis=0)
+            # The last sum may miss 1 by rounding.
+            enough = held >= share * held[-1] * (1 - 1e-12)
+            return enough.argmax(axis=0) + 1
+
+        return self._collect(X, count, (), np.int64)
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return the weighted sum of the values, float64 (n_rows, n_outputs)."""
+        n_outputs = self.leaf_value.shape[2]
+        values = np.ascontiguousarray(self.leaf_value.reshape(-1, n_outputs).T)
+
+        def decide(leaf):
+            say, at = self._say(leaf), self._at(leaf)
+            sums = [np.einsum("eb,eb->b", say, value.take(at)) for value in values]
+            return np.stack(sums, axis=1)
+
+        return self._collect(X, decide, (n_outputs,))
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.
+
+        Raises
+        ------
+        ValueError
+            If this is a regression ensemble.
+        """
+        if self.classes is None:
+            raise ValueError("A regression ensemble has no class probabilities.")
+        return class_probabilities(self.decision_function(X), len(self.classes))
+
+    def predict(self, X) -> np.ndarray:
+        """Return each row's most probable class, or value of the target; (n_rows,)."""
+        if self.classes is None:
+            return self.decision_function(X)[:, 0]
+        return most_probable(self.classes, self.predict_proba(X))
+
+    # Its trees
+
+    def estimator(self, e: int, X=None, y=None) -> Tree:
+        """Return one of its trees, simplified.
+
+        Parameters
+        ----------
+        e : int
+            Which tree, 0 to E - 1.
+        X, y : table and target, or None
+            Rows whose numbers the tree shows; None: the training rows' counts, where
+            they are known.
+
+        Returns
+        -------
+        Tree
+            Its leaves tell the softmax of their logits, or the value of the target.
+        """
+        if not 0 <= e < self.n_estimators:
+            raise ValueError(
+                f"The ensemble has trees 0 to {self.n_estimators - 1}, not {e}."
+            )
+        value = self.leaf_value[e]
+        if self.classes is not None:
+            value = class_probabilities(value, len(self.classes))
+        tree = Tree.complete(
+            self.features,
+            self.feature[e],
+            self.threshold[e],
+            self.missing_left[e],
+            value,
+            classes=self.classes,
+            target=self.target,
+            target_unit=self.target_unit,
+            notes=self.notes,
+        )
+        if X is not None:
+            tree = tree.with_rows(X, y)
+        elif self.n_rows is not None:
+            tree = replace(tree, n_rows=self.n_rows[e])
+        return simplify(tree)
+
+    def with_rows(self, X, y=None) -> "WeightedTrees":
+        """Return the ensemble with the counts of these rows at every node."""
+        n_trees, n_leaves = self.leaf_weight.shape
+        at_leaf = np.zeros(n_trees * n_leaves, dtype=np.int64)
+        for _, leaf in self._blocks(X):
+            at_leaf += np.bincount(self._at(leaf).ravel(), minlength=len(at_leaf))
+        level = at_leaf.reshape(n_trees, n_leaves)
+        levels = [level]
+        while level.shape[1] > 1:
+            level = level[:, 0::2] + level[:, 1::2]
+            levels.append(level)
+        return replace(self, n_rows=np.concatenate(levels[::-1], axis=1))
+
+    # What it is kept as: see Stored for to_dict, from_dict, save and load
+
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        arrays = {n: getattr(self, n) for n in _DTYPES if getattr(self, n) is not None}
+        names = {f.name for f in fields(self)} - set(_DTYPES)
+        return {name: getattr(self, name) for name in names}, arrays
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "WeightedTrees":
+        """Rebuild the ensemble that ``pack`` took apart."""
+        features = [Feature(**feature) for feature in settings.pop("features")]
+        return cls(features, **settings, **arrays)

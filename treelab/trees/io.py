@@ -1,0 +1,219 @@
+"""Models as files and as JSON: never pickle, so a model someone sent runs no code.
+
+A saved model is a folder with ``model.json`` (what it is, its columns and classes) and
+``model.safetensors`` (its arrays). Both are checked when they are read.
+"""
+
+import json
+import os
+from dataclasses import asdict, is_dataclass
+from importlib import import_module
+from math import isfinite
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import numpy as np
+import pandas as pd
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+VERSION = 1
+TYPES = {
+    "Tree": "treelab.trees.tree",
+    "WeightedTrees": "treelab.trees.ensemble",
+    "PruningPath": "treelab.trees.path",
+}
+_ARRAY_TYPES = ("bool", "int32", "int64", "float32", "float64")
+_SETTINGS, _ARRAYS = "model.json", "model.safetensors"
+
+
+class Stored:
+    """What is kept as a file: a class that can ``pack`` itself and ``unpack`` again.
+
+    ``pack()`` returns settings (plain values, Features, data frames) and a dict of
+    named numpy arrays; ``unpack(settings, arrays)`` rebuilds the object from them and
+    raises ValueError where they make none.
+    """
+
+    def to_dict(self) -> dict:
+        """Return the whole model as JSON-safe values, exact to the last bit."""
+        settings, arrays = self.pack()
+        return {
+            **_header(self, settings),
+            "arrays": {name: _array_to_plain(a) for name, a in sorted(arrays.items())},
+        }
+
+    @classmethod
+    def from_dict(cls, stored: dict):
+        """Return the model that ``to_dict`` described; ValueError where it is none."""
+        arrays = stored.get("arrays") if isinstance(stored, dict) else None
+        if not isinstance(arrays, dict):
+            raise ValueError("This is not a treelab model: it has no arrays.")
+        arrays = {name: _array_from_plain(name, a) for name, a in arrays.items()}
+        return _rebuild(stored, arrays, cls)
+
+    def save(self, path) -> None:
+        """Write the model into the folder ``path``, which is made where needed.
+
+        A reader never finds half a file: each is moved to its place when complete.
+        """
+        settings, arrays = self.pack()
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(_header(self, settings), ensure_ascii=False, allow_nan=False)
+        # safetensors writes the memory as it lies, so it must lie in C order.
+        arrays = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
+        _replace(folder / _ARRAYS, save_arrays(arrays))
+        _replace(folder / _SETTINGS, text.encode())
+
+    @classmethod
+    def load(cls, path):
+        """Read a model that ``save`` wrote into the folder ``path``.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder holds no model.
+        ValueError
+            If its files are damaged, from a newer treelab, or of another type.
+        """
+        folder = Path(path)
+        for name in (_SETTINGS, _ARRAYS):
+            if not (folder / name).is_file():
+                raise FileNotFoundError(
+                    f"There is no treelab model in {str(folder)!r}: it lacks {name}."
+                )
+        try:
+            header = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+            arrays = load_arrays((folder / _ARRAYS).read_bytes())
+        except (ValueError, RecursionError, SafetensorError) as error:
+            raise ValueError(
+                f"The model in {str(folder)!r} is damaged: {error}."
+            ) from (error)
+        return _rebuild(header, arrays, cls)
+
+
+def load_model(path):
+    """Read a saved model, whatever it is.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder with model.json and model.safetensors.
+
+    Returns
+    -------
+    Tree, WeightedTrees or PruningPath
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder holds no model.
+    ValueError
+        If its files are damaged or from a newer treelab.
+    """
+    return Stored.load(path)
+
+
+def model_from_dict(stored: dict):
+    """Return the Tree, WeightedTrees or PruningPath that ``to_dict`` described."""
+    return Stored.from_dict(stored)
+
+
+def _header(model, settings: dict) -> dict:
+    """Return all of a model but its arrays, as JSON-safe values."""
+    return {
+        "type": type(model).__name__,
+        "version": VERSION,
+        "settings": {name: _plain(value) for name, value in sorted(settings.items())},
+    }
+
+
+def _rebuild(header, arrays: dict, wanted: type):
+    """Return the model of a header and its arrays, once it is of the wanted type."""
+    if not isinstance(header, dict) or header.get("type") not in TYPES:
+        raise ValueError("This is not a treelab model: its type is unknown.")
+    if header.get("version") != VERSION:
+        raise ValueError(
+            f"This model is stored in version {header.get('version')!r}, and this "
+            f"treelab reads version {VERSION}. Use the treelab that wrote it."
+        )
+    kind = header["type"]
+    cls = getattr(import_module(TYPES[kind]), kind)
+    if not issubclass(cls, wanted):
+        raise ValueError(f"This is a saved {kind}, not a {wanted.__name__}.")
+    settings = header.get("settings")
+    if not isinstance(settings, dict):
+        raise ValueError("This is not a treelab model: it has no settings.")
+    try:
+        settings = {name: _unplain(value) for name, value in settings.items()}
+        return cls.unpack(settings, arrays)
+    except (TypeError, KeyError, AttributeError, IndexError) as error:
+        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
+
+
+def _plain(value):
+    """Return a setting as JSON-safe values; what is not finite is spelled out."""
+    if isinstance(value, pd.DataFrame):
+        rows = value.astype(object).to_numpy().tolist()
+        return {"$table": _plain([list(map(str, value.columns)), rows])}
+    if is_dataclass(value):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not isfinite(value):
+        return {"$float": str(value)}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError(f"A model cannot keep {value!r}.")
+
+
+def _unplain(value):
+    """Return the setting that ``_plain`` made JSON-safe."""
+    if isinstance(value, list):
+        return [_unplain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"$float"}:
+        return float(value["$float"])
+    if value.keys() == {"$table"}:
+        columns, rows = _unplain(value["$table"])
+        return pd.DataFrame(rows, columns=columns)
+    return {name: _unplain(item) for name, item in value.items()}
+
+
+def _array_to_plain(array: np.ndarray) -> dict:
+    """Return an array as its type, its shape and a flat list of its numbers."""
+    flat = array.ravel().tolist()
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        flat = [x if isfinite(x) else str(x) for x in flat]
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": flat}
+
+
+def _array_from_plain(name: str, plain) -> np.ndarray:
+    """Return the array that ``_array_to_plain`` described."""
+    try:
+        if plain["dtype"] not in _ARRAY_TYPES:
+            raise ValueError(f"its type {plain['dtype']!r} is unknown")
+        return np.array(plain["data"], dtype=plain["dtype"]).reshape(plain["shape"])
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"Array {name!r} of this model is damaged: {error}.") from (
+            error
+        )
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file beside its place, then move it there."""
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        try:
+            file.write(content)
+            file.flush()
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise

@@ -1,0 +1,285 @@
+"""PruningPath: one argmin tree for each pruning strength, trained together."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.io import Stored
+from treelab.trees.logits import class_probabilities
+from treelab.trees.predictor import NodePredictor
+from treelab.trees.tree import Tree, most_probable
+from treelab.trees.walk import filled, margins, used_features
+
+
+@dataclass(frozen=True, eq=False)
+class PruningPath(Stored):
+    """Trees of ascending pruning strength, and what predicts on top of each.
+
+    Source: Zantedeschi, Kusner, Niculae, "Learning Binary Decision Trees by Argmin
+    Differentiation", ICML 2021, arXiv:2010.04627.
+
+    Parameters
+    ----------
+    strengths : float64 array of shape (n_strengths,)
+        Pruning strengths, ascending.
+    trees : tuple of Tree
+        One a strength, with ``activity``, of the same features and classes.
+    predictors : tuple of NodePredictor or None
+        What answers from each tree's traversal; None where the tree answers itself.
+    chosen : int, default=0
+        The strength that ``predict`` uses when none is named.
+    scores : DataFrame
+        A row a strength: strength, valid_loss, valid_score, active_splits, ...
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other.
+    """
+
+    strengths: np.ndarray
+    trees: tuple[Tree, ...]
+    predictors: tuple[NodePredictor | None, ...]
+    chosen: int = 0
+    scores: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    def __post_init__(self):
+        put = object.__setattr__
+        strengths = np.array(self.strengths, dtype=np.float64)
+        strengths.flags.writeable = False
+        put(self, "strengths", strengths)
+        put(self, "trees", tuple(self.trees))
+        put(self, "predictors", tuple(self.predictors))
+        n = len(self.trees)
+        if n == 0 or strengths.shape != (n,) or len(self.predictors) != n:
+            raise ValueError(
+                f"A path needs one tree and one predictor for each strength, got "
+                f"{strengths.size} strengths, {n} trees, "
+                f"{len(self.predictors)} predictors."
+            )
+        if not (np.diff(strengths) >= 0).all():
+            raise ValueError(f"strengths must ascend, got {strengths.tolist()}.")
+        if not 0 <= self.chosen < n:
+            raise ValueError(f"chosen must be from 0 to {n - 1}, got {self.chosen}.")
+        if len({(tree.classes, tree.target) for tree in self.trees}) != 1:
+            raise ValueError("All trees of a path must predict the same target.")
+        if len({tree.features for tree in self.trees}) != 1 and any(
+            # NaN is not NaN: look again at what the features say.
+            repr(tree.features) != repr(self.features)
+            for tree in self.trees
+        ):
+            raise ValueError("All trees of a path must have the same features.")
+        for tree, predictor in zip(self.trees, self.predictors):
+            _check_predictor(tree, predictor)
+
+    def __len__(self):
+        return len(self.trees)
+
+    def __repr__(self):
+        return (
+            f"PruningPath({self.task}, target={self.target!r}, "
+            f"n_strengths={len(self)}, chosen={self.chosen})"
+        )
+
+    # What it is: the trees agree on all of this
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Return the features of every tree."""
+        return self.trees[0].features
+
+    @property
+    def classes(self) -> tuple | None:
+        """Return the class labels; None for regression."""
+        return self.trees[0].classes
+
+    @property
+    def target(self) -> str:
+        """Return the name of what is predicted."""
+        return self.trees[0].target
+
+    @property
+    def target_unit(self) -> str:
+        """Return the unit of what is predicted."""
+        return self.trees[0].target_unit
+
+    @property
+    def task(self) -> str:
+        """Return "binary", "multiclass" or "regression"."""
+        return self.trees[0].task
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the user's table that the chosen tree or its predictor reads."""
+        if self._reads_x(self.chosen):
+            return tuple(dict.fromkeys(f.column for f in self.features))
+        return self.trees[self.chosen].columns
+
+    @property
+    def tree(self) -> Tree:
+        """Return the tree of the chosen strength."""
+        return self.trees[self.chosen]
+
+    # What it does to rows
+
+    def traversal(self, i: int, X) -> np.ndarray:
+        """Return how far each row passes each node of tree ``i``.
+
+        The path score is 1 at the root, and at a child the smaller of its parent's
+        and the margin towards it; the traversal is the score clipped to [0, activity].
+
+        Returns
+        -------
+        float64 array of shape (n_rows, n_nodes)
+        """
+        return _traversal(self.trees[i], self._read(i, X))
+
+    def predict_proba(self, X, i: int | None = None) -> np.ndarray:
+        """Return class probabilities (n_rows, n_classes) at strength ``i``.
+
+        Raises
+        ------
+        ValueError
+            If the path is a regression.
+        """
+        i = self._index(i)
+        if self.classes is None:
+            raise ValueError("A regression path has no class probabilities.")
+        if self.predictors[i] is None:
+            return self.trees[i].predict_proba(X)
+        return class_probabilities(self._on_top(i, X), len(self.classes))
+
+    def predict(self, X, i: int | None = None) -> np.ndarray:
+        """Return classes, or values of the target, (n_rows,), at strength ``i``.
+
+        Parameters
+        ----------
+        X : DataFrame or array
+            The user's table.
+        i : int or None, default=None
+            Which strength; None: the chosen one.
+        """
+        i = self._index(i)
+        if self.classes is not None:
+            return most_probable(self.classes, self.predict_proba(X, i))
+        if self.predictors[i] is None:
+            return self.trees[i].predict(X)
+        return self._on_top(i, X)[:, 0]
+
+    def with_rows(self, X, y) -> "PruningPath":
+        """Return the path with the numbers of these rows in every tree."""
+        return replace(self, trees=tuple(tree.with_rows(X, y) for tree in self.trees))
+
+    def _index(self, i):
+        """Return the place of a strength, or ValueError where there is none."""
+        i = self.chosen if i is None else i
+        if not 0 <= i < len(self):
+            raise ValueError(f"The path has strengths 0 to {len(self) - 1}, not {i}.")
+        return i
+
+    def _reads_x(self, i: int) -> bool:
+        """Tell whether the predictor at this strength reads the features."""
+        return self.predictors[i] is not None and self.predictors[i].uses_x
+
+    def _read(self, i: int, X) -> np.ndarray:
+        """Return the feature matrix that strength ``i`` needs."""
+        used = None if self._reads_x(i) else used_features(self.trees[i])
+        return feature_matrix(self.features, X, used)
+
+    def _on_top(self, i: int, X) -> np.ndarray:
+        """Return what the predictor says, (n_rows, n_outputs)."""
+        matrix = self._read(i, X)
+        z = _traversal(self.trees[i], matrix)
+        x = None
+        if self._reads_x(i):
+            columns = [filled(self.features, matrix, j) for j in range(matrix.shape[1])]
+            x = np.stack(columns, axis=1)
+        return self.predictors[i](z, x)
+
+    # What it is kept as: see Stored for to_dict, from_dict, save and load
+
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        arrays = {"strengths": self.strengths}
+        trees, predictors = [], []
+        for i, (tree, predictor) in enumerate(zip(self.trees, self.predictors)):
+            settings, parts = tree.pack()
+            trees.append(settings)
+            if predictor is None:
+                predictors.append(None)
+            else:
+                predictors.append(
+                    {
+                        "activation": predictor.activation,
+                        "uses_x": predictor.uses_x,
+                        "n_layers": len(predictor.layers),
+                    }
+                )
+                for k, (weight, bias) in enumerate(predictor.layers):
+                    parts |= {f"weight{k}": weight, f"bias{k}": bias}
+                for name in ("x_mean", "x_scale"):
+                    if getattr(predictor, name) is not None:
+                        parts[name] = getattr(predictor, name)
+            arrays |= {f"{i}.{name}": part for name, part in parts.items()}
+        settings = {
+            "trees": trees,
+            "predictors": predictors,
+            "chosen": int(self.chosen),
+            "scores": self.scores,
+        }
+        return settings, arrays
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "PruningPath":
+        """Rebuild the path that ``pack`` took apart."""
+        parts = [{} for _ in settings["trees"]]
+        strengths = arrays.pop("strengths")
+        for name, array in arrays.items():
+            i, _, part = name.partition(".")
+            parts[int(i)][part] = array
+        predictors = []
+        for own, stored in zip(parts, settings["predictors"]):
+            if stored is not None:
+                layers = range(stored.pop("n_layers"))
+                stored["layers"] = [
+                    (own.pop(f"weight{k}"), own.pop(f"bias{k}")) for k in layers
+                ]
+                stored |= {k: own.pop(k) for k in ("x_mean", "x_scale") if k in own}
+                stored = NodePredictor(**stored)
+            predictors.append(stored)
+        trees = [Tree.unpack(s, own) for s, own in zip(settings["trees"], parts)]
+        return cls(strengths, trees, predictors, settings["chosen"], settings["scores"])
+
+
+def _traversal(tree: Tree, matrix: np.ndarray) -> np.ndarray:
+    """Return the path scores, (n_rows, n_nodes), clipped to [0, activity]."""
+    margin = margins(tree, matrix)
+    score = np.ones(margin.shape)
+    for level in range(tree.depth):
+        nodes = np.flatnonzero((tree.level == level) & ~tree.is_leaf)
+        here, side = score[:, nodes], margin[:, nodes]
+        score[:, tree.left[nodes]] = np.minimum(here, side)
+        score[:, tree.right[nodes]] = np.minimum(here, -side)
+    bound = 1.0 if tree.activity is None else tree.activity
+    return np.clip(score, 0.0, bound)
+
+
+def _check_predictor(tree: Tree, predictor: NodePredictor | None) -> None:
+    """Raise ValueError unless the predictor reads this tree and answers its target."""
+    if predictor is None:
+        return
+    n_inputs = tree.n_nodes + (len(tree.features) if predictor.uses_x else 0)
+    if predictor.n_inputs != n_inputs:
+        raise ValueError(
+            f"The predictor reads {predictor.n_inputs} numbers a row, but its tree "
+            f"gives {n_inputs}."
+        )
+    allowed = {1} if tree.classes is None else {len(tree.classes)}
+    if tree.task == "binary":
+        allowed.add(1)
+    if predictor.n_outputs not in allowed:
+        raise ValueError(
+            f"The predictor has {predictor.n_outputs} outputs, expected {max(allowed)}."
+        )
