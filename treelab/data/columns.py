@@ -1,4 +1,4 @@
-"""What the columns of a table are: their kinds, their values, what is odd in them."""
+"""What the columns of a table are: their kinds, and what is odd in them."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
+TASKS = ("binary", "multiclass", "regression")
+
+MOST_CODES = 10  # whole numbers with more distinct values are amounts, not codes
+ROWS_A_CODE = 10  # and so are those with fewer rows a value than this
+FEWEST_IDS = 20  # in fewer rows all values may well differ by chance
+ID_SHARE = 0.9  # text of which a larger share is distinct names rows, not kinds
 
 
 def column_kind(column: pd.Series) -> str:
@@ -50,11 +55,12 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
                 f"Two columns are called {twice[0]!r}; give each its own name."
             )
         if feature_names is not None:
-            absent = [name for name in feature_names if name not in frame.columns]
+            known = set(frame.columns)
+            absent = [name for name in feature_names if name not in known]
             if absent:
                 raise ValueError(
                     f"The table has no column {absent[0]!r}; it has "
-                    f"{_listed(frame.columns)}."
+                    f"{listed(frame.columns)}."
                 )
             frame = frame[list(feature_names)]
     else:
@@ -78,52 +84,93 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
     return frame
 
 
-def numbers(column: pd.Series) -> np.ndarray:
-    """Return a number column as float64 (n_rows,), missing values as NaN.
+def infer_task(target: pd.Series) -> str:
+    """Return the task that a target most likely means.
 
-    Raises
-    ------
-    ValueError
-        If a value is infinite or larger than 1e150; names the column and the row.
+    Text, true and false, and columns of two distinct values are classes: "binary" up
+    to two of them, "multiclass" above. Numbers are "regression", unless they look like
+    codes of classes: whole, at most 10 distinct ones that start at -1, 0 or 1 and
+    leave out at most one in three, with 10 rows a code on average. So digits 0 to 9
+    are classes, and 28 different counts of rings on a shell, or ratings from 3 to 9,
+    are numbers.
     """
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    with np.errstate(invalid="ignore"):
-        bad = np.abs(values) > LARGEST_NUMBER
-    if bad.any():
-        row = int(np.argmax(bad))
-        what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
-        raise ValueError(
-            f"Column {column.name!r} holds {what} in row {row}. Give a number up to "
-            f"{LARGEST_NUMBER:g}, or leave the cell empty."
-        )
-    return values
+    known = target.dropna()
+    values = known.unique()
+    if len(values) <= 2:
+        return "binary"
+    if column_kind(target) == "category":
+        return "multiclass"
+    values = np.sort(np.asarray(values, dtype=np.float64))
+    whole = bool((values == np.round(values)).all())
+    few = len(values) <= MOST_CODES and len(known) >= ROWS_A_CODE * len(values)
+    starts_low = values[0] in (-1, 0, 1)
+    span = values[-1] - values[0] + 1
+    dense = len(values) >= span * 2 / 3
+    return "multiclass" if whole and few and starts_low and dense else "regression"
 
 
-def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the levels of a category column and which one each row has.
-
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-        Any values; a level is the text of a value.
+def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Describe each column of a table in one row.
 
     Returns
     -------
-    codes : ndarray of shape (n_rows,), int64
-        Index of the row's level, -1 where the value is missing.
-    levels : tuple of str
-        The texts that occur, sorted.
+    DataFrame
+        column; kind ("number" or "category"); missing_share in [0, 1]; n_unique
+        (missing not counted); example (the first value, as text); note ("", "all
+        missing", "constant", "looks like an id" or "looks like a row number").
     """
-    codes, values = pd.factorize(column)
-    if len(values) == 0:
-        return codes.astype(np.int64), ()
-    texts = np.array([str(value) for value in values], dtype=object)
-    levels, level_of_value = np.unique(texts, return_inverse=True)
-    return np.where(codes < 0, -1, level_of_value[codes]), tuple(levels)
+    described = []
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position]
+        known = column.dropna()
+        described.append(
+            {
+                "column": str(name),
+                "kind": column_kind(column),
+                "missing_share": 1 - len(known) / len(column) if len(column) else 0.0,
+                "n_unique": known.nunique(),
+                "example": str(known.iloc[0]) if len(known) else "",
+                "note": column_note(column),
+            }
+        )
+    columns = ["column", "kind", "missing_share", "n_unique", "example", "note"]
+    return pd.DataFrame(described, columns=columns)
 
 
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    """Name a few columns in a sentence, and how many more there are."""
+def column_note(column: pd.Series) -> str:
+    """Return why a column cannot help to predict, or "" where it may.
+
+    "looks like an id": text of which more than nine in ten values differ. "looks like
+    a row number": whole numbers without a gap, each once. Both need 20 rows.
+    """
+    known = column.dropna()
+    if len(known) == 0:
+        return "all missing"
+    n_unique = known.nunique()
+    if n_unique == 1 and len(known) == len(column):
+        return "constant"
+    if len(known) < FEWEST_IDS:
+        return ""
+    if column_kind(column) == "category":
+        return "looks like an id" if n_unique > ID_SHARE * len(known) else ""
+    if n_unique == len(column):
+        values = np.sort(known.to_numpy(dtype=np.float64))
+        if (np.diff(values) == 1).all() and values[0] == np.round(values[0]):
+            return "looks like a row number"
+    return ""
+
+
+def useful_columns(frame: pd.DataFrame, target: str) -> tuple[str, ...]:
+    """Return the columns to predict from by default: all that may help, no target."""
+    return tuple(
+        str(name)
+        for position, name in enumerate(frame.columns)
+        if str(name) != target and not column_note(frame.iloc[:, position])
+    )
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Name a few things in a sentence, and how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:most])
     more = len(names) - most
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import as_frame, categories, column_kind, numbers
+from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.scale import SCALES, Affine
 from treelab.data.target_scores import target_scores
+from treelab.data.values import categories, numbers
 from treelab.trees.feature import Feature, feature_matrix
-
-TASKS = ("binary", "multiclass", "regression")
 
 
 class TableEncoder:

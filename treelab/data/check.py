@@ -1,0 +1,274 @@
+"""What is odd about a problem, in sentences, before anything is trained on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind, column_note, listed
+from treelab.data.split import FEWEST_ROWS
+from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
+
+if TYPE_CHECKING:
+    from treelab.data.problem import Problem
+
+MOST_CLASSES = 100  # more are hardly classes, and each costs an output everywhere
+MOSTLY_MISSING = 0.9
+SMALL_TABLE = 50
+
+NOTE_WORDS = {
+    "all missing": "has no value in any row",
+    "constant": "has the same value in every row",
+    "looks like an id": "has a different value in nearly every row, as an id has",
+    "looks like a row number": "counts the rows",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence on a problem.
+
+    Attributes
+    ----------
+    level : {"error", "note"}
+        An error stops training; a note says what will be done, or what to mind.
+    sentence : str
+        What is odd, where, and what to do.
+    column : str
+        The column it is about, "" where it is about the table.
+    """
+
+    level: str
+    sentence: str
+    column: str = ""
+
+
+def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
+    """Return what is odd about a problem, errors first.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table that the problem is about.
+    problem : Problem
+
+    Returns
+    -------
+    list of Finding
+        Without an error among them, ``problem.split(frame)`` will work.
+    """
+    names = {str(name) for name in frame.columns}
+    absent = [n for n in (problem.target, *problem.columns) if n not in names]
+    if absent:
+        return [
+            Finding(
+                "error",
+                f"The table has no column {name!r}. Choose among "
+                f"{listed(list(frame.columns))}.",
+                name,
+            )
+            for name in absent
+        ]
+    findings = list(_target_findings(frame, problem))
+    for name in problem.columns:
+        findings += _column_findings(frame[name], problem)
+    findings += _copies_of_target(frame, problem)
+    return sorted(findings, key=lambda finding: finding.level != "error")
+
+
+def rare_classes(labels: pd.Series) -> list[str]:
+    """Return a sentence on the classes with too few rows to be in all three parts."""
+    counts = labels.value_counts()
+    notes = []
+    if single := [str(name) for name in counts.index[counts == 1]]:
+        notes.append(
+            f"{_classes(single)} one row only, which is trained on: nothing can be "
+            "said about how well it is predicted. Add rows, or leave it out."
+        )
+    if pairs := [str(name) for name in counts.index[counts == 2]]:
+        notes.append(
+            f"{_classes(pairs)} two rows only: one is trained on, and the other cannot "
+            "be both validation and test."
+        )
+    return notes
+
+
+def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield what is odd about the target and the rows that have one."""
+    name = problem.target
+    target = frame[name]
+    known = target.dropna()
+    n_missing = len(target) - len(known)
+
+    def error(sentence: str) -> Finding:
+        return Finding("error", sentence, name)
+
+    def note(sentence: str) -> Finding:
+        return Finding("note", sentence, name)
+
+    if len(known) == 0:
+        yield error(f"The target {name!r} has no value in any row. Choose another.")
+        return
+    if len(known) < FEWEST_ROWS:
+        yield error(
+            f"{count_rows(len(known))} with a value of {name!r}: at least "
+            f"{FEWEST_ROWS} are needed, one each to train, to validate and to test."
+        )
+    if n_missing:
+        yield note(
+            f"{count_rows(n_missing)} without a value of the target {name!r} "
+            f"{'is' if n_missing == 1 else 'are'} left out."
+        )
+    if known.nunique() == 1:
+        yield error(
+            f"The target {name!r} is {str(known.iloc[0])!r} in every row, so there is "
+            "nothing to learn. Choose another."
+        )
+    elif problem.task == "regression":
+        yield from _number_target(known, error, note)
+    else:
+        yield from _class_target(known, problem.task, error, note)
+    if FEWEST_ROWS <= len(known) < SMALL_TABLE:
+        yield note(
+            f"The table has {count_rows(len(known))} with a target: a score on so few "
+            "test rows says little."
+        )
+
+
+def _number_target(known: pd.Series, error, note) -> Iterator[Finding]:
+    """Yield what is odd about a target for regression, missing values left out."""
+    if column_kind(known) != "number":
+        yield error(
+            f"The target {known.name!r} holds text such as {str(known.iloc[0])!r}, but "
+            "regression predicts numbers. Choose a number column or classification."
+        )
+        return
+    values = known.to_numpy(dtype=np.float64)
+    if bad := _too_large(values):
+        yield error(f"The target {known.name!r} {bad}")
+    if known.nunique() == 2:
+        yield note(
+            f"The target {known.name!r} has two values only. If they are classes, "
+            "choose binary."
+        )
+
+
+def _class_target(known: pd.Series, task: str, error, note) -> Iterator[Finding]:
+    """Yield what is odd about a target for classification, missing values left out."""
+    labels = class_labels(known)
+    n_classes = labels.nunique()
+    if n_classes > MOST_CLASSES:
+        way_out = (
+            "choose regression if they are amounts"
+            if column_kind(known) == "number"
+            else "it may be an id; choose another target, or join rare classes"
+        )
+        yield error(
+            f"The target {known.name!r} has {n_classes:,} different values, but at "
+            f"most {MOST_CLASSES} classes can be told apart: {way_out}."
+        )
+        return
+    if task == "binary" and n_classes > 2:
+        yield error(
+            f"The target {known.name!r} has {n_classes} classes, but binary means two. "
+            "Choose multiclass."
+        )
+    for sentence in rare_classes(labels):
+        yield note(sentence)
+
+
+def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
+    """Yield what is odd about a column to predict from."""
+    name = str(column.name)
+    kind = column_kind(column)
+    chosen = dict(problem.kinds).get(name, kind)
+    if reason := column_note(column):
+        yield Finding(
+            "note",
+            f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out.",
+            name,
+        )
+    missing = column.isna()
+    if MOSTLY_MISSING < (share := missing.mean()) < 1:
+        yield Finding(
+            "note",
+            f"Column {name!r} is missing in {share:.0%} of the rows"
+            + ("; they get its median." if chosen == "number" else "."),
+            name,
+        )
+    if kind == "number":
+        if bad := _too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
+            yield Finding("error", f"Column {name!r} {bad}", name)
+    elif chosen == "number":
+        lost = cast_column(column, "number").isna() & ~missing
+        if lost.all():
+            yield Finding(
+                "error",
+                f"Column {name!r} was chosen to be numbers, but holds none. Choose "
+                "category.",
+                name,
+            )
+        elif lost.any():
+            yield Finding(
+                "note",
+                f"Column {name!r} was chosen to be numbers; {lost.sum():,} of its "
+                f"cells hold none, such as {str(column[lost].iloc[0])!r}, and count "
+                "as missing.",
+                name,
+            )
+
+
+def _copies_of_target(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield the columns that tell the target one to one, which is seldom meant."""
+    if problem.task == "regression":
+        return
+    target = frame[problem.target]
+    known = target.notna()
+    codes, labels = pd.factorize(target[known])
+    if len(labels) < 2:
+        return
+    for name in problem.columns:
+        column = frame.loc[known, name]
+        if column.nunique(dropna=False) != len(labels):
+            continue
+        pairs = pd.factorize(column, use_na_sentinel=False)[0] * len(labels) + codes
+        if len(np.unique(pairs)) == len(labels):
+            yield Finding(
+                "note",
+                f"Column {name!r} tells the target {problem.target!r} exactly. If it "
+                "is known only afterwards, take it out.",
+                name,
+            )
+
+
+def _too_large(values: np.ndarray) -> str:
+    """Say what a number column must not hold, and where; "" where it does not."""
+    bad = np.abs(values) > LARGEST_NUMBER
+    if not bad.any():
+        return ""
+    row = int(np.argmax(bad))
+    what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
+    more = int(bad.sum()) - 1
+    others = f" and {more:,} more" if more else ""
+    return (
+        f"holds {what} in row {row + 1}{others}. Give a number up to "
+        f"{LARGEST_NUMBER:g}, or leave the cell empty."
+    )
+
+
+def count_rows(n: int) -> str:
+    """Write a number of rows: "1 row", "1,200 rows"."""
+    return "1 row" if n == 1 else f"{n:,} rows"
+
+
+def _classes(names: list[str]) -> str:
+    """Name classes as the subject of a sentence, with its verb."""
+    return (
+        f"Class {names[0]!r} has"
+        if len(names) == 1
+        else f"Classes {listed(names)} have"
+    )

@@ -1,0 +1,105 @@
+"""The values of one column: as numbers, as categories, as labels of classes."""
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype
+
+from treelab.data.columns import column_kind
+
+LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
+
+
+def numbers(column: pd.Series) -> np.ndarray:
+    """Return a number column as float64 (n_rows,), missing values as NaN.
+
+    Raises
+    ------
+    ValueError
+        If a value is infinite or larger than 1e150; names the column and the row.
+    """
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.abs(values) > LARGEST_NUMBER
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
+        raise ValueError(
+            f"Column {column.name!r} holds {what}, first in row {row}. Give a number "
+            f"up to {LARGEST_NUMBER:g}, or leave the cell empty."
+        )
+    return values
+
+
+def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the levels of a category column and which one each row has.
+
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+        Any values; a level is the text of a value.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows,), int64
+        Index of the row's level, -1 where the value is missing.
+    levels : tuple of str
+        The texts that occur, sorted.
+    """
+    codes, values = pd.factorize(column)
+    if len(values) == 0:
+        return codes.astype(np.int64), ()
+    texts = np.array([str(value) for value in values], dtype=object)
+    levels, level_of_value = np.unique(texts, return_inverse=True)
+    return np.where(codes < 0, -1, level_of_value[codes]), tuple(levels)
+
+
+def cast_column(column: pd.Series, kind: str) -> pd.Series:
+    """Return a column as the kind that a person chose for it.
+
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+    kind : {"number", "category"}
+        A number becomes the text of it, 3.0 being "3". Text becomes the number it
+        shows and is missing where it shows none; true and false become 1 and 0.
+
+    Returns
+    -------
+    Series
+        The column itself where it is of that kind already.
+    """
+    if kind not in ("number", "category"):
+        raise ValueError(f'kind must be "number" or "category", got {kind!r}.')
+    if column_kind(column) == kind:
+        return column
+    if kind == "number":
+        if is_bool_dtype(column.dtype):
+            return column.astype("Float64").astype(np.float64)
+        values = pd.to_numeric(column.astype(object), errors="coerce")
+        return values.astype(np.float64)
+    texts = {value: _number_text(value) for value in column.dropna().unique()}
+    return column.map(texts).astype("str")
+
+
+def class_labels(target: pd.Series) -> pd.Series:
+    """Return a target without missing values as labels of classes.
+
+    Whole numbers are int64 (also when stored as 1.0), other numbers float64, true and
+    false bool, and everything else its text.
+    """
+    target = target.infer_objects()
+    if is_bool_dtype(target.dtype):
+        return target.astype(bool)
+    if column_kind(target) == "category":
+        codes, levels = categories(target)
+        labels = np.array(levels, dtype=object)[codes] if len(levels) else codes
+        return pd.Series(labels, index=target.index, name=target.name, dtype="str")
+    values = target.astype(np.float64)
+    if (values == np.round(values)).all() and (np.abs(values) < 2**53).all():
+        return values.astype(np.int64)
+    return values
+
+
+def _number_text(value) -> str:
+    """Write a number as a category, whole ones without a point."""
+    value = value.item() if hasattr(value, "item") else value
+    return str(int(value)) if float(value).is_integer() else str(value)
