@@ -1,9 +1,13 @@
 """Where trees start: at random, or as the greedy tree of the same rows."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from torch import Tensor
+
+from treelab.learners.tree_batch import Candidate, Rows, TreeBatch
 
 # A chosen feature leads by this much. entmax15 gives a feature no weight, and so no
 # gradient, once it lies 2 behind; a greedy choice must stay open to change.
@@ -98,3 +102,67 @@ def plant(
     chosen = torch.as_tensor(feature[node], device=logits.device)
     logits[node_t, chosen] = logits[node_t].amax(1) + LEAD
     threshold[node_t, chosen] = torch.as_tensor(value[node], device=logits.device)
+
+
+def start_batch(
+    rows: Rows,
+    y: np.ndarray,
+    *,
+    depths: Sequence[int],
+    n_folds: int,
+    n_restarts: int,
+    greedy_leaf_rows: Sequence[int],
+    generator: torch.Generator,
+    seed: int,
+    **settings,
+) -> TreeBatch:
+    """Lay out folds x depths x restarts as one batch and give each tree its start.
+
+    Parameters
+    ----------
+    rows : Rows
+        Encoded rows and their folds.
+    y : ndarray of shape (n,)
+        Class codes or values, for the greedy trees.
+    depths : sequence of int
+        Ascending.
+    n_restarts : int
+        Trees of each fold and depth. The first start as greedy trees, one for each of
+        `greedy_leaf_rows`, the rest at random; one restart alone is greedy.
+    greedy_leaf_rows : sequence of int
+        Fewest rows in a leaf of the greedy trees.
+    **settings
+        For `TreeBatch`.
+    """
+    sizes = tuple(greedy_leaf_rows[:n_restarts])
+    starts = [*sizes, *[None] * (n_restarts - len(sizes))]
+    candidates, planted = [], {}
+    x = rows.x.cpu().numpy()
+    weight = rows.weight[:, 0].cpu().numpy()
+    fold_of_row = rows.fold.cpu().numpy()
+    for depth in depths:
+        for fold in range(n_folds):
+            trained_on = weight * (fold_of_row != fold)
+            for size in starts:
+                name = "random" if size is None else f"greedy, {size} rows a leaf"
+                if size is not None:
+                    planted[len(candidates)] = greedy_splits(
+                        x,
+                        y,
+                        trained_on,
+                        depth=depth,
+                        min_leaf_rows=size,
+                        regression=rows.n_classes == 0,
+                        seed=seed,
+                    )
+                candidates.append(Candidate(depth, fold, name))
+    n_splits = 2 ** max(depths) - 1
+    logits, threshold = random_splits(
+        rows.x[: rows.n_train], len(candidates), n_splits, generator
+    )
+    for tree, (feature, value) in planted.items():
+        plant(logits[tree], threshold[tree], feature, value)
+    leaf_value = logits.new_zeros(len(candidates), n_splits + 1, rows.n_outputs)
+    batch = TreeBatch(rows, candidates, logits, threshold, leaf_value, **settings)
+    batch.fit_leaves()
+    return batch

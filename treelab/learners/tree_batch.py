@@ -1,13 +1,17 @@
 """Many hard, axis-aligned trees as one module: restarts, depths and folds at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from treelab.ops.axis_trees import axis_leaves, axis_trees
 from treelab.ops.losses import class_loss, squared_error
+from treelab.ops.select import chosen_split
+
+LEAF_PRIOR = 1.0  # rows' worth of the overall mean that every leaf holds
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ class TreeBatch(nn.Module):
         weighting = torch.tensor([c.weighting for c in self.candidates], device=device)
         held_out = rows.fold == fold[:, None]  # (E, n)
         weight = rows.weight.t()[weighting]  # (E, n)
+        self.register_buffer("weight", weight, persistent=False)
         self.register_buffer("train_weight", weight * ~held_out, persistent=False)
         self.register_buffer("valid_weight", weight * held_out, persistent=False)
         self.latest_valid_loss = torch.full((self.n_candidates,), torch.inf)
@@ -143,6 +148,50 @@ class TreeBatch(nn.Module):
         """Leaf (E, B) that each encoded row (B, F) reaches."""
         return axis_leaves(x, self.logits, self.threshold, depths=self.depths)
 
+    def leader(self) -> int:
+        """Candidate with the lowest validation loss when last measured."""
+        return int(torch.nan_to_num(self.latest_valid_loss, nan=torch.inf).argmin())
+
+    @torch.no_grad()
+    def reset(self, parameters: Sequence[Tensor], mask: Tensor) -> None:
+        """Put the candidates of ``mask`` (E,) back to these parameters."""
+        for now, then in zip(self.parameters(), parameters):
+            now.copy_(torch.where(mask.view(-1, *[1] * (now.ndim - 1)), then, now))
+
+    def splits(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
+        """Feature and threshold (encoded, float32) of every split of one tree."""
+        n_splits = 2 ** self.depths[tree] - 1
+        _, feature, threshold = chosen_split(
+            self.logits[tree : tree + 1, :n_splits],
+            self.threshold[tree : tree + 1, :n_splits],
+        )
+        return feature[0].cpu().numpy(), threshold[0].detach().cpu().numpy()
+
+    @torch.no_grad()
+    def refitted(self, tree: int, x: Tensor, n_rows: int) -> np.ndarray:
+        """What the leaves of one tree say when fitted to the first `n_rows` rows.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_rows, F)
+            Those rows as they will be encoded at prediction.
+
+        Returns
+        -------
+        ndarray of shape (L, n_classes or 1)
+            Class shares, or means in the units of the rows' target.
+        """
+        n_leaves = 2 ** self.depths[tree]
+        leaf = axis_leaves(
+            x.to(self.logits.device),
+            self.logits[tree : tree + 1, : n_leaves - 1],
+            self.threshold[tree : tree + 1, : n_leaves - 1],
+        )
+        rows = replace(self.rows, target=self.rows.target[:n_rows])
+        weight = self.weight[tree : tree + 1, :n_rows]
+        value = leaf_means(leaf, rows, weight, n_leaves, prior=LEAF_PRIOR)
+        return value[0].double().cpu().numpy()
+
     @torch.no_grad()
     def fit_leaves(self) -> None:
         """Set every leaf to what its training rows say."""
@@ -157,7 +206,12 @@ class TreeBatch(nn.Module):
 
 
 def leaf_outputs(
-    leaf: Tensor, rows: Rows, weight: Tensor, n_leaves: int, *, prior: float = 1.0
+    leaf: Tensor,
+    rows: Rows,
+    weight: Tensor,
+    n_leaves: int,
+    *,
+    prior: float = LEAF_PRIOR,
 ) -> Tensor:
     """Raw outputs that fit each leaf's rows best, drawn to the mean of all rows.
 
@@ -171,7 +225,7 @@ def leaf_outputs(
         What each row counts for each tree.
     n_leaves : int
         Leaves a tree, L.
-    prior : float, default=1.0
+    prior : float, default=LEAF_PRIOR
         Rows' worth of the overall mean that is added to every leaf.
 
     Returns

@@ -1,0 +1,459 @@
+"""GradTree: one hard, axis-aligned tree, trained as a whole by gradient descent."""
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.utils import check_random_state
+
+from treelab.data.encode import to_float32
+from treelab.learners.base import TableClassifier, TableRegressor, TrainingData
+from treelab.learners.checks import (
+    check_at_least,
+    check_between,
+    check_choice,
+    check_number,
+)
+from treelab.learners.device import resolve_device
+from treelab.learners.folds import assign_folds
+from treelab.learners.schedule import CosineDecay
+from treelab.learners.starts import start_batch
+from treelab.learners.tree_batch import Rows, TreeBatch
+from treelab.ops.decide import SOFT
+from treelab.ops.losses import LOSSES
+from treelab.training.loop import TrainResult, train
+from treelab.trees.prune import simplify
+from treelab.trees.tree import Tree
+
+GREEDY_LEAF_ROWS = (1, 5, 20)  # leaf sizes of the greedy trees that some start from
+CROSS_VALIDATED_ROWS = 5_000  # up to here "auto" selects by cross-validation
+N_FOLDS = 3
+EVALUATED_STEPS = 10  # about so many lie between two looks at the validation loss
+
+
+class _GradTree:
+    """What the classifier and the regressor share."""
+
+    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
+        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_columns)
+            Raw table: numbers, categories and missing values.
+        y : array-like of shape (n_rows,)
+            Target.
+        X_valid, y_valid : optional
+            More rows to select by. Without them a fifth of the rows is held out, or
+            every row once, in folds.
+        callbacks : sequence of callable
+            Hear a ``Progress`` now and then; answering True stops training, and the
+            best tree so far is kept.
+        """
+        self._check_settings()
+        device = resolve_device(self.device)
+        data = self._read(X, y, X_valid, y_valid, numbers="quantile")
+        random = check_random_state(self.random_state)
+        generator = torch.Generator(device).manual_seed(int(random.randint(2**31)))
+        rows, target = self._rows(data, device, seed=int(random.randint(2**31)))
+        batch = start_batch(
+            rows,
+            target,
+            depths=self._depths(),
+            n_folds=int(rows.fold.max()) + 1,
+            n_restarts=self.n_restarts,
+            greedy_leaf_rows=GREEDY_LEAF_ROWS,
+            generator=generator,
+            seed=int(random.randint(2**31)),
+            soft=self.soft,
+            transform=self.transform,
+            **self._loss_settings(),
+        )
+        result = self._train(batch, data, generator, callbacks)
+        self.history_ = result.history_frame()
+        chosen = self._choose(batch, result.best_loss)
+        self.model_ = self._export(batch, chosen, data)
+        return self
+
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree, thresholds in the units of ``X``."""
+        return self.model_
+
+    def _check_settings(self):
+        """Refuse settings out of range before any work is done."""
+        check_between("depth", self.depth, 1, 12)
+        check_choice("search_depth", self.search_depth, (True, False))
+        check_at_least("n_restarts", self.n_restarts, 1)
+        check_choice("selection", self.selection, ("auto", "cv", "holdout"))
+        check_choice("soft", self.soft, SOFT)
+        check_choice("transform", self.transform, ("entmax15", "softmax"))
+        for part in ("index", "values", "leaf"):
+            name = f"learning_rate_{part}"
+            check_number(name, getattr(self, name), above=0)
+        for name in ("max_epochs", "max_steps", "patience", "batch_size"):
+            check_at_least(name, getattr(self, name), 1)
+
+    def _depths(self) -> tuple[int, ...]:
+        """Depths that are trained side by side, ascending."""
+        if not self.search_depth:
+            return (self.depth,)
+        return tuple(range(self.depth, 0, -2))[::-1]
+
+    def _hold_out(self, target):
+        """Hold no rows out for good where folds take turns."""
+        if self._selection_for(len(target)) == "cv":
+            rows = np.arange(len(target))
+            return rows, rows[:0]
+        return super()._hold_out(target)
+
+    def _selection_for(self, n_rows: int) -> str:
+        """How the tree is selected on a table of this many rows."""
+        if n_rows < 10:  # too few to part
+            return "holdout"
+        if self.selection == "auto":
+            return "cv" if n_rows <= CROSS_VALIDATED_ROWS else "holdout"
+        return self.selection
+
+    def _rows(self, data: TrainingData, device, *, seed) -> tuple[Rows, np.ndarray]:
+        """Put the table on the device and say which fold holds out which row."""
+        target = np.concatenate([data.y, data.y_valid])
+        self.selection_ = self._selection_for(len(target))
+        if self.selection_ == "cv":
+            fold, n_train = assign_folds(target, N_FOLDS, seed=seed), len(target)
+        else:
+            fold = np.repeat([-1, 0], [len(data.y), len(data.y_valid)])
+            n_train = len(data.y)
+        weight = self._row_weight(target, n_train)
+        x = to_float32(np.concatenate([data.X, data.X_valid]))
+        rows = Rows(
+            x=torch.tensor(x, device=device),
+            target=torch.tensor(self._scaled_target(target, n_train), device=device),
+            weight=torch.tensor(weight, dtype=torch.float32, device=device)[:, None],
+            fold=torch.tensor(fold, device=device),
+            n_train=n_train,
+            n_classes=0 if self.labels() is None else len(self.labels()),
+        )
+        return rows, target
+
+    def _train(self, batch: TreeBatch, data, generator, callbacks) -> TrainResult:
+        """Train all candidates; on return each is at its best, its start included."""
+        n_train = batch.rows.n_train
+        batch_size = min(self.batch_size, n_train)
+        steps = max(1, round(n_train / batch_size))  # an epoch
+        max_epochs = min(self.max_epochs, -(-self.max_steps // steps))
+        optimizer = torch.optim.Adam(
+            [
+                {"params": [batch.logits], "lr": self.learning_rate_index},
+                {"params": [batch.threshold], "lr": self.learning_rate_values},
+                {"params": [batch.leaf_value], "lr": self.learning_rate_leaf},
+            ],
+            fused=True,
+        )
+        at_start = [p.detach().clone() for p in batch.parameters()]
+        loss_at_start = batch.valid_loss().clone()
+        result = train(
+            batch,
+            optimizer,
+            n_rows=n_train,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=self.patience,
+            generator=generator,
+            callbacks=callbacks,
+            snapshot=lambda: self._export(batch, batch.leader(), data),
+            after_step=CosineDecay(optimizer, max_epochs * steps),
+            evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
+        )
+        batch.reset(at_start, loss_at_start <= result.best_loss)
+        result.best_loss = torch.minimum(result.best_loss, loss_at_start)
+        return result
+
+    def _choose(self, batch: TreeBatch, loss: torch.Tensor) -> int:
+        """Candidate to keep: the depth by its mean over folds, the tree by its loss."""
+        table = pd.DataFrame(
+            [(c.depth, c.fold, c.start) for c in batch.candidates],
+            columns=["depth", "fold", "start"],
+        ).assign(valid_loss=loss.cpu().numpy())
+        best_of_fold = table.groupby(["depth", "fold"])["valid_loss"].min()
+        depth = best_of_fold.groupby("depth").mean().idxmin()
+        chosen = int(table.loc[table["depth"] == depth, "valid_loss"].idxmin())
+        self.candidates_ = table.assign(chosen=table.index == chosen)
+        self.start_ = table.loc[chosen, "start"]
+        return chosen
+
+    def _export(self, batch: TreeBatch, chosen: int, data: TrainingData) -> Tree:
+        """Rewrite one candidate in the user's columns and units, its leaves refitted.
+
+        The leaves are refitted, and the nodes' numbers taken, on every row that the
+        selection did not set aside.
+        """
+        frame, target = data.frame, data.y
+        if self.selection_ == "cv" and len(data.y_valid):
+            frame = pd.concat([frame, data.frame_valid])
+            target = np.concatenate([target, data.y_valid])
+        feature, threshold = batch.splits(chosen)
+        raw, missing_left = data.encoder.axis_splits(feature, threshold)
+        # Encoded as at prediction time: cross-fitted categories serve training alone.
+        encoded = torch.as_tensor(to_float32(data.encoder.transform(frame)))
+        value = batch.refitted(chosen, encoded, len(target))
+        labels = self.labels()
+        tree = Tree.complete(
+            data.encoder.features_,
+            feature,
+            raw,
+            missing_left,
+            self._leaf_values(value),
+            classes=labels,
+        )
+        told = target if labels is None else self.classes_[target]
+        return simplify(tree.with_rows(frame, told))
+
+
+class GradTreeClassifier(_GradTree, TableClassifier):
+    """Hard, axis-aligned classification tree trained by gradient descent.
+
+    All splits learn together: the forward pass is the hard tree, the backward pass
+    takes the gradient of soft choices (straight-through). Restarts, depths and folds
+    train side by side as one batch; some restarts begin as greedy trees, so the
+    result on validation is never worse than greedy.
+
+    Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
+    Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
+
+    Parameters
+    ----------
+    depth : int, default=8
+        Most splits on the way to a leaf, 1 to 12, before empty branches are pruned.
+    search_depth : bool, default=True
+        Whether shallower trees (``depth - 2``, ``depth - 4``, ...) are trained beside
+        the deepest, and validation chooses.
+    n_restarts : int, default=8
+        Trees of each depth and fold. The first three start as greedy trees with at
+        least 1, 5 and 20 rows a leaf, the others at random.
+    selection : {"auto", "cv", "holdout"}, default="auto"
+        Whether trees are chosen by cross-validation inside the batch or by one
+        validation set; "auto" cross-validates up to 5,000 rows.
+    loss : {"cross_entropy", "focal", "poly"}, default="cross_entropy"
+        See ``treelab.ops.losses.class_loss``.
+    focal_gamma, poly_epsilon : float, default=2.0, 1.0
+        Of the focal and the poly loss.
+    soft : {"logistic", "softsign", "entmoid"}, default="logistic"
+        Whose gradient a hard decision takes.
+    transform : {"entmax15", "softmax"}, default="entmax15"
+        Whose gradient the choice of a feature takes.
+    learning_rate_index, learning_rate_values, learning_rate_leaf : float
+        Of the features' preferences, of the thresholds (standard normal scores) and
+        of the leaves (logits).
+    max_epochs : int, default=300
+        Passes over the rows at the latest.
+    max_steps : int, default=1000
+        Steps of gradient descent at the latest; ends training on large tables.
+    patience : int, default=50
+        Epochs without a better validation loss of any candidate until training ends.
+    batch_size : int, default=256
+        Rows a step.
+    class_weight : None, "balanced" or dict of label to weight, default=None
+        What a row of each class counts.
+    random_state : int, RandomState instance or None, default=None
+        Seeds folds, starts and batches; an int gives the same tree every time on the
+        CPU.
+    device : str, default="auto"
+        Where to train: "cpu", "cuda", "cuda:N"; "auto" takes CUDA where it is.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``.
+    history_ : DataFrame
+        Epoch, training and validation loss (nats) of the leading candidate, seconds.
+    candidates_ : DataFrame
+        Depth, fold, start, validation loss of each candidate, and which was chosen.
+    start_ : str
+        How the chosen tree began: "random" or "greedy, ... rows a leaf".
+    selection_ : str
+        "cv" or "holdout".
+    """
+
+    def __init__(
+        self,
+        depth=8,
+        *,
+        search_depth=True,
+        n_restarts=8,
+        selection="auto",
+        loss="cross_entropy",
+        focal_gamma=2.0,
+        poly_epsilon=1.0,
+        soft="logistic",
+        transform="entmax15",
+        learning_rate_index=0.02,
+        learning_rate_values=0.02,
+        learning_rate_leaf=0.05,
+        max_epochs=300,
+        max_steps=1000,
+        patience=50,
+        batch_size=256,
+        class_weight=None,
+        random_state=None,
+        device="auto",
+    ):
+        self.depth = depth
+        self.search_depth = search_depth
+        self.n_restarts = n_restarts
+        self.selection = selection
+        self.loss = loss
+        self.focal_gamma = focal_gamma
+        self.poly_epsilon = poly_epsilon
+        self.soft = soft
+        self.transform = transform
+        self.learning_rate_index = learning_rate_index
+        self.learning_rate_values = learning_rate_values
+        self.learning_rate_leaf = learning_rate_leaf
+        self.max_epochs = max_epochs
+        self.max_steps = max_steps
+        self.patience = patience
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.device = device
+
+    def _check_settings(self):
+        """Refuse settings out of range before any work is done."""
+        super()._check_settings()
+        check_choice("loss", self.loss, LOSSES)
+        check_number("focal_gamma", self.focal_gamma, minimum=0)
+        check_number("poly_epsilon", self.poly_epsilon)
+
+    def _loss_settings(self) -> dict:
+        """What the loss needs to know."""
+        return {
+            "loss": self.loss,
+            "focal_gamma": self.focal_gamma,
+            "poly_epsilon": self.poly_epsilon,
+        }
+
+    def _row_weight(self, target, n_train):
+        """Weight of each row, by its class."""
+        return self._class_weights(target[:n_train])[target]
+
+    def _scaled_target(self, target, n_train):
+        """Class codes stay as they are."""
+        return target
+
+    def _leaf_values(self, value):
+        """Class shares stay as they are."""
+        return value
+
+
+class GradTreeRegressor(_GradTree, TableRegressor):
+    """Hard, axis-aligned regression tree trained by gradient descent.
+
+    All splits learn together: the forward pass is the hard tree, the backward pass
+    takes the gradient of soft choices (straight-through). Restarts, depths and folds
+    train side by side as one batch; some restarts begin as greedy trees, so the
+    result on validation is never worse than greedy. The target is standardised.
+
+    Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
+    Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
+
+    Parameters
+    ----------
+    depth : int, default=8
+        Most splits on the way to a leaf, 1 to 12, before empty branches are pruned.
+    search_depth : bool, default=True
+        Whether shallower trees (``depth - 2``, ``depth - 4``, ...) are trained beside
+        the deepest, and validation chooses.
+    n_restarts : int, default=8
+        Trees of each depth and fold. The first three start as greedy trees with at
+        least 1, 5 and 20 rows a leaf, the others at random.
+    selection : {"auto", "cv", "holdout"}, default="auto"
+        Whether trees are chosen by cross-validation inside the batch or by one
+        validation set; "auto" cross-validates up to 5,000 rows.
+    soft : {"logistic", "softsign", "entmoid"}, default="logistic"
+        Whose gradient a hard decision takes.
+    transform : {"entmax15", "softmax"}, default="entmax15"
+        Whose gradient the choice of a feature takes.
+    learning_rate_index, learning_rate_values, learning_rate_leaf : float
+        Of the features' preferences, of the thresholds (standard normal scores) and
+        of the leaves (standard deviations of the target).
+    max_epochs : int, default=300
+        Passes over the rows at the latest.
+    max_steps : int, default=1000
+        Steps of gradient descent at the latest; ends training on large tables.
+    patience : int, default=50
+        Epochs without a better validation loss of any candidate until training ends.
+    batch_size : int, default=256
+        Rows a step.
+    random_state : int, RandomState instance or None, default=None
+        Seeds folds, starts and batches; an int gives the same tree every time on the
+        CPU.
+    device : str, default="auto"
+        Where to train: "cpu", "cuda", "cuda:N"; "auto" takes CUDA where it is.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``.
+    history_ : DataFrame
+        Epoch, training and validation loss (variances of the target) of the leading
+        candidate, seconds.
+    candidates_ : DataFrame
+        Depth, fold, start, validation loss of each candidate, and which was chosen.
+    start_ : str
+        How the chosen tree began: "random" or "greedy, ... rows a leaf".
+    selection_ : str
+        "cv" or "holdout".
+    """
+
+    def __init__(
+        self,
+        depth=8,
+        *,
+        search_depth=True,
+        n_restarts=8,
+        selection="auto",
+        soft="logistic",
+        transform="entmax15",
+        learning_rate_index=0.02,
+        learning_rate_values=0.02,
+        learning_rate_leaf=0.05,
+        max_epochs=300,
+        max_steps=1000,
+        patience=50,
+        batch_size=256,
+        random_state=None,
+        device="auto",
+    ):
+        self.depth = depth
+        self.search_depth = search_depth
+        self.n_restarts = n_restarts
+        self.selection = selection
+        self.soft = soft
+        self.transform = transform
+        self.learning_rate_index = learning_rate_index
+        self.learning_rate_values = learning_rate_values
+        self.learning_rate_leaf = learning_rate_leaf
+        self.max_epochs = max_epochs
+        self.max_steps = max_steps
+        self.patience = patience
+        self.batch_size = batch_size
+        self.random_state = random_state
+        self.device = device
+
+    def _loss_settings(self) -> dict:
+        """Squared error has no settings."""
+        return {}
+
+    def _row_weight(self, target, n_train):
+        """Rows count alike."""
+        return np.ones(len(target))
+
+    def _scaled_target(self, target, n_train):
+        """Standardise by the training rows; a constant target only moves to 0."""
+        self._center = float(target[:n_train].mean())
+        self._scale = float(target[:n_train].std()) or 1.0
+        return ((target - self._center) / self._scale).astype(np.float32)
+
+    def _leaf_values(self, value):
+        """Back into the units of the target."""
+        return self._center + self._scale * value
