@@ -14,6 +14,7 @@ import pandas as pd
 from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS
 from treelab.runs import snapshots
+from treelab.runs.crew import Crew
 from treelab.runs.database import prepare, reading, writing
 from treelab.runs.run import QUICK_LEARNERS, Run
 from treelab.runs.states import RunStates, to_json
@@ -52,6 +53,11 @@ class RunStore(RunStates):
         If the folder cannot be made or written to.
     ValueError
         If a newer treelab wrote it.
+
+    Attributes
+    ----------
+    crew : Crew
+        The register of the workers.
     """
 
     def __init__(self, home: str | os.PathLike | None = None):
@@ -66,9 +72,14 @@ class RunStore(RunStates):
                 "folder writable, or name another one with TREELAB_HOME."
             ) from error
         self._shelf = TableShelf(self._path, self.home / "tables")
+        self.crew = Crew(self._path)
 
     def __repr__(self) -> str:
         return f"RunStore({str(self.home)!r})"
+
+    def exists(self) -> bool:
+        """Whether the folder is still there."""
+        return self._path.exists()
 
     # Tables
 

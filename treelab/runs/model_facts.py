@@ -1,0 +1,44 @@
+"""What a run knows about a model beyond its learner: the target's name, the size."""
+
+from dataclasses import replace
+
+from treelab.data.problem import Problem
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.path import PruningPath
+from treelab.trees.tree import Tree
+
+Model = Tree | WeightedTrees | PruningPath
+
+
+def with_names(model: Model, problem: Problem) -> Model:
+    """Write the target's name and unit into a model; a learner only saw its values."""
+    names = {
+        "target": problem.target,
+        "target_unit": dict(problem.units).get(problem.target, ""),
+    }
+    if isinstance(model, PruningPath):
+        return replace(
+            model, trees=tuple(replace(tree, **names) for tree in model.trees)
+        )
+    return replace(model, **names)
+
+
+def model_size(model: Model) -> dict[str, int]:
+    """Count a model's leaves, splits and levels; of a pruning path its chosen tree's.
+
+    Returns
+    -------
+    dict
+        ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
+        leaves and splits are those of all its trees; ``strengths`` for a path.
+    """
+    if isinstance(model, WeightedTrees):
+        return {
+            "estimators": model.n_estimators,
+            "leaves": model.n_estimators * model.n_leaves,
+            "splits": model.n_estimators * (model.n_leaves - 1),
+            "depth": model.depth,
+        }
+    if isinstance(model, PruningPath):
+        return model_size(model.trees[model.chosen]) | {"strengths": len(model.trees)}
+    return {"leaves": model.n_leaves, "splits": model.n_splits, "depth": model.depth}
