@@ -186,10 +186,19 @@ LEARNERS: dict[str, LearnerSpec] = {
                     "How strongly small trees are preferred (lambda); all strengths "
                     "train together, the slider on Pruning moves between them.",
                     "floats",
-                    (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
+                    (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
                     0,
                 ),
-                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 100, 1, 10_000),
+                Setting(
+                    "predictor",
+                    "What answers",
+                    "leaf: the tree alone, one answer for each leaf. linear, mlp: a "
+                    "model on top that knows how far the row passes each node.",
+                    "choice",
+                    "linear",
+                    choices=("linear", "mlp", "leaf"),
+                ),
+                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 200, 1, 10_000),
             ),
         ),
     )

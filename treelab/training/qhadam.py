@@ -1,0 +1,96 @@
+"""Quasi-hyperbolic Adam for candidates side by side, and their learning rates."""
+
+import torch
+from torch import Tensor
+
+
+class QHAdam(torch.optim.Optimizer):
+    """Adam whose step mixes the momentum with the plain gradient.
+
+    Source: Ma and Yarats, "Quasi-hyperbolic momentum and Adam for deep learning",
+    ICLR 2019, arXiv:1810.06801. Libraries offer one learning rate for a whole tensor;
+    here each of the K candidates, the first axis of every parameter, has its own.
+
+    Parameters
+    ----------
+    params : iterable of Tensor
+        Each of shape (K, ...).
+    learning_rate : Tensor of shape (K,)
+        On the device of the parameters; changed in place by a schedule.
+    betas : (float, float), default=(0.995, 0.999)
+        How slowly the averages of the gradient and of its square forget.
+    nus : (float, float), default=(0.7, 1.0)
+        Weight of these averages against the gradient of the moment and its square.
+    eps : float, default=1e-8
+        Added to the root of the squares, in units of the gradient.
+    """
+
+    def __init__(
+        self,
+        params,
+        learning_rate: Tensor,
+        *,
+        betas=(0.995, 0.999),
+        nus=(0.7, 1.0),
+        eps=1e-8,
+    ):
+        super().__init__(params, {"betas": betas, "nus": nus, "eps": eps})
+        self.learning_rate = learning_rate
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """Move every parameter that has a gradient."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._move(parameter, group)
+
+    def _move(self, parameter: Tensor, group: dict) -> None:
+        """One step of one tensor, eq. 4 and algorithm 2 of the paper."""
+        state, grad = self.state[parameter], parameter.grad
+        if not state:
+            state["step"] = 0
+            state["mean"] = torch.zeros_like(parameter)
+            state["square"] = torch.zeros_like(parameter)
+        state["step"] += 1
+        (beta1, beta2), (nu1, nu2) = group["betas"], group["nus"]
+        state["mean"].lerp_(grad, 1 - beta1)
+        state["square"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        mean = state["mean"] * (nu1 / (1 - beta1 ** state["step"]))
+        square = state["square"] * (nu2 / (1 - beta2 ** state["step"]))
+        if nu1 < 1:
+            mean.add_(grad, alpha=1 - nu1)
+        if nu2 < 1:
+            square.addcmul_(grad, grad, value=1 - nu2)
+        rate = self.learning_rate.view(-1, *[1] * (parameter.dim() - 1))
+        parameter.sub_(rate * mean / (square.sqrt_().add_(group["eps"])))
+
+
+class CutOnPlateau:
+    """Cuts a candidate's learning rate when its validation loss stops falling.
+
+    Parameters
+    ----------
+    learning_rate : Tensor of shape (K,)
+        Changed in place.
+    patience : int
+        Measurements without improvement before a cut, at least 1.
+    factor : float, default=0.1
+        What a cut multiplies the rate by.
+    """
+
+    def __init__(self, learning_rate: Tensor, patience: int, factor: float = 0.1):
+        self.learning_rate = learning_rate
+        self.patience = patience
+        self.factor = factor
+        self.best = torch.full_like(learning_rate, torch.inf)
+        self.waited = torch.zeros_like(learning_rate)
+
+    def __call__(self, valid_loss: Tensor) -> None:
+        """Hear a measurement (K,); fits ``after_epoch`` of the training loop."""
+        improved = valid_loss < self.best
+        self.best = torch.where(improved, valid_loss, self.best)
+        self.waited = torch.where(improved, 0.0, self.waited + 1)
+        due = self.waited >= self.patience
+        self.learning_rate.mul_(torch.where(due, self.factor, 1.0))
+        self.waited.masked_fill_(due, 0.0)
