@@ -13,7 +13,7 @@ class Setting:
     """One setting of a learner, as a form shows it.
 
     ``kind`` is "int", "float", "choice" or "floats" (a sequence of numbers);
-    ``minimum`` and ``maximum`` are inclusive.
+    ``minimum`` and ``maximum`` are inclusive. ``tasks`` are those that know it.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Setting:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple = ()
+    tasks: tuple[str, ...] = ("binary", "multiclass", "regression")
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,13 @@ class LearnerSpec:
     settings: tuple[Setting, ...]
     single_tree: bool = True
 
-    def defaults(self) -> dict[str, Any]:
-        """Settings by name, each at its default."""
-        return {setting.name: setting.default for setting in self.settings}
+    def settings_of(self, task: str) -> tuple[Setting, ...]:
+        """Settings that the learner knows for a task."""
+        return tuple(setting for setting in self.settings if task in setting.tasks)
+
+    def defaults(self, task: str) -> dict[str, Any]:
+        """Settings of a task by name, each at its default."""
+        return {setting.name: setting.default for setting in self.settings_of(task)}
 
 
 _EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
@@ -156,10 +161,11 @@ LEARNERS: dict[str, LearnerSpec] = {
                 Setting(
                     "leaves",
                     "Leaves",
-                    "What a leaf answers: one value, or a linear formula (regression).",
+                    "What a leaf answers: one value, or a linear formula.",
                     "choice",
                     "constant",
                     choices=("constant", "linear"),
+                    tasks=("regression",),
                 ),
             ),
         ),
