@@ -6,9 +6,10 @@ import streamlit as st
 
 from pages.common.store import finished_runs
 from pages.common.theme import dot
-from pages.common.words import learner_title, number, score, score_words
+from pages.common.words import run_name, score, score_words
 from treelab.figures.colors import learner_color
-from treelab.runs.store import Run
+from treelab.figures.words import number
+from treelab.runs.run import Run
 
 
 def pick_run(
@@ -64,7 +65,7 @@ def pick_run(
         )
         run = by_id[chosen]
         color = learner_color(run.learner, run.settings)
-        chip.html(f'<span class="chip">{dot(color, learner_title(run))}</span>')
+        chip.html(f'<span class="chip">{dot(color, run_name(run))}</span>')
         st.caption(score_words(run))
     _write_address(key, chosen)
     return run
@@ -75,7 +76,7 @@ def run_labels(runs: list[Run]) -> dict[str, str]:
     labels: dict[str, str] = {}
     taken: dict[str, int] = {}
     for run in runs:
-        label = f"{learner_title(run)} · {run.problem.table_name}"
+        label = f"{run_name(run)} · {run.problem.table_name}"
         if score(run) is not None:
             label += f" · {number(score(run))}"
         taken[label] = taken.get(label, 0) + 1

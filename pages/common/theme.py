@@ -54,6 +54,22 @@ def dot(color: str, label: str) -> str:
     )
 
 
+def split_bar(n_rows: dict[str, int]) -> str:
+    """Return HTML of one bar in three parts: rows to train, to validate, to test."""
+    names = {"train": "training", "valid": "validation", "test": "test"}
+    parts = "".join(
+        f'<span class="{name}" style="flex-grow:{n}"></span>'
+        for name, n in n_rows.items()
+    )
+    words = "".join(
+        f"<span><b>{n:,}</b> {names[name]}</span>" for name, n in n_rows.items()
+    )
+    return (
+        f'<div class="split"><div class="bar">{parts}</div>'
+        f'<div class="words">{words}</div></div>'
+    )
+
+
 def _blend(color: str, ground: str, share: float) -> str:
     """Mix ``share`` of a hex colour into another, opaque."""
     parts = [

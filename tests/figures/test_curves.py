@@ -22,22 +22,30 @@ def test_training_is_solid_and_validation_dashed():
     assert train.line.color == valid.line.color == "#0072B2"
 
 
-@pytest.mark.parametrize("start", [0.01, 1.0, 4000.0])
-def test_runs_of_any_scale_start_at_one(start):
-    train, _ = lines(loss_figure([curve(start=start)]), "GradTree")
-    assert train.y[0] == pytest.approx(1.0)
+def test_losses_keep_their_unit():
+    one, panel = loss_figure([curve(start=40.0)]), loss_panels([curve(start=40.0)])
+    assert lines(one, "GradTree")[0].y[0] == 40.0
+    assert lines(panel, "GradTree")[0].y[0] == 40.0
 
 
-def test_panels_keep_the_learners_own_unit():
-    figure = loss_panels([curve(start=40.0), curve("GRANDE", start=2.0)])
-    assert lines(figure, "GradTree")[0].y[0] == 40.0
-    assert lines(figure, "GRANDE")[0].y[0] == 2.0
+def test_a_loss_far_above_guessing_is_named_at_the_edge():
+    far = Curve("CART", "#6B7280", np.ones(1), np.zeros(1), np.full(1, 15.5))
+    figure = loss_figure([curve(start=0.5), far], guess=0.66)
+    assert figure.layout.yaxis.range[1] < 2
+    texts = [note.text for note in figure.layout.annotations]
+    assert "▲ CART: 15.5 on validation rows" in texts
+    assert not any("GradTree" in text for text in texts)
+
+
+def test_the_axis_always_holds_the_loss_of_guessing():
+    figure = loss_figure([curve(start=0.01)], guess=0.66)
+    assert figure.layout.yaxis.range[1] > 0.66
 
 
 def test_the_dot_marks_the_lowest_validation_loss():
     one = curve()
     (dot,) = [t for t in loss_figure([one]).data if t.mode == "markers"]
-    assert dot.x[0] == one.epoch[np.argmin(one.valid_loss)]
+    assert dot.x[0] == one.x[np.argmin(one.valid_loss)]
 
 
 def test_each_run_has_one_legend_entry():
@@ -48,7 +56,7 @@ def test_each_run_has_one_legend_entry():
 
 def test_losses_not_measured_are_left_out():
     one = curve(n=4)
-    holes = Curve(one.name, one.color, one.epoch, one.train_loss, np.full(4, np.nan))
+    holes = Curve(one.name, one.color, one.x, one.train_loss, np.full(4, np.nan))
     train, valid = lines(loss_figure([holes]), "GradTree")
     assert len(train.x) == 4
     assert len(valid.x) == 0
@@ -57,12 +65,6 @@ def test_losses_not_measured_are_left_out():
 def test_a_single_point_is_seen():
     train, _ = lines(loss_figure([curve(n=1)]), "GradTree")
     assert "markers" in train.mode
-
-
-def test_a_loss_of_zero_does_not_divide():
-    one = curve(n=2)
-    zero = Curve("a", "#000000", one.epoch, np.zeros(2), np.zeros(2))
-    assert np.isfinite(lines(loss_figure([zero]), "a")[0].y).all()
 
 
 def test_no_run_is_an_empty_chart():

@@ -1,4 +1,4 @@
-"""Loss curves of runs, on one chart or one panel a run."""
+"""Loss curves of runs, together on one chart or a panel each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.figures.colors import Mode, palette, with_alpha
+from treelab.figures.colors import Mode, palette
 from treelab.figures.template import template
-from treelab.figures.words import escape_html
+from treelab.figures.words import escape_html, number
 
 MAX_POINTS = 600  # a line; more cannot be told apart on a screen
 COLUMNS = 2  # panels side by side
+HEADROOM = 1.25  # the axis ends above the loss of guessing by this factor
 
 
 @dataclass(frozen=True)
@@ -25,74 +26,83 @@ class Curve:
         As the legend writes it; unique on one chart.
     color : str
         Hex colour.
-    epoch, train_loss, valid_loss : ndarray of shape (n_points,)
-        Losses in the learner's own unit; NaN where none was measured.
+    x : ndarray of shape (n_points,)
+        Epochs, or seconds since training began.
+    train_loss, valid_loss : ndarray of shape (n_points,)
+        In the unit that the axis names; NaN where none was measured.
     """
 
     name: str
     color: str
-    epoch: np.ndarray
+    x: np.ndarray
     train_loss: np.ndarray
     valid_loss: np.ndarray
 
-    def relative(self) -> "Curve":
-        """Return the curve as shares of its first training loss (or validation's)."""
-        start = next(
-            (
-                losses[np.isfinite(losses)][0]
-                for losses in (self.train_loss, self.valid_loss)
-                if np.isfinite(losses).any()
-            ),
-            1.0,
-        )
-        start = start if start > 0 else 1.0
-        return Curve(
-            self.name,
-            self.color,
-            self.epoch,
-            self.train_loss / start,
-            self.valid_loss / start,
-        )
 
+def loss_figure(
+    curves: Sequence[Curve],
+    *,
+    x_title: str = "epoch",
+    y_title: str = "loss",
+    guess: float | None = None,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw all runs on one chart, training solid, validation dashed.
 
-def loss_figure(curves: Sequence[Curve], mode: Mode = "light") -> go.Figure:
-    """Draw all runs on one chart, each loss as a share of that run's first one.
-
-    Learners measure different losses, so shares are what one axis can hold. A dot
-    marks each run's lowest validation loss.
+    A dot marks each run's lowest validation loss. A validation loss far above that
+    of guessing is named at the upper edge instead of squeezing all other curves.
 
     Parameters
     ----------
     curves : sequence of Curve
-        In the order of the legend; may be empty.
+        In the order of the legend, their losses in one unit; may be empty.
+    x_title, y_title : str
+        What the axes hold, with units.
+    guess : float, optional
+        Loss of answering the same for every row; drawn as a thin line.
     mode : {"light", "dark"}, default="light"
         The ground that the figure lies on.
     """
     figure = go.Figure()
     for curve in curves:
-        _add_lines(figure, curve.relative(), mode, unit="of the first loss")
+        _add_lines(figure, curve, mode)
     _add_legend_of_dashes(figure, mode)
+    top = _top(curves, guess)
+    if top is not None:
+        _add_names_beyond(figure, curves, top)
+    if guess is not None:
+        figure.add_hline(
+            y=guess,
+            line={"color": palette(mode).line, "width": 1},
+            annotation={"text": "guessing", "font_color": palette(mode).muted},
+            annotation_position="top right",
+        )
     return figure.update_layout(
         template=template(mode),
         height=380,
         uirevision="loss",
         hovermode="closest",
-        xaxis={"title": "epoch", "rangemode": "tozero"},
-        yaxis={
-            "title": "loss, as a share of the run's first",
-            "rangemode": "tozero",
-            "tickformat": ".0%",
-        },
+        xaxis={"title": x_title, "rangemode": "tozero"},
+        yaxis={"title": y_title, "range": [0, top] if top else None},
+        yaxis_rangemode="tozero",
     )
 
 
-def loss_panels(curves: Sequence[Curve], mode: Mode = "light") -> go.Figure:
-    """Draw a panel for each run, its losses in the learner's own unit.
+def loss_panels(
+    curves: Sequence[Curve],
+    *,
+    x_title: str = "epoch",
+    y_title: str = "loss",
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw a panel for each run, each with axes of its own.
 
     Parameters
     ----------
     curves : sequence of Curve
         In reading order; at least one.
+    x_title, y_title : str
+        What the axes hold, with units.
     mode : {"light", "dark"}, default="light"
         The ground that the figure lies on.
     """
@@ -102,58 +112,102 @@ def loss_panels(curves: Sequence[Curve], mode: Mode = "light") -> go.Figure:
         rows=n_rows,
         cols=n_columns,
         subplot_titles=[escape_html(curve.name) for curve in curves],
-        horizontal_spacing=0.08,
-        vertical_spacing=min(0.16, 0.4 / n_rows),
+        horizontal_spacing=0.1,
+        vertical_spacing=min(0.2, 0.4 / n_rows),
     )
     for place, curve in enumerate(curves):
         row, column = divmod(place, n_columns)
         _add_lines(figure, curve, mode, row=row + 1, col=column + 1)
     _add_legend_of_dashes(figure, mode)
-    figure.update_xaxes(rangemode="tozero", title="epoch")
-    figure.update_yaxes(rangemode="tozero", title="loss")
+    figure.update_xaxes(rangemode="tozero", title=x_title)
+    figure.update_yaxes(rangemode="tozero", title=y_title)
+    height = max(380, 60 + 260 * n_rows)
     return figure.update_layout(
         template=template(mode),
-        height=max(380, 40 + 250 * n_rows),
+        height=height,
         uirevision="loss",
         hovermode="closest",
-        legend_y=1.08 if n_rows > 1 else 1.12,
+        legend_y=1 + 36 / height,
+        margin_t=76,
     )
+
+
+def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
+    """Return at most ``most`` evenly spread row numbers that keep first and last."""
+    if n_points <= most:
+        return np.arange(n_points)
+    return np.unique(np.linspace(0, n_points - 1, most).round().astype(int))
+
+
+def _top(curves: Sequence[Curve], guess: float | None) -> float | None:
+    """Where the axis ends; None where every loss fits without squeezing the rest."""
+    if guess is None or not guess > 0:
+        return None
+    highest = max(
+        (np.nanmax(loss) for c in curves for loss in _losses(c) if _any(loss)),
+        default=0.0,
+    )
+    return max(guess * HEADROOM, min(highest * 1.05, guess * 2 * HEADROOM))
+
+
+def _add_names_beyond(figure: go.Figure, curves: Sequence[Curve], top: float) -> None:
+    """Name at the upper edge each run whose validation loss now lies beyond it."""
+    beyond = [
+        (curve, curve.valid_loss[np.isfinite(curve.valid_loss)][-1])
+        for curve in curves
+        if _any(curve.valid_loss)
+        and curve.valid_loss[np.isfinite(curve.valid_loss)][-1] > top
+    ]
+    for place, (curve, loss) in enumerate(beyond):
+        figure.add_annotation(
+            text=f"▲ {escape_html(curve.name)}: {number(loss)} on validation rows",
+            x=1,
+            xref="paper",
+            xanchor="right",
+            y=top,
+            yanchor="top",
+            yshift=-18 * place,
+            showarrow=False,
+            font={"color": curve.color},
+        )
 
 
 def _add_lines(
     figure: go.Figure,
     curve: Curve,
     mode: Mode,
-    unit: str = "",
     row: int | None = None,
     col: int | None = None,
 ) -> None:
     """Draw a run's two lines and the dot at its lowest validation loss."""
     name = escape_html(curve.name)
-    number = ".1%" if unit else ".4g"
-    rows = thin(len(curve.epoch))
-    for losses, split, dash in (
-        (curve.train_loss, "training", "solid"),
-        (curve.valid_loss, "validation", "dash"),
+    for losses, split, dash in zip(
+        _losses(curve), ("training", "validation"), ("solid", "dash")
     ):
-        seen = rows[np.isfinite(losses[rows])]
+        seen = np.flatnonzero(np.isfinite(losses))
+        seen = seen[thin(len(seen))] if len(seen) else seen
+        single = len(seen) == 1
         figure.add_scatter(
-            x=curve.epoch[seen],
+            x=curve.x[seen],
             y=losses[seen],
             name=name,
-            mode="lines+markers" if len(seen) == 1 else "lines",
+            mode="lines+markers" if single else "lines",
             line={"color": curve.color, "dash": dash, "width": 2.2},
+            marker={
+                "color": curve.color,
+                "size": 9,
+                "symbol": "circle" if split == "training" else "circle-open",
+            },
             legendgroup=name,
             showlegend=split == "training" and row is None,
-            hovertemplate=f"{name}, {split} rows<br>epoch %{{x:.4g}}: "
-            f"%{{y:{number}}} {unit}<extra></extra>",
+            hovertemplate=f"{name}, {split} rows: %{{y:.4g}}<extra></extra>",
             row=row,
             col=col,
         )
     if np.isfinite(curve.valid_loss).sum() > 1:
         best = int(np.nanargmin(curve.valid_loss))
         figure.add_scatter(
-            x=curve.epoch[[best]],
+            x=curve.x[[best]],
             y=curve.valid_loss[[best]],
             mode="markers",
             marker={
@@ -163,8 +217,7 @@ def _add_lines(
             },
             legendgroup=name,
             showlegend=False,
-            hovertemplate=f"{name}: lowest validation loss, %{{y:{number}}} {unit}"
-            "<br>epoch %{x:.4g}<extra></extra>",
+            hovertemplate=f"{name}, lowest validation loss: %{{y:.4g}}<extra></extra>",
             row=row,
             col=col,
         )
@@ -172,20 +225,22 @@ def _add_lines(
 
 def _add_legend_of_dashes(figure: go.Figure, mode: Mode) -> None:
     """Explain the two dashes in the legend, in the colour of words."""
-    color = with_alpha(palette(mode).text, 0.7)
     for split, dash in (("training rows", "solid"), ("validation rows", "dash")):
         figure.add_scatter(
             x=[None],
             y=[None],
             mode="lines",
             name=split,
-            line={"color": color, "dash": dash, "width": 2},
+            line={"color": palette(mode).muted, "dash": dash, "width": 2},
             hoverinfo="skip",
         )
 
 
-def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
-    """Return at most ``most`` evenly spread row numbers that keep first and last."""
-    if n_points <= most:
-        return np.arange(n_points)
-    return np.unique(np.linspace(0, n_points - 1, most).round().astype(int))
+def _losses(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """Both losses of a curve, training first."""
+    return curve.train_loss, curve.valid_loss
+
+
+def _any(losses: np.ndarray) -> bool:
+    """Whether any loss was measured."""
+    return bool(np.isfinite(losses).any())
