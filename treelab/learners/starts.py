@@ -16,7 +16,11 @@ SPREAD = 0.5  # standard deviation of random preferences
 
 
 def random_splits(
-    x: Tensor, n_trees: int, n_splits: int, generator: torch.Generator
+    x: Tensor,
+    n_trees: int,
+    n_splits: int,
+    generator: torch.Generator,
+    columns: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Draw preferences, and thresholds from the values that the rows hold.
 
@@ -24,17 +28,22 @@ def random_splits(
     ----------
     x : Tensor of shape (n, F)
         Encoded training rows.
+    columns : LongTensor of shape (E, K), default=None
+        The features that each tree may use.
 
     Returns
     -------
-    logits, threshold : Tensor of shape (E, N, F)
+    logits, threshold : Tensor of shape (E, N, K), K being F without `columns`
     """
     n_rows, n_features = x.shape
-    shape = (n_trees, n_splits, n_features)
+    width = n_features if columns is None else columns.shape[1]
+    shape = (n_trees, n_splits, width)
     options = {"generator": generator, "device": x.device}
     logits = SPREAD * torch.randn(shape, **options)
     row = torch.randint(n_rows, shape, **options)
-    threshold = x.gather(0, row.view(-1, n_features)).view(shape)
+    if columns is None:
+        columns = torch.arange(n_features, device=x.device)[None]
+    threshold = x[row, columns[:, None].expand(n_trees, 1, -1)]
     return logits, threshold
 
 
