@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.common.store import finished_runs
+from pages.common.store import finished_runs, growing_runs
 from pages.common.theme import dot
 from pages.common.words import run_name, score, score_words
 from treelab.figures.colors import learner_color
@@ -19,6 +19,7 @@ def pick_run(
     where: Callable[[Run], bool] | None = None,
     empty: str = "No finished run yet. Train some trees, then come back to look.",
     default: Callable[[list[Run]], Run] | None = None,
+    growing: bool = False,
 ) -> Run:
     """Let the visitor choose a finished run; stop the page where there is none.
 
@@ -34,13 +35,17 @@ def pick_run(
     empty : str
         The sentence shown when no run can be shown.
     default : callable, optional
-        Chooses from the runs shown when the visitor has not; else the newest.
+        Chooses from the runs shown when the visitor has not; else the newest
+        finished one.
+    growing : bool, default=False
+        Also offer runs that have no model yet, or kept none, but a tree of some epoch.
 
     Returns
     -------
     Run
     """
-    runs = [run for run in finished_runs() if where is None or where(run)]
+    runs = finished_runs() + (growing_runs() if growing else [])
+    runs = [run for run in runs if where is None or where(run)]
     if not runs:
         st.info(empty, icon=":material/info:")
         st.page_link("pages/data.py", label="Choose a table and train")
@@ -77,8 +82,7 @@ def run_labels(runs: list[Run]) -> dict[str, str]:
     taken: dict[str, int] = {}
     for run in runs:
         label = f"{run_name(run)} · {run.problem.table_name}"
-        if score(run) is not None:
-            label += f" · {number(score(run))}"
+        label += f" · {run.state if score(run) is None else number(score(run))}"
         taken[label] = taken.get(label, 0) + 1
         labels[run.id] = label if taken[label] == 1 else f"{label} ({taken[label]})"
     return labels

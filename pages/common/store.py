@@ -54,6 +54,13 @@ def finished_runs() -> list[Run]:
     return [run for run in store().runs() if run.is_finished and run.has_model]
 
 
+def growing_runs() -> list[Run]:
+    """Return the runs without a model of which a tree was kept, newest first."""
+    return [
+        run for run in store().runs() if not run.has_model and store().snapshots(run.id)
+    ]
+
+
 def start_runs(problem: Problem, learners: dict[str, dict]) -> list[str]:
     """Start one run a learner, with these settings, and return the runs' ids."""
     ids = [store().create(key, given, problem) for key, given in learners.items()]

@@ -1,0 +1,223 @@
+"""What the Look pages read: a run's model, its rows, its answers, kept per run."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.common import store as door
+from treelab.data.problem import Split
+from treelab.figures.colors import class_colors
+from treelab.metrics import headline, scores
+from treelab.runs.run import Run
+from treelab.runs.store import default_home
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.path import PruningPath
+from treelab.trees.prune import cost_complexity_path, prune_empty
+from treelab.trees.tree import Tree
+
+PARTS = {"test": "test", "valid": "validation", "train": "training"}
+_HEAVIEST = 8  # trees of an ensemble that a page offers
+
+
+@dataclass(frozen=True)
+class View:
+    """A run and what it learned, as one page shows it.
+
+    Attributes
+    ----------
+    run : Run
+    model : Tree, WeightedTrees or PruningPath
+        A training run's newest snapshot while there is no model yet.
+    split : Split
+        The run's rows.
+    epoch : float or None
+        Epoch of the snapshot; None for a model.
+    """
+
+    run: Run
+    model: Tree | WeightedTrees | PruningPath
+    split: Split
+    epoch: float | None = None
+
+    @property
+    def key(self) -> tuple[Path, str, float | None]:
+        """What caches know the view by."""
+        return default_home(), self.run.id, self.epoch
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether many trees answer together."""
+        return isinstance(self.model, WeightedTrees)
+
+    @property
+    def on_top(self) -> bool:
+        """Whether a predictor answers from the tree's routing."""
+        return (
+            isinstance(self.model, PruningPath)
+            and self.model.predictors[self.model.chosen] is not None
+        )
+
+
+def open_run(run: Run) -> View:
+    """Return a run with its model, or with its newest snapshot while it trains."""
+    if run.has_model:
+        return View(run, door.model(run), door.split(run))
+    epoch = door.store().snapshots(run.id)[-1]
+    return View(run, door.store().snapshot(run.id, epoch), door.split(run), epoch)
+
+
+def full_tree(view: View, estimator: int | None = None, strength: int | None = None):
+    """Return the tree as it routes any row, branches without training rows included.
+
+    Parameters
+    ----------
+    estimator : int or None
+        Which tree of an ensemble.
+    strength : int or None
+        Which tree of a pruning path; None: the chosen one.
+    """
+    if isinstance(view.model, WeightedTrees):
+        return _estimator(*view.key, estimator, view)
+    if isinstance(view.model, PruningPath):
+        i = view.model.chosen if strength is None else strength
+        return view.model.trees[i]
+    return view.model
+
+
+def drawn_tree(view: View, estimator: int | None = None, strength: int | None = None):
+    """Return the tree that a picture shows: no branch that no training row takes."""
+    return prune_empty(full_tree(view, estimator, strength))
+
+
+def label_colors(view: View) -> dict:
+    """Return a hex colour for each class, the most frequent in training first."""
+    if view.model.classes is None:
+        return {}
+    seen = view.split.y_train.value_counts()
+    ranked = sorted(view.model.classes, key=lambda label: -seen.get(label, 0))
+    return dict(zip(ranked, class_colors(len(ranked))))
+
+
+def ranked_classes(view: View) -> list:
+    """Return the classes, the most frequent in training first."""
+    return list(label_colors(view))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _estimator(home: Path, run_id: str, epoch, estimator: int, _view: View) -> Tree:
+    # Without row counts no branch is dropped, so the tree routes as the ensemble does.
+    bare = replace(_view.model, n_rows=None).estimator(estimator)
+    return bare.with_rows(_view.split.X_train, _view.split.y_train)
+
+
+def answers(view: View, part: str) -> np.ndarray:
+    """Return the run's answers for its rows of one part, (n_rows,); never changed."""
+    return _answers(*view.key, part, view)
+
+
+@st.cache_resource(show_spinner=False, max_entries=48)
+def _answers(home: Path, run_id: str, epoch, part: str, _view: View) -> np.ndarray:
+    return _view.model.predict(_view.split.rows(part)[0])
+
+
+def part_scores(view: View, part: str) -> dict[str, float]:
+    """Return the scores on one part, as the run kept them, or measured now."""
+    kept = (view.run.metrics or {}).get(part)
+    return kept or _part_scores(*view.key, part, view)
+
+
+@st.cache_data(show_spinner=False, max_entries=48)
+def _part_scores(home: Path, run_id: str, epoch, part: str, _view: View) -> dict:
+    truth = _view.split.rows(part)[1]
+    return scores(_view.run.problem.task, truth, answers(_view, part))
+
+
+def heaviest_estimators(view: View) -> tuple[np.ndarray, np.ndarray]:
+    """Return an ensemble's trees with the most say on the test rows, and that say.
+
+    Returns
+    -------
+    index : int array of shape (k,)
+        Heaviest first.
+    weight : float array of shape (k,)
+        Mean share of the answers, in [0, 1].
+    """
+    return _heaviest(*view.key, view)
+
+
+@st.cache_resource(show_spinner="Weighing the trees…", max_entries=16)
+def _heaviest(home: Path, run_id: str, epoch, _view: View):
+    mean = np.zeros(_view.model.n_estimators)
+    rows = _view.split.X_test
+    for start in range(0, len(rows), 2_000):  # weights of all rows at once are large
+        mean += _view.model.estimator_weights(rows[start : start + 2_000]).sum(axis=0)
+    mean /= max(len(rows), 1)
+    index = np.argsort(-mean, kind="stable")[:_HEAVIEST]
+    return index, mean[index]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A pruning path made ready: each tree that is drawn, and a table of scores.
+
+    Attributes
+    ----------
+    trees : tuple of Tree
+        As they are drawn.
+    table : DataFrame
+        A row a step: strength, valid_score, test_score, and sizes.
+    chosen : int or None
+        The step that training chose.
+    """
+
+    trees: tuple[Tree, ...]
+    table: pd.DataFrame
+    chosen: int | None
+
+
+def pruning_steps(view: View) -> Steps:
+    """Return every tree of a run's pruning path with its scores."""
+    return _pruning_steps(*view.key, view)
+
+
+@st.cache_resource(show_spinner="Measuring every tree on the path…", max_entries=8)
+def _pruning_steps(home: Path, run_id: str, epoch, _view: View) -> Steps:
+    if isinstance(_view.model, PruningPath):
+        return _trained_steps(_view)
+    return _greedy_steps(_view)
+
+
+def _trained_steps(view: View) -> Steps:
+    """Steps of a path whose strengths were trained together."""
+    path, task = view.model, view.run.problem.task
+    table = pd.DataFrame({"strength": path.strengths})
+    for part in ("valid", "test"):
+        X, y = view.split.rows(part)
+        table[f"{part}_score"] = [
+            scores(task, y, path.predict(X, i))[headline(task)]
+            for i in range(len(path))
+        ]
+    trees = tuple(prune_empty(tree) for tree in path.trees)
+    table["active_splits"] = [tree.n_splits for tree in trees]
+    table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
+    table["depth"] = [tree.depth for tree in trees]
+    return Steps(trees, table, path.chosen)
+
+
+def _greedy_steps(view: View) -> Steps:
+    """Steps of cost-complexity pruning, from the tree as trained to its root."""
+    task = view.run.problem.task
+    path = cost_complexity_path(view.model)
+    trees = tuple(path.trees)
+    table = pd.DataFrame({"strength": path.alphas})
+    for part in ("valid", "test"):
+        X, y = view.split.rows(part)
+        table[f"{part}_score"] = [
+            scores(task, y, tree.predict(X))[headline(task)] for tree in trees
+        ]
+    table["leaves"] = [tree.n_leaves for tree in trees]
+    table["depth"] = [tree.depth for tree in trees]
+    return Steps(trees, table, None)

@@ -1,0 +1,185 @@
+"""A run store filled with models made by hand, so that no test of a page trains."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.problem import make_problem
+from treelab.metrics import scores
+from treelab.runs.model_facts import model_size
+from treelab.runs.process import ProcessId
+from treelab.runs.store import RunStore
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
+from treelab.trees.path import PruningPath
+from treelab.trees.predictor import NodePredictor
+from treelab.trees.tree import Tree
+
+COLORS = ("amber", "blue", "<b>red</b>")
+KINDS = ("rough", "fine", "small")
+
+
+def table(n_rows: int = 240, *, seed: int = 0) -> pd.DataFrame:
+    """Radius, texture (with gaps), colour, and what follows from them."""
+    rng = np.random.default_rng(seed)
+    radius = rng.uniform(0, 40, n_rows).round(1)
+    texture = rng.uniform(0, 10, n_rows).round(1)
+    color = rng.choice(COLORS, n_rows)
+    kind = np.where(radius <= 10, KINDS[2], np.where(texture <= 6, *KINDS[:2]))
+    weight = 2 + 0.2 * radius + (color == "blue") + rng.normal(0, 0.3, n_rows)
+    frame = pd.DataFrame(
+        {
+            "radius": radius,
+            "texture $x$": texture,
+            "colour": color,
+            "kind": kind,
+            "ripe": radius > 20,
+            "weight": weight.round(2),
+        }
+    )
+    frame.loc[::20, "texture $x$"] = np.nan
+    return frame
+
+
+FEATURES = (
+    Feature("radius", unit="mm", fill=20.0),
+    Feature("texture $x$", fill=5.0),
+    Feature(
+        "colour", "category", categories=COLORS, scores=(0.1, 0.9, 0.2), unseen=0.4
+    ),
+)
+
+
+def one_hot(codes, n: int, sure: float = 0.9) -> np.ndarray:
+    """Class shares of leaves that are ``sure`` of one class each."""
+    rest = (1 - sure) / max(n - 1, 1)
+    return np.where(np.arange(n) == np.asarray(codes)[:, None], sure, rest)
+
+
+def single_tree(classes, target: str, split) -> Tree:
+    """A tree of depth 2 on radius, colour and texture; leaves say their rows' mean."""
+    tree = Tree.complete(
+        FEATURES,
+        np.array([0, 2, 1]),
+        np.array([10.05, 0.5, 6.05]),
+        np.array([True, False, True]),
+        np.zeros((4, 1 if classes is None else len(classes))),
+        classes=classes,
+        target=target,
+    ).with_rows(split.X_train, split.y_train)
+    value = tree.value.copy()
+    leaf_of_row, truth = tree.apply(split.X_train), split.y_train.to_numpy()
+    for leaf in np.flatnonzero(tree.is_leaf):
+        here = truth[leaf_of_row == leaf]
+        if classes is None:
+            value[leaf] = here.mean()
+        else:
+            value[leaf] = [np.mean(here == label) for label in classes]
+    return replace(tree, value=value)
+
+
+def ensemble(classes, target: str, split, n_estimators: int = 24) -> WeightedTrees:
+    """Trees of depth 2 with random splits and leaf weights."""
+    rng = np.random.default_rng(1)
+    feature = rng.integers(len(FEATURES), size=(n_estimators, 3))
+    low, high = np.array([2, 1, 0.15])[feature], np.array([38, 9, 0.8])[feature]
+    n_outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+    return WeightedTrees(
+        FEATURES,
+        feature,
+        rng.uniform(low, high),
+        rng.random((n_estimators, 3)) < 0.5,
+        rng.normal(5 if classes is None else 0, 2, (n_estimators, 4, n_outputs)),
+        rng.normal(0, 1.5, (n_estimators, 4)),
+        classes=classes,
+        target=target,
+    ).with_rows(split.X_train)
+
+
+def pruning_path(classes, target: str, split) -> PruningPath:
+    """Three oblique trees with a linear predictor on top, the last one a stump."""
+    n_outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+    trees, predictors = [], []
+    for i, depth in enumerate((2, 2, 1)):
+        n_splits = 2**depth - 1
+        weights = np.zeros((n_splits, 3))
+        weights[:, 0], weights[:, 1] = 1.0, np.linspace(0, 1, n_splits)
+        leaf = np.full((n_splits + 1, 1), 5.0) if classes is None else None
+        if classes is not None:
+            leaf = one_hot(np.arange(n_splits + 1) % len(classes), len(classes))
+        activity = np.full(2 * n_splits + 1, 1.0 - 0.3 * i)
+        tree = Tree.complete(
+            FEATURES,
+            None,
+            np.linspace(15 + i, 30, n_splits),
+            np.zeros(n_splits, bool),
+            leaf,
+            weights=weights,
+            classes=classes,
+            target=target,
+            activity=activity,
+        ).with_rows(split.X_train, split.y_train)
+        rng = np.random.default_rng(i)
+        layer = (rng.normal(size=(n_outputs, tree.n_nodes)), np.zeros(n_outputs))
+        trees.append(tree)
+        predictors.append(NodePredictor((layer,)))
+    path = PruningPath(np.array([0.0, 1.0, 100.0]), trees, predictors, chosen=1)
+    table = pd.DataFrame(
+        {
+            "strength": path.strengths,
+            "valid_loss": [0.5, 0.5, 0.9],
+            "valid_score": [0.8, 0.795, 0.6],
+            "active_splits": [tree.n_splits for tree in trees],
+            "empty_nodes": [0, 0, 4],
+            "leaves": [tree.n_leaves for tree in trees],
+        }
+    )
+    return replace(path, scores=table)
+
+
+MAKERS = {
+    "cart": single_tree,
+    "gradtree": single_tree,
+    "grande": ensemble,
+    "argmin": pruning_path,
+}
+
+
+def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> str:
+    """Add a finished run of a hand-made model; return its id.
+
+    ``state="running"`` leaves it in the middle of training, with a snapshot where it
+    is a single tree; ``seed`` deals the rows; ``title`` names it.
+    """
+    frame = table()
+    name = f"fruit, {target}"
+    problem = make_problem(
+        frame,
+        target,
+        table_id=store.add_table(frame, name),
+        table_name=name,
+        columns=["radius", "texture $x$", "colour"],
+        seed=options.get("seed", 0),
+        units={"radius": "mm"} | ({"weight": "kg"} if target == "weight" else {}),
+    )
+    split = problem.split(frame)
+    classes = None
+    if problem.task != "regression":
+        classes = tuple(split.y_train.value_counts().index.tolist())
+    model = MAKERS[learner](classes, target, split)
+    run_id = store.create(learner, {}, problem, title=options.get("title", ""))
+    store.start(run_id, ProcessId.here())
+    if options.get("state", "done") == "running":
+        if isinstance(model, Tree):
+            store.add_snapshot(run_id, 7, model)
+        return run_id
+    store.add_model(run_id, model)
+    found = {}
+    for part in ("train", "valid", "test"):
+        X, y = split.rows(part)
+        found[part] = scores(problem.task, y, model.predict(X))
+    store.finish(
+        run_id, options.get("state", "done"), metrics=found, summary=model_size(model)
+    )
+    return run_id

@@ -1,0 +1,124 @@
+"""What goes with the picture of a tree: how much to draw, its words, its thumbnail."""
+
+import numpy as np
+
+from treelab.figures.colors import Mode, palette, with_alpha
+from treelab.figures.layout import tree_layout
+from treelab.figures.words import count
+from treelab.trees.tree import Tree
+
+MOST_LEAVES = 16  # that a page shows at once and a person can still read
+
+
+def readable_depth(tree: Tree, most_leaves: int = MOST_LEAVES) -> int:
+    """Find how many levels of splits fit into a picture that can be read.
+
+    Parameters
+    ----------
+    tree : Tree
+    most_leaves : int, default=16
+        Ends of branches that the picture may have.
+
+    Returns
+    -------
+    int
+        At least 1 where the tree has a split, and at most its depth.
+    """
+    level = np.asarray(tree.level)
+    for depth in range(tree.depth, 1, -1):
+        # Cut at this level, a branch ends in a leaf or in a split at the level.
+        ends = np.sum((level == depth) | (tree.is_leaf & (level < depth)))
+        if ends <= most_leaves:
+            return depth
+    return min(tree.depth, 1)
+
+
+def tree_alt(tree: Tree) -> str:
+    """Describe a tree's picture in one or two sentences, for a screen reader."""
+    if tree.n_splits == 0:
+        return f"A tree of one leaf: every row gets the same answer, {_says(tree, 0)}."
+    words = (
+        f"Decision tree for {tree.target} of depth {tree.depth} with "
+        f"{count(tree.n_leaves, 'leaf', 'leaves')}. "
+        f"The root asks whether {tree.question(0)}."
+    )
+    if tree.n_rows[0]:
+        leaves = np.flatnonzero(tree.is_leaf)
+        largest = leaves[np.argmax(tree.n_rows[leaves])]
+        share = tree.n_rows[largest] / tree.n_rows[0]
+        words += (
+            f" The largest leaf says {_says(tree, largest)}, for {share:.0%} of rows."
+        )
+    return words
+
+
+def thumbnail_svg(
+    tree: Tree, colors: dict, *, mode: Mode = "light", lit: bool = False
+) -> str:
+    """Draw a tree as small as a stamp: its shape, its leaves in their colours.
+
+    Parameters
+    ----------
+    tree : Tree
+    colors : dict
+        Hex colour of each class; empty for regression.
+    mode : {"light", "dark"}, default="light"
+        The ground the stamp lies on.
+    lit : bool, default=False
+        Whether it has a frame in the accent colour, as the one that is open.
+
+    Returns
+    -------
+    str
+        SVG of 160 by 96 pixels, without any text of the table.
+    """
+    ground = palette(mode)
+    x, y = tree_layout(tree)
+    across = 140 / max(tree.n_leaves - 1, 1)
+    down = 70 / max(tree.depth, 1)
+    x = x * across + (10 if tree.n_leaves > 1 else 80)
+    y = 13 - y * down
+    share = tree.n_rows / max(int(tree.n_rows[0]), 1)
+    frame = ground.accent if lit else ground.grid
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="96" '
+        'viewBox="0 0 160 96">',
+        f'<rect x="1" y="1" width="158" height="94" rx="8" fill="{ground.panel}" '
+        f'stroke="{frame}" stroke-width="{2 if lit else 1}"/>',
+    ]
+    for node, parent in enumerate(tree.parent):
+        if parent >= 0:
+            parts.append(
+                f'<line x1="{x[parent]:.1f}" y1="{y[parent]:.1f}" x2="{x[node]:.1f}" '
+                f'y2="{y[node]:.1f}" stroke="{ground.line}" '
+                f'stroke-width="{1 + 4 * share[node]:.1f}" stroke-linecap="round"/>'
+            )
+    for node in range(tree.n_nodes):
+        if tree.is_leaf[node]:
+            parts.append(
+                f'<rect x="{x[node] - 4:.1f}" y="{y[node] - 4:.1f}" width="8" height="8" '
+                f'rx="2" fill="{_fill(tree, node, colors, ground.accent)}"/>'
+            )
+        else:
+            parts.append(
+                f'<circle cx="{x[node]:.1f}" cy="{y[node]:.1f}" r="2.5" '
+                f'fill="{ground.muted}"/>'
+            )
+    return "".join([*parts, "</svg>"])
+
+
+def _fill(tree: Tree, node: int, colors: dict, accent: str) -> str:
+    """Colour of a leaf: its class, or the accent as strong as its value is high."""
+    if tree.classes is not None:
+        return colors[tree.classes[int(np.argmax(tree.value[node]))]]
+    values = tree.value[tree.is_leaf, 0]
+    spread = np.ptp(values)
+    height = (tree.value[node, 0] - values.min()) / spread if spread else 0.5
+    return with_alpha(accent, 0.25 + 0.75 * height)
+
+
+def _says(tree: Tree, node: int) -> str:
+    """A leaf's answer in a word."""
+    if tree.classes is not None:
+        return str(tree.classes[int(np.argmax(tree.value[node]))])
+    return f"{tree.value[node, 0]:.3g} {tree.target_unit}".strip()
