@@ -3,38 +3,25 @@
 Source: Marton et al., "GRANDE", ICLR 2024, arXiv:2309.17130.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from treelab.trees.arrays import Arrays
 from treelab.trees.feature import Feature, feature_matrix
-from treelab.trees.io import Stored
+from treelab.trees.labels import most_probable, task_of
 from treelab.trees.leaf_codes import LeafCodes
 from treelab.trees.logits import class_probabilities, softmax
 from treelab.trees.prune import simplify
-from treelab.trees.tree import (
-    Tree,
-    exact_copy,
-    frozen,
-    most_probable,
-    plain_label,
-    task_of,
-)
+from treelab.trees.tree import Tree
 
-_DTYPES = {
-    "feature": np.int32,
-    "threshold": np.float64,
-    "missing_left": np.bool_,
-    "leaf_value": np.float64,
-    "leaf_weight": np.float64,
-    "n_rows": np.int64,
-}
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedTrees(Stored):
+class WeightedTrees(Arrays):
     """An ensemble of E complete trees; a row's leaf says the value and its weight.
 
     For each row, the weights of the leaves it reaches, one a tree, pass a softmax over
@@ -80,16 +67,17 @@ class WeightedTrees(Stored):
     n_rows: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
+    array_types: ClassVar[dict[str, type]] = {
+        "feature": np.int32,
+        "threshold": np.float64,
+        "missing_left": np.bool_,
+        "leaf_value": np.float64,
+        "leaf_weight": np.float64,
+        "n_rows": np.int64,
+    }
+
     def __post_init__(self):
-        put = object.__setattr__
-        put(self, "features", tuple(self.features))
-        put(self, "notes", tuple(str(note) for note in self.notes))
-        if self.classes is not None:
-            put(self, "classes", tuple(plain_label(c) for c in self.classes))
-        for name, dtype in _DTYPES.items():
-            array = getattr(self, name)
-            if array is not None:
-                put(self, name, frozen(exact_copy(name, array, dtype)))
+        super().__post_init__()
         self._check()
 
     def _check(self):
@@ -172,12 +160,6 @@ class WeightedTrees(Stored):
 
     def __getstate__(self):
         return {k: v for k, v in self.__dict__.items() if k != "_codes"}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        for name in _DTYPES:  # pickle and deepcopy hand back arrays that can be changed
-            if getattr(self, name) is not None:
-                frozen(getattr(self, name))
 
     # What it does to rows
 
@@ -350,17 +332,3 @@ class WeightedTrees(Stored):
             level = level[:, 0::2] + level[:, 1::2]
             levels.append(level)
         return replace(self, n_rows=np.concatenate(levels[::-1], axis=1))
-
-    # What it is kept as: see Stored for to_dict, from_dict, save and load
-
-    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
-        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        arrays = {n: getattr(self, n) for n in _DTYPES if getattr(self, n) is not None}
-        names = {f.name for f in fields(self)} - set(_DTYPES)
-        return {name: getattr(self, name) for name in names}, arrays
-
-    @classmethod
-    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "WeightedTrees":
-        """Rebuild the ensemble that ``pack`` took apart."""
-        features = [Feature(**feature) for feature in settings.pop("features")]
-        return cls(features, **settings, **arrays)

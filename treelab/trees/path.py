@@ -7,9 +7,10 @@ import pandas as pd
 
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.io import Stored
+from treelab.trees.labels import most_probable
 from treelab.trees.logits import class_probabilities
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.tree import Tree, most_probable
+from treelab.trees.tree import Tree
 from treelab.trees.walk import filled, margins, used_features
 
 
@@ -65,11 +66,8 @@ class PruningPath(Stored):
             raise ValueError(f"chosen must be from 0 to {n - 1}, got {self.chosen}.")
         if len({(tree.classes, tree.target) for tree in self.trees}) != 1:
             raise ValueError("All trees of a path must predict the same target.")
-        if len({tree.features for tree in self.trees}) != 1 and any(
-            # NaN is not NaN: look again at what the features say.
-            repr(tree.features) != repr(self.features)
-            for tree in self.trees
-        ):
+        # By what they say: a fill that is NaN equals no other.
+        if len({repr(tree.features) for tree in self.trees}) != 1:
             raise ValueError("All trees of a path must have the same features.")
         for tree, predictor in zip(self.trees, self.predictors):
             _check_predictor(tree, predictor)

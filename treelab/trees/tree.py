@@ -5,39 +5,22 @@ what is drawn is what predicts. What can be done to a tree stands beside it: wor
 pictures, pruning and files each have a file of their own.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from treelab.trees import walk
+from treelab.trees.arrays import Arrays, frozen
 from treelab.trees.checks import check_tree
 from treelab.trees.complete import below, complete_arrays
 from treelab.trees.feature import Feature
-from treelab.trees.io import Stored
-
-_DTYPES = {
-    "left": np.int32,
-    "right": np.int32,
-    "feature": np.int32,
-    "threshold": np.float64,
-    "missing_left": np.bool_,
-    "value": np.float64,
-    "n_rows": np.int64,
-    "impurity": np.float64,
-    "class_counts": np.float64,
-    "weights": np.float64,
-    "leaf_weights": np.float64,
-    "leaf_bias": np.float64,
-    "activity": np.float64,
-    "between": np.float64,
-    "missing_rows": np.int64,
-}
+from treelab.trees.labels import most_probable, task_of
 
 
 @dataclass(frozen=True, eq=False)
-class Tree(Stored):
+class Tree(Arrays):
     """A decision tree as plain, read-only arrays, one entry a node, the root first.
 
     A row goes left where the split holds: ``x <= threshold``, or for an oblique split
@@ -111,23 +94,27 @@ class Tree(Stored):
     between: np.ndarray | None = None
     missing_rows: np.ndarray | None = None
 
-    def __post_init__(self):
-        put = object.__setattr__
-        put(self, "features", tuple(self.features))
-        put(self, "notes", tuple(str(note) for note in self.notes))
-        if self.classes is not None:
-            put(self, "classes", tuple(plain_label(c) for c in self.classes))
-        for name, dtype in _DTYPES.items():
-            array = getattr(self, name)
-            if array is not None:
-                put(self, name, frozen(exact_copy(name, array, dtype)))
-        check_tree(self)
+    array_types: ClassVar[dict[str, type]] = {
+        "left": np.int32,
+        "right": np.int32,
+        "feature": np.int32,
+        "threshold": np.float64,
+        "missing_left": np.bool_,
+        "value": np.float64,
+        "n_rows": np.int64,
+        "impurity": np.float64,
+        "class_counts": np.float64,
+        "weights": np.float64,
+        "leaf_weights": np.float64,
+        "leaf_bias": np.float64,
+        "activity": np.float64,
+        "between": np.float64,
+        "missing_rows": np.int64,
+    }
 
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        for name in _DTYPES:  # pickle and deepcopy hand back arrays that can be changed
-            if getattr(self, name) is not None:
-                getattr(self, name).flags.writeable = False
+    def __post_init__(self):
+        super().__post_init__()
+        check_tree(self)
 
     @classmethod
     def complete(
@@ -402,63 +389,3 @@ class Tree(Stored):
         from treelab.trees.dot import to_dot
 
         return to_dot(self, **options)
-
-    # What it is kept as: see Stored for to_dict, from_dict, save and load
-
-    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
-        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        arrays = {n: getattr(self, n) for n in _DTYPES if getattr(self, n) is not None}
-        names = {f.name for f in fields(self)} - set(_DTYPES)
-        return {name: getattr(self, name) for name in names}, arrays
-
-    @classmethod
-    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "Tree":
-        """Rebuild the tree that ``pack`` took apart."""
-        features = [Feature(**feature) for feature in settings.pop("features")]
-        return cls(features, **settings, **arrays)
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """Return the array, made read-only."""
-    array.flags.writeable = False
-    return array
-
-
-def exact_copy(name: str, array, dtype) -> np.ndarray:
-    """Return a copy of the array in this type, or ValueError where it does not fit."""
-    given = np.asarray(array)
-    copy = np.array(given, dtype=dtype)
-    if copy.dtype.kind != "f" and not np.array_equal(copy, given):
-        raise ValueError(f"{name} must hold {copy.dtype.name} values, got {given!r}.")
-    return copy
-
-
-def plain_label(label):
-    """Return a class label as a plain str, int, float or bool."""
-    if isinstance(label, np.generic):
-        label = label.item()
-    if not isinstance(label, str | int | float | bool):
-        raise ValueError(f"A class label must be text or a number, got {label!r}.")
-    return label
-
-
-def task_of(classes: tuple | None) -> str:
-    """Return "binary", "multiclass" or "regression"."""
-    if classes is None:
-        return "regression"
-    return "binary" if len(classes) <= 2 else "multiclass"
-
-
-def labels(classes: Iterable) -> np.ndarray:
-    """Return class labels as an array, of objects where they are of several types."""
-    classes = list(classes)
-    if len({type(c) for c in classes}) == 1:
-        return np.array(classes)
-    array = np.empty(len(classes), dtype=object)
-    array[:] = classes
-    return array
-
-
-def most_probable(classes: tuple, probabilities: np.ndarray) -> np.ndarray:
-    """Return the label of each row's largest probability (n_rows, n_classes)."""
-    return labels(classes)[probabilities.argmax(axis=1)]

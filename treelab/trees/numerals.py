@@ -1,0 +1,170 @@
+"""Numbers and names as people read them."""
+
+import unicodedata
+from collections.abc import Callable
+from decimal import Decimal
+from math import isfinite, isnan
+
+_LEAST, _MOST = 3, 17  # significant digits; 17 say every float exactly
+
+
+def number(
+    value: float, fits: Callable[[float], bool] | None = None, digits: int = _LEAST
+) -> str:
+    """Return a number with few digits, but enough to be true.
+
+    Parameters
+    ----------
+    value : float
+    fits : function of a float or None
+        Tells whether the rounded number may stand for the value. The fewest
+        significant digits that fit are shown, ``digits`` or more. Without it, a number
+        of up to 6 significant digits is shown whole (so is each midpoint of a column
+        with few decimals), and a longer one with 4.
+    digits : int, default=3
+        Fewest significant digits; trailing zeros go. Digits before the decimal point
+        are always shown.
+
+    Returns
+    -------
+    str
+        Such as "0.8", "−12.5", "1337.5", "2.1e−6", "∞" or "unknown" (NaN).
+    """
+    if isnan(value):
+        return "unknown"
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    if fits is None:
+        exact = _rounded(value, 9)
+        fewest = len(exact.normalize().as_tuple().digits)
+        return _text(exact if fewest <= 6 else _rounded(value, digits + 1))
+    for n in range(digits, _MOST):
+        rounded = _rounded(value, n)
+        if fits(float(rounded)):
+            return _text(rounded)
+    return _text(_rounded(value, _MOST))
+
+
+def threshold_text(threshold: float, low: float, high: float) -> str:
+    """Return a threshold with few digits, so that no training row changes sides.
+
+    Parameters
+    ----------
+    threshold : float
+    low, high : float
+        Largest training value at or below it, smallest above it; NaN where unknown.
+    """
+    if isnan(low) or isnan(high) or not low <= threshold < high:
+        return number(threshold)
+    # With no row on one side any number would do; it stays near its threshold.
+    near = max(abs(threshold) * 0.01, 1e-300)
+    low, high = max(low, threshold - near), min(high, threshold + near)
+    return number(threshold, lambda shown: low <= shown < high)
+
+
+def value_text(value: float, threshold: float, shown: float) -> str:
+    """Return a row's value so that it lies on the same side of a threshold as shown."""
+    if isnan(value):
+        return "missing"
+    left = value <= threshold
+    plain = number(value)
+    if not isfinite(value) or (parse(plain) <= shown) == left:
+        return plain
+    return number(value, lambda text: (text <= shown) == left)
+
+
+def parse(text: str) -> float:
+    """Return the number that ``number`` wrote."""
+    return float(text.replace("−", "-").replace("∞", "inf").replace("unknown", "nan"))
+
+
+def percent(share: float) -> str:
+    """Return a share as "31.4%"; what is not all never reads "100%", nor some "0%"."""
+    if isnan(share):
+        return "unknown"
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    return f"{share:.1%}".replace(".0%", "%")
+
+
+def probability(value: float) -> str:
+    """Return a probability with two or three digits; what is not sure never reads "1.00"."""
+    if 0 < value < 0.0005:
+        return "<0.001"
+    if 0.9995 <= value < 1:
+        return ">0.999"
+    text = f"{value:.3f}"
+    return text[:-1] if text.endswith("0") else text
+
+
+def count(n: int, noun: str) -> str:
+    """Return "1 row", "1,024 rows"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return the text with its unit behind it."""
+    unit = clean(unit)
+    return f"{text} {unit}" if unit else text
+
+
+def clean(name) -> str:
+    """Return a name of the user's on one line and harmless to the text around it.
+
+    Control characters and line breaks become spaces, and marks that turn the writing
+    direction go; a name with right-to-left letters is isolated, so that the rest of
+    the line keeps its order.
+    """
+    kept, turns = [], False
+    for character in str(name):
+        kind = unicodedata.category(character)
+        direction = unicodedata.bidirectional(character)
+        if direction in _DIRECTION_MARKS or kind == "Cs":
+            continue
+        turns = turns or direction in ("R", "AL", "AN")
+        kept.append(" " if kind in ("Cc", "Zl", "Zp") else character)
+    text = " ".join("".join(kept).split())
+    return f"\u2068{text}\u2069" if turns else text
+
+
+def short(name, length: int) -> str:
+    """Return a clean name of at most ``length`` characters, cut in its middle."""
+    text = clean(name)
+    isolated = text.startswith("\u2068")
+    bare = text.strip("\u2068\u2069")
+    if len(bare) > length:
+        ahead = (length - 1 + 1) // 2
+        bare = f"{bare[:ahead].rstrip()}…{bare[len(bare) - (length - 1 - ahead) :]}"
+    return f"\u2068{bare}\u2069" if isolated else bare
+
+
+def quoted(category: str) -> str:
+    """Return a category, in quotes where it would not be clear without."""
+    text = clean(category)
+    plain = text and text == category and not any(c in _UNCLEAR for c in text)
+    return text if plain or text.startswith("\u2068") else f"“{text}”"
+
+
+_UNCLEAR = ",{}\"'"  # a category with one of these is quoted, so lists stay clear
+_DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+def _rounded(value: float, digits: int) -> Decimal:
+    """Return a value rounded to significant digits, digits before the point kept."""
+    whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e7 else 0
+    return Decimal(f"{value:.{max(digits, whole)}g}")
+
+
+def _text(rounded: Decimal) -> str:
+    """Return a decimal as text, without trailing zeros."""
+    if rounded == 0:
+        return "0"
+    rounded = rounded.normalize()
+    if -5 <= rounded.adjusted() < 7:
+        text = format(rounded, "f")
+    else:
+        mantissa, _, exponent = f"{rounded:e}".partition("e")
+        text = f"{mantissa}e{int(exponent)}"
+    return text.replace("-", "−")

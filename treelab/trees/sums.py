@@ -1,0 +1,60 @@
+"""Weighted sums of columns in words: oblique splits and linear leaves."""
+
+import numpy as np
+
+from treelab.trees.numerals import clean, count, number, quoted
+
+
+def weighted_sum(tree, node: int, sign: str, *, most: int | None = None) -> str:
+    """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
+    terms = combination(tree.features, tree.weights[node], most=most)
+    return f"{terms} {sign} {rounded(tree.threshold[node])}"
+
+
+def combination(features, weights, *, most: int | None = None, start: str = "") -> str:
+    """Return a weighted sum in words, the largest weights first.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    weights : float array of shape (n_features,)
+    most : int or None, default=None
+        Terms that are written before "... 7 more columns"; None: all.
+    start : str
+        What the sum begins with, such as a constant.
+    """
+    order = np.argsort(-np.abs(weights), kind="stable")
+    order = order[weights[order] != 0]
+    text = start
+    for j in order[:most]:
+        size = rounded(abs(weights[j]))
+        term = (
+            term_name(features[j])
+            if size == "1"
+            else (f"{size}·{term_name(features[j])}")
+        )
+        if text:
+            text += f" − {term}" if weights[j] < 0 else f" + {term}"
+        else:
+            text = f"−{term}" if weights[j] < 0 else term
+    hidden = len(order) - len(order[:most])
+    if hidden:
+        text += f" + {count(hidden, 'more column')}"
+    return text or "0"
+
+
+def term_name(feature) -> str:
+    """Return how a feature is called within a sum."""
+    name = clean(feature.column)
+    if feature.kind == "number":
+        return name
+    ones = [c for c, s in zip(feature.categories, feature.scores) if s == 1]
+    zeros = sum(s == 0 for s in feature.scores)
+    if len(ones) == 1 and zeros == len(feature.scores) - 1:
+        return f"[{name} is {quoted(ones[0])}]"
+    return f"[score of {name}]"
+
+
+def rounded(value: float) -> str:
+    """Return a number with three significant digits."""
+    return number(value, lambda shown: True)
