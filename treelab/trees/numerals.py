@@ -90,7 +90,7 @@ def percent(share: float) -> str:
 
 
 def probability(value: float) -> str:
-    """Return a probability with two or three digits; what is not sure never reads "1.00"."""
+    """Return a probability, two or three digits; unsure never reads "1.00"."""
     if 0 < value < 0.0005:
         return "<0.001"
     if 0.9995 <= value < 1:
