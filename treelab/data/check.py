@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import column_kind, column_note, listed
+from treelab.data.columns import column_kind, column_note
 from treelab.data.split import FEWEST_ROWS
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
+from treelab.data.words import count, listed
 
 if TYPE_CHECKING:
     from treelab.data.problem import Problem
@@ -115,12 +116,12 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
         return
     if len(known) < FEWEST_ROWS:
         yield error(
-            f"{count_rows(len(known))} with a value of {name!r}: at least "
+            f"{count(len(known), 'row')} with a value of {name!r}: at least "
             f"{FEWEST_ROWS} are needed, one each to train, to validate and to test."
         )
     if n_missing:
         yield note(
-            f"{count_rows(n_missing)} without a value of the target {name!r} "
+            f"{count(n_missing, 'row')} without a value of the target {name!r} "
             f"{'is' if n_missing == 1 else 'are'} left out."
         )
     if known.nunique() == 1:
@@ -134,8 +135,8 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
         yield from _class_target(known, problem.task, error, note)
     if FEWEST_ROWS <= len(known) < SMALL_TABLE:
         yield note(
-            f"The table has {count_rows(len(known))} with a target: a score on so few "
-            "test rows says little."
+            f"The table has {count(len(known), 'row')} with a target: a score on so "
+            "few test rows says little."
         )
 
 
@@ -258,11 +259,6 @@ def _too_large(values: np.ndarray) -> str:
         f"holds {what} in row {row + 1}{others}. Give a number up to "
         f"{LARGEST_NUMBER:g}, or leave the cell empty."
     )
-
-
-def count_rows(n: int) -> str:
-    """Write a number of rows: "1 row", "1,200 rows"."""
-    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def _classes(names: list[str]) -> str:

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from treelab.data.words import listed
+
 TASKS = ("binary", "multiclass", "regression")
 
 MOST_CODES = 10  # whole numbers with more distinct values are amounts, not codes
@@ -167,10 +169,3 @@ def useful_columns(frame: pd.DataFrame, target: str) -> tuple[str, ...]:
         for position, name in enumerate(frame.columns)
         if str(name) != target and not column_note(frame.iloc[:, position])
     )
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Name a few things in a sentence, and how many more there are."""
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    more = len(names) - most
-    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.data.check import Finding, check_problem, count_rows, rare_classes
+from treelab.data.check import Finding, check_problem, rare_classes
 from treelab.data.columns import (
     TASKS,
     as_frame,
@@ -16,6 +16,7 @@ from treelab.data.columns import (
 )
 from treelab.data.split import Split, deal_rows
 from treelab.data.values import cast_column, class_labels
+from treelab.data.words import count
 
 __all__ = ["Finding", "Problem", "Split", "check_problem", "make_problem"]
 
@@ -154,7 +155,7 @@ class Problem:
         notes = []
         if n_missing := len(table) - len(X):
             notes.append(
-                f"{count_rows(n_missing)} without a value of the target "
+                f"{count(n_missing, 'row')} without a value of the target "
                 f"{self.target!r} {'is' if n_missing == 1 else 'are'} left out."
             )
         strata = np.zeros(len(target), dtype=np.int64)
@@ -169,7 +170,8 @@ class Problem:
             parts += [rows, target[part == k]]
         if len(parts[5]) < 30:
             notes.append(
-                f"Only {count_rows(len(parts[5]))} to test on: scores will say little."
+                f"Only {count(len(parts[5]), 'row')} to test on: a score on so few says "
+                "little."
             )
         return Split(*parts, notes=tuple(notes))
 

@@ -1,0 +1,228 @@
+"""From a column of text cells to numbers, dates or categories."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treelab.data.values import LARGEST_NUMBER
+from treelab.data.words import count
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")
+# Marks that may be categories among words, but say "no value" among numbers.
+MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
+MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are pointed out
+
+PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+WHOLE = r"^[+-]?\d{1,15}$"
+LONG = r"^[+-]?\d{16,}$"
+LEADING_ZERO = r"^[+-]?0\d+$"
+INFINITE = r"(?i)^[+-]?inf(inity)?$"
+DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?$"
+THOUSANDS_COMMA = r"^[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$"
+EITHER_COMMA = r"^[+-]?\d{1,3},\d{3}$"
+ISO_DATE = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$"
+
+
+@dataclass
+class Reading:
+    """A column as it was read, and what a person should know about it.
+
+    Attributes
+    ----------
+    column : Series
+        float64 or int64 numbers, or text; missing cells are NaN.
+    missing : dict of str to int
+        How many cells held each mark of a missing value.
+    notes : list of str
+    """
+
+    column: pd.Series
+    missing: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_column(
+    cells: pa.Array, name: str, line_of: Callable[[int], int], delimiter: str
+) -> Reading:
+    """Read a column of text.
+
+    Parameters
+    ----------
+    cells : Array of str, (n_rows,)
+        Without spaces around them.
+    name : str
+    line_of : callable
+        Line of the file of a row (from 0), for messages.
+    delimiter : str
+        Of the file: commas inside its fields mean decimals where it is no comma.
+
+    Returns
+    -------
+    Reading
+    """
+    coded = cells.dictionary_encode()
+    words, codes = coded.dictionary, coded.indices.to_numpy()
+    counts = np.bincount(codes, minlength=len(words))
+    missing = _is_in(words, MISSING)
+    infinite = _matches(words, INFINITE) & ~missing
+    absent = missing | infinite
+    reading = Reading(pd.Series(dtype="str"))
+
+    values = _numbers(words, absent, delimiter, name, reading.notes)
+    also_missing = absent | _is_in(words, MISSING_NUMBER)
+    if values is None and not reading.notes and (also_missing & ~absent).any():
+        values = _numbers(words, also_missing, delimiter, name, reading.notes)
+        if values is not None:
+            missing, absent = missing | (also_missing & ~infinite), also_missing
+    if values is None:
+        infinite[:] = False  # a word among words
+        absent = missing
+        values = _dates(words, absent, name, reading.notes)
+    reading.missing = {words[k].as_py(): int(counts[k]) for k in np.nonzero(missing)[0]}
+    if values is None:
+        _note_bad_cells(words, codes, counts, absent, name, line_of, reading.notes)
+        table = np.array([*words.to_pylist(), None], dtype=object)
+        table[:-1][absent] = None
+        reading.column = pd.Series(table[codes], name=name, dtype="str")
+        return reading
+    with np.errstate(invalid="ignore"):
+        large = np.abs(values) > LARGEST_NUMBER
+    infinite |= large
+    values[large] = np.nan
+    if infinite.any():
+        rows = np.nonzero(infinite[codes])[0]
+        more = f" and in {count(len(rows) - 1, 'more cell')}" if len(rows) > 1 else ""
+        reading.notes.append(
+            f"Column {name!r} holds {words[codes[rows[0]]].as_py()!r} on line "
+            f"{line_of(rows[0]):,}{more}: infinite values count as missing."
+        )
+    numbers = values[codes]
+    if not absent.any() and not large.any() and _matches(words, WHOLE).all():
+        numbers = numbers.astype(np.int64)
+    reading.column = pd.Series(numbers, name=name)
+    return reading
+
+
+def decimal_years(times: pd.Series) -> pd.Series:
+    """Return times as years with decimals, the middle of 2019 being 2019.5."""
+    moment = times.to_numpy(dtype="datetime64[ns]")
+    year = moment.astype("datetime64[Y]")
+    start, end = year.astype("datetime64[ns]"), (year + 1).astype("datetime64[ns]")
+    share = (moment - start) / (end - start)
+    number = year.astype(np.float64) + 1970
+    return pd.Series(
+        np.where(np.isnat(moment), np.nan, number + share),
+        index=times.index,
+        name=times.name,
+    )
+
+
+def _numbers(
+    words: pa.Array, absent: np.ndarray, delimiter: str, name: str, notes: list[str]
+) -> np.ndarray | None:
+    """Return the number that each word is (n_words,), None if one is no number."""
+    present = words.filter(pa.array(~absent))
+    if len(present) == 0:
+        return np.full(len(words), np.nan)
+    if _matches(present, LEADING_ZERO).any():
+        code = present.filter(pa.array(_matches(present, LEADING_ZERO)))[0].as_py()
+        if _matches(present, PLAIN).all():
+            notes.append(
+                f"Column {name!r} holds codes with leading zeros such as {code!r}, so "
+                "it is a category."
+            )
+        return None
+    if _matches(present, LONG).any() and _matches(present, r"^[+-]?\d+$").all():
+        notes.append(
+            f"Column {name!r} holds whole numbers of more than 15 digits, as ids have, "
+            "so it is a category."
+        )
+        return None
+    if not _matches(present, PLAIN).all():
+        present, note = _without_commas(present, delimiter)
+        if present is None:
+            return None
+        notes.append(f"Column {name!r}: {note}")
+    values = np.full(len(words), np.nan)
+    values[~absent] = pc.cast(present, pa.float64()).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None, str]:
+    """Return numbers written with commas without them, and how they were understood."""
+    decimal = _matches(present, DECIMAL_COMMA).all()
+    thousands = _matches(present, THOUSANDS_COMMA).all()
+    if decimal and thousands:  # every comma stands before three digits
+        decimal = delimiter != ","
+    if not (decimal or thousands):
+        return None, ""
+    if decimal:
+        plain = pc.replace_substring(present, ".", "")
+        plain = pc.replace_substring(plain, ",", ".")
+        what = "commas are decimal commas"
+    else:
+        plain = pc.replace_substring(present, ",", "")
+        what = "commas part thousands"
+    k = int(np.argmin(_matches(present, PLAIN)))
+    return plain, f"{what}, {present[k].as_py()!r} is {float(plain[k].as_py()):g}."
+
+
+def _dates(
+    words: pa.Array, absent: np.ndarray, name: str, notes: list[str]
+) -> np.ndarray | None:
+    """Return each word's date in years (n_words,), None if one is no ISO date."""
+    present = words.filter(pa.array(~absent))
+    if not _matches(present, ISO_DATE).all():
+        return None
+    times = pd.to_datetime(
+        pd.Series(present.to_pylist()), format="ISO8601", utc=True, errors="coerce"
+    )
+    if times.isna().any():
+        return None
+    notes.append(
+        f"Column {name!r} holds dates, which became years with decimals: 2019.5 is the "
+        "middle of 2019."
+    )
+    values = np.full(len(words), np.nan)
+    values[~absent] = decimal_years(times.dt.tz_localize(None))
+    return values
+
+
+def _note_bad_cells(
+    words: pa.Array,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    absent: np.ndarray,
+    name: str,
+    line_of: Callable[[int], int],
+    notes: list[str],
+) -> None:
+    """Point to the cells that keep a column of numbers from being one."""
+    numeric = _matches(words, PLAIN) & ~absent
+    bad = ~numeric & ~absent
+    n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
+    if notes or not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
+        return  # it was explained already, or is a column of words
+    row = int(np.argmax(bad[codes]))
+    notes.append(
+        f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
+        f"{'is no number' if n_bad == 1 else 'are no numbers'}, such as "
+        f"{words[codes[row]].as_py()!r} on line {line_of(row):,}. Mend them, or change "
+        "its kind to number, and they count as missing."
+    )
+
+
+def _matches(words: pa.Array, pattern: str) -> np.ndarray:
+    """Tell which words a pattern fits, (n_words,), bool."""
+    found = pc.match_substring_regex(words, pattern)
+    return found.to_numpy(zero_copy_only=False).astype(bool)
+
+
+def _is_in(words: pa.Array, marks: tuple[str, ...]) -> np.ndarray:
+    """Tell which words are among some marks, (n_words,), bool."""
+    found = pc.is_in(words, value_set=pa.array(marks))
+    return found.to_numpy(zero_copy_only=False).astype(bool)
