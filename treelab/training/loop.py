@@ -163,6 +163,7 @@ def train(
 
     stopped = False
     for epoch in range(1, max_epochs + 1):
+        due = epoch % evaluate_every == 0 or epoch == max_epochs
         batches = _batches(n_rows, batch_size, generator)
         total = torch.zeros(k, device=device)
         for step, rows in enumerate(batches, start=1):
@@ -173,6 +174,8 @@ def train(
             if after_step is not None:
                 after_step()
             total += loss.detach()
+            if due and step == len(batches):
+                break  # the epoch's own report follows at once
             if callbacks and time.monotonic() - reported > REPORT_SECONDS:
                 leader = int(torch.argmin(best))
                 done = epoch - 1 + step / len(batches)
@@ -180,8 +183,7 @@ def train(
                 if stopped:
                     break
         result.epochs = epoch
-        due = epoch % evaluate_every == 0 or epoch == max_epochs or stopped
-        if not due:
+        if not due and not stopped:
             continue
         with torch.no_grad():
             valid = candidates.valid_loss().to(best.dtype)  # (K,)
