@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.feature import Feature, feature_matrix
-from treelab.trees.numerals import clean, parse, quoted, threshold_text, with_unit
+from treelab.trees.numerals import parse, quoted, short, threshold_text, with_unit
 from treelab.trees.sums import weighted_sum
 from treelab.trees.walk import OBLIQUE
 
@@ -41,9 +41,9 @@ class Numbers:
         x = feature_matrix([self.feature], X)[:, 0]
         return np.where(np.isnan(x), self.missing, (x > self.low) & (x <= self.high))
 
-    def text(self, mention_missing: bool, most: int | None = None) -> str:
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
         """Return the condition in words, or "" where everything passes."""
-        name, unit = clean(self.feature.column), self.feature.unit
+        name, unit = short(self.feature.column, length), self.feature.unit
         if not self.low < self.high:  # no number passes
             return f"{name} is missing" if self.missing else f"no {name} passes"
         if self.low == -inf and self.high == inf:
@@ -91,7 +91,7 @@ class Categories:
         passes += [self.new, self.missing]  # places -2 and -1
         return np.array(passes)[np.where(np.isnan(x), -1, x).astype(int)]
 
-    def text(self, mention_missing: bool, most: int | None = None) -> str:
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
         """Return the condition in words, or "" where everything passes.
 
         Parameters
@@ -100,8 +100,10 @@ class Categories:
             Whether rows with no category are worth a word.
         most : int or None
             Categories that are listed before "... more"; None: all.
+        length : int or None
+            Letters of a name before it is cut; None: all.
         """
-        name = clean(self.feature.column)
+        name = short(self.feature.column, length)
         known = self.feature.categories
         inside = [c for c in known if c in self.allowed]
         outside = [c for c in known if c not in self.allowed]
@@ -112,9 +114,11 @@ class Categories:
         if not inside:
             text = f"{name} is a new category"
         elif self.new and len(outside) <= len(inside):
-            text = _listed(name, outside, most, no=True)
+            text = _listed(name, outside, most, length, no=True)
         else:
-            text = _listed(name, inside, most) + (" (or new)" if self.new else "")
+            text = _listed(name, inside, most, length) + (
+                " (or new)" if self.new else ""
+            )
         return f"{text} (or missing)" if self.missing and mention_missing else text
 
 
@@ -130,10 +134,10 @@ class Sum:
         """Tell for each row of the table whether it passes, bool (n_rows,)."""
         return (self.tree.margin(X)[:, self.node] >= 0) == self.left
 
-    def text(self, mention_missing: bool, most: int | None = None) -> str:
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
         """Return the condition in words."""
         sign = "≤" if self.left else ">"
-        return weighted_sum(self.tree, self.node, sign, most=most)
+        return weighted_sum(self.tree, self.node, sign, most, length)
 
 
 def conditions(tree, node: int) -> list:
@@ -176,24 +180,16 @@ def shown_threshold(tree, node: int) -> str:
     return threshold_text(float(tree.threshold[node]), *map(float, between))
 
 
-def misses(tree) -> set:
-    """Return the columns that training rows missed where a split asked for them."""
-    if tree.missing_rows is None:
-        return set()
-    nodes = np.flatnonzero((tree.missing_rows > 0) & (tree.feature >= 0))
-    return {tree.features[tree.feature[node]].column for node in nodes}
-
-
 def _side(score: float, threshold: float, missing_left: bool) -> bool:
     """Tell whether a score goes left; one that is NaN goes where missing values go."""
     return missing_left if isnan(score) else score <= threshold
 
 
-def _listed(name: str, categories: list, most: int | None, no: bool = False) -> str:
+def _listed(name: str, categories: list, most, length, no: bool = False) -> str:
     """Return "name is A", "name in {A, B}", or with ``no`` their opposites."""
     if len(categories) == 1:
-        return f"{name} is {'not ' if no else ''}{quoted(categories[0])}"
-    shown = [quoted(c) for c in categories[:most]]
+        return f"{name} is {'not ' if no else ''}{quoted(categories[0], length)}"
+    shown = [quoted(c, length) for c in categories[:most]]
     if len(shown) < len(categories):
         shown.append(f"{len(categories) - len(shown)} more")
     return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"

@@ -121,7 +121,8 @@ def clean(name) -> str:
     for character in str(name):
         kind = unicodedata.category(character)
         direction = unicodedata.bidirectional(character)
-        if direction in _DIRECTION_MARKS or kind == "Cs":
+        no_letter = kind == "Cs" or ord(character) & 0xFFFE == 0xFFFE
+        if direction in _DIRECTION_MARKS or no_letter:
             continue
         turns = turns or direction in ("R", "AL", "AN")
         kept.append(" " if kind in ("Cc", "Zl", "Zp") else character)
@@ -129,21 +130,24 @@ def clean(name) -> str:
     return f"\u2068{text}\u2069" if turns else text
 
 
-def short(name, length: int) -> str:
+def short(name, length: int | None) -> str:
     """Return a clean name of at most ``length`` characters, cut in its middle."""
     text = clean(name)
+    if length is None:
+        return text
     isolated = text.startswith("\u2068")
     bare = text.strip("\u2068\u2069")
     if len(bare) > length:
-        ahead = (length - 1 + 1) // 2
+        ahead = length // 2
         bare = f"{bare[:ahead].rstrip()}…{bare[len(bare) - (length - 1 - ahead) :]}"
     return f"\u2068{bare}\u2069" if isolated else bare
 
 
-def quoted(category: str) -> str:
+def quoted(category: str, length: int | None = None) -> str:
     """Return a category, in quotes where it would not be clear without."""
-    text = clean(category)
-    plain = text and text == category and not any(c in _UNCLEAR for c in text)
+    text = short(category, length)
+    same = text == category or text != clean(category)
+    plain = text and same and not any(c in _UNCLEAR for c in text)
     return text if plain or text.startswith("\u2068") else f"“{text}”"
 
 

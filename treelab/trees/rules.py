@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from treelab.trees.conditions import conditions, misses
+from treelab.trees.conditions import conditions
 from treelab.trees.words import answer, question, rows_text
 
 
@@ -16,11 +16,10 @@ def rule(tree, node: int) -> str:
         Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
         the root.
     """
-    missed = misses(tree)
     parts = []
     for condition in conditions(tree, node):
         column = getattr(getattr(condition, "feature", None), "column", None)
-        if text := condition.text(column in missed):
+        if text := condition.text(column in tree.missing_columns):
             parts.append(text)
     return " and ".join(parts) or "every row"
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from treelab.trees.numerals import clean, count, number, quoted
+from treelab.trees.numerals import count, number, quoted, short
 
 
-def weighted_sum(tree, node: int, sign: str, *, most: int | None = None) -> str:
+def weighted_sum(tree, node: int, sign: str, most=None, length=None) -> str:
     """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
-    terms = combination(tree.features, tree.weights[node], most=most)
+    terms = combination(tree.features, tree.weights[node], most, length)
     return f"{terms} {sign} {rounded(tree.threshold[node])}"
 
 
-def combination(features, weights, *, most: int | None = None, start: str = "") -> str:
+def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the largest weights first.
 
     Parameters
@@ -20,6 +20,8 @@ def combination(features, weights, *, most: int | None = None, start: str = "") 
     weights : float array of shape (n_features,)
     most : int or None, default=None
         Terms that are written before "... 7 more columns"; None: all.
+    length : int or None, default=None
+        Letters of a name before it is cut; None: all.
     start : str
         What the sum begins with, such as a constant.
     """
@@ -29,9 +31,9 @@ def combination(features, weights, *, most: int | None = None, start: str = "") 
     for j in order[:most]:
         size = rounded(abs(weights[j]))
         term = (
-            term_name(features[j])
+            term_name(features[j], length)
             if size == "1"
-            else (f"{size}·{term_name(features[j])}")
+            else (f"{size}·{term_name(features[j], length)}")
         )
         if text:
             text += f" − {term}" if weights[j] < 0 else f" + {term}"
@@ -43,15 +45,15 @@ def combination(features, weights, *, most: int | None = None, start: str = "") 
     return text or "0"
 
 
-def term_name(feature) -> str:
+def term_name(feature, length: int | None = None) -> str:
     """Return how a feature is called within a sum."""
-    name = clean(feature.column)
+    name = short(feature.column, length)
     if feature.kind == "number":
         return name
     ones = [c for c, s in zip(feature.categories, feature.scores) if s == 1]
     zeros = sum(s == 0 for s in feature.scores)
     if len(ones) == 1 and zeros == len(feature.scores) - 1:
-        return f"[{name} is {quoted(ones[0])}]"
+        return f"[{name} is {quoted(ones[0], length)}]"
     return f"[score of {name}]"
 
 

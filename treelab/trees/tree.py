@@ -246,6 +246,14 @@ class Tree(Arrays):
         used = walk.used_features(self, leaves=True)
         return tuple(dict.fromkeys(self.features[j].column for j in used))
 
+    @cached_property
+    def missing_columns(self) -> frozenset[str]:
+        """Columns that training rows missed where a split asked for them."""
+        if self.missing_rows is None:
+            return frozenset()
+        asked = self.feature[(self.missing_rows > 0) & (self.feature >= walk.AXIS)]
+        return frozenset(self.features[j].column for j in asked)
+
     # What it does to rows
 
     def apply(self, X) -> np.ndarray:

@@ -7,7 +7,6 @@ import pandas as pd
 
 from treelab.trees.conditions import (
     add,
-    misses,
     shown_threshold,
 )
 from treelab.trees.feature import as_table
@@ -19,6 +18,7 @@ from treelab.trees.numerals import (
     percent,
     probability,
     quoted,
+    short,
     value_text,
     with_unit,
 )
@@ -26,7 +26,7 @@ from treelab.trees.sums import combination, rounded, weighted_sum
 from treelab.trees.walk import OBLIQUE, read
 
 
-def question(tree, node: int, *, most: int | None = None) -> str:
+def question(tree, node: int, *, most=None, length=None) -> str:
     """Return what a split asks; "yes" is left.
 
     Parameters
@@ -36,6 +36,8 @@ def question(tree, node: int, *, most: int | None = None) -> str:
         A split.
     most : int or None, default=None
         Categories, or columns of an oblique split, that are listed; None: all.
+    length : int or None, default=None
+        Letters of a column's or category's name before it is cut; None: all.
 
     Returns
     -------
@@ -53,14 +55,14 @@ def question(tree, node: int, *, most: int | None = None) -> str:
     """
     check_split(tree, node)
     if tree.feature[node] == OBLIQUE:
-        return weighted_sum(tree, node, "≤", most=most)
+        return weighted_sum(tree, node, "≤", most, length)
     found = {}
     add(found, tree, node, True)
     (condition,) = found.values()
-    name = clean(condition.feature.column)
-    return condition.text(condition.feature.column in misses(tree), most) or (
-        f"any {name}"  # an infinite threshold lets everything pass
-    )
+    column = condition.feature.column
+    mention = column in tree.missing_columns
+    # An infinite threshold may let everything pass.
+    return condition.text(mention, most, length) or f"any {short(column, length)}"
 
 
 def left_categories(tree, node: int) -> tuple[str, ...]:
@@ -81,8 +83,15 @@ def left_categories(tree, node: int) -> tuple[str, ...]:
     return tuple(c for c in tree.features[j].categories if c in allowed)
 
 
-def answer(tree, node: int) -> str:
+def answer(tree, node: int, *, most=None, length=None) -> str:
     """Return what a row that ends at a node is told.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    most, length : int or None
+        As in ``question``.
 
     Returns
     -------
@@ -93,10 +102,12 @@ def answer(tree, node: int) -> str:
     if tree.classes is not None:
         best = int(tree.value[node].argmax())
         sure = probability(tree.value[node, best])
-        return f"{clean(tree.classes[best])} ({sure})"
+        return f"{short(tree.classes[best], length)} ({sure})"
     if tree.leaf_weights is not None and tree.leaf_weights[node].any():
         start = rounded(tree.leaf_bias[node, 0])
-        return combination(tree.features, tree.leaf_weights[node], start=start)
+        return combination(
+            tree.features, tree.leaf_weights[node], most, length, start=start
+        )
     return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
 
 

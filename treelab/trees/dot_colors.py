@@ -1,0 +1,127 @@
+"""Colours of a drawn tree: two grounds, the classes, and values from low to high."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that reads
+# on both grounds.
+OKABE_ITO = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#F0E442",
+    "#6F6F6F",
+)
+OTHER = "#8C9692"  # classes beyond the first eight
+# Viridis (van der Walt and Smith, 2015) at nine even steps.
+_VIRIDIS = (
+    "#440154",
+    "#472D7B",
+    "#3B528B",
+    "#2C728E",
+    "#21918C",
+    "#28AE80",
+    "#5EC962",
+    "#ADDC30",
+    "#FDE725",
+)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Colours, hex, of what is drawn on a light or a dark page."""
+
+    panel: str
+    text: str
+    muted: str
+    line: str
+    accent: str
+
+
+GROUNDS = {
+    "light": Ground("#F6F8F7", "#17211D", "#55625C", "#B9C4BF", "#1B7F5C"),
+    "dark": Ground("#18211E", "#E7EDEA", "#9DABA5", "#5A6963", "#4CC79A"),
+}
+
+
+def ground(mode: str) -> Ground:
+    """Return the colours of the light or the dark ground."""
+    if mode not in GROUNDS:
+        raise ValueError(f"mode must be one of {tuple(GROUNDS)}, got {mode!r}.")
+    return GROUNDS[mode]
+
+
+def class_palette(tree, palette) -> tuple[list[str], list[int]]:
+    """Give each class a colour; only the eight most frequent have one of their own.
+
+    Parameters
+    ----------
+    tree : Tree
+    palette : sequence of str, dict of label to str, or None
+        Hex colours in the order of ``tree.classes``, repeated where there are fewer,
+        or by label; None: Okabe and Ito's.
+
+    Returns
+    -------
+    colors : list of str
+        Hex colour of each class.
+    own : list of int
+        Classes that have a colour of their own, as ``tree.classes`` orders them.
+    """
+    palette = OKABE_ITO if palette is None else palette
+    n = len(tree.classes)
+    if isinstance(palette, Mapping):
+        colors = [_hex(palette.get(label, OTHER)) for label in tree.classes]
+    elif isinstance(palette, Sequence) and len(palette):
+        colors = [_hex(palette[i % len(palette)]) for i in range(n)]
+    else:
+        raise ValueError(f"palette must hold hex colours, got {palette!r}.")
+    if n <= len(OKABE_ITO):
+        return colors, list(range(n))
+    shares = shares_at(tree, 0)
+    own = sorted(np.argsort(-shares, kind="stable")[: len(OKABE_ITO)].tolist())
+    return [c if i in own else OTHER for i, c in enumerate(colors)], own
+
+
+def shares_at(tree, node: int) -> np.ndarray:
+    """Return the class shares, (n_classes,), of the rows at a node, or of its value."""
+    if tree.class_counts is not None and tree.class_counts[node].sum() > 0:
+        return tree.class_counts[node] / tree.class_counts[node].sum()
+    return tree.value[node]
+
+
+def value_color(value: float, low: float, high: float, darkest: float = 0.0) -> str:
+    """Return viridis' colour of a value between ``low`` and ``high``.
+
+    The scale starts at the share ``darkest`` of viridis.
+    """
+    place = (value - low) / (high - low) if high > low else 0.5
+    place = darkest + (1 - darkest) * min(max(place, 0.0), 1.0)
+    place *= len(_VIRIDIS) - 1
+    i = min(int(place), len(_VIRIDIS) - 2)
+    return mix(_VIRIDIS[i + 1], _VIRIDIS[i], place - i)
+
+
+def mix(color: str, other: str, share: float) -> str:
+    """Return a hex colour that is ``share`` of one and the rest of another."""
+    pairs = zip(_channels(color), _channels(other))
+    mixed = [round(a * share + b * (1 - share)) for a, b in pairs]
+    return "#{:02X}{:02X}{:02X}".format(*mixed)
+
+
+def _channels(color: str) -> tuple[int, int, int]:
+    """Return red, green and blue, 0 to 255, of a hex colour."""
+    return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
+
+
+def _hex(color: str) -> str:
+    """Return the colour, or ValueError unless it is hex: it goes into DOT as it is."""
+    digits = color[1:] if isinstance(color, str) and color[:1] == "#" else ""
+    if len(digits) != 6 or any(d not in "0123456789abcdefABCDEF" for d in digits):
+        raise ValueError(f"A colour must read like '#0072B2', got {color!r}.")
+    return color
