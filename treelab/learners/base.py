@@ -180,7 +180,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y holds one class only, {self.classes_[0]!r}; a classifier needs "
+                f"y holds one class only, {_shown(self.classes_[0])}; a classifier needs "
                 "rows of at least 2 classes."
             )
         return np.searchsorted(self.classes_, y)
@@ -191,7 +191,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         unknown = y[~np.isin(y, self.classes_)]
         if len(unknown):
             raise ValueError(
-                f"{name} holds the class {unknown[0]!r}, which no training row has."
+                f"{name} holds the class {_shown(unknown[0])}, which no training row has."
             )
         return np.searchsorted(self.classes_, y)
 
@@ -273,6 +273,11 @@ def check_finite(column: pd.Series) -> None:
             f"Column {column.name!r} contains infinity, first in row "
             f"{int(np.argmax(infinite))}. Give a number or leave the cell empty."
         )
+
+
+def _shown(label) -> str:
+    """Write a label as Python would, not as numpy does."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def _column(y, n_rows: int, name: str) -> np.ndarray:
