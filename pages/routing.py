@@ -1,10 +1,127 @@
-"""Routing: pick a run, draw where each class goes."""
+"""Routing: pick a run and classes, draw which share of each passes every node."""
 
-from pages.common.picker import pick_run
-from pages.common.theme import page_title
+import numpy as np
+import streamlit as st
+
+from pages.common.look import PARTS, View, drawn_tree, ranked_classes
+from pages.common.parts import part_words, pick_estimator, pick_view
+from pages.common.theme import mode, page_title, show_figure
+from pages.common.words import plain
+from treelab.figures.routing import (
+    BANDS,
+    busiest_leaf,
+    heat_tree_figure,
+    routing_table,
+    target_bands,
+)
+from treelab.figures.words import count, number
+
+COLOR_BY = {
+    "level_share": "Rows at the same level",
+    "share": "All rows of the class",
+}
+
+
+def kinds_of_rows(view: View, part: str) -> dict[str, np.ndarray]:
+    """Name the kinds of rows that can be followed, each with a mask (n_rows,)."""
+    y = view.split.rows(part)[1].to_numpy()
+    if view.model.classes is not None:
+        return {str(label): y == label for label in ranked_classes(view)}
+    band, (low, high) = target_bands(view.split.y_train, y)
+    unit = f" {view.model.target_unit}".rstrip()
+    words = (
+        f"up to {number(low)}{unit}",
+        f"{number(low)} to {number(high)}{unit}",
+        f"above {number(high)}{unit}",
+    )
+    return {f"{name}: {said}": band == name for name, said in zip(BANDS, words)}
+
 
 page_title(
     "Where does each class go?",
-    "The share of a class's rows that passes each node, within each level.",
+    "Each node is as bright as the share of the rows that pass it; every level adds "
+    "up to 100%.",
 )
-run = pick_run()
+view = pick_view()
+estimator = pick_estimator(view)
+tree = drawn_tree(view, estimator)
+is_number = view.model.classes is None
+
+with st.container(horizontal=True, key="routing-controls"):
+    part = st.segmented_control(
+        "Rows",
+        PARTS,
+        default="test",
+        required=True,
+        format_func=lambda name: part_words(view, name),
+        key="routing-rows",
+        persist_state="session",
+    )
+    color_by = st.segmented_control(
+        "Brightness is the share of",
+        list(COLOR_BY),
+        default="level_share",
+        required=True,
+        format_func=COLOR_BY.__getitem__,
+        key="routing-color",
+        persist_state="session",
+        help="At the same level: each level adds up to 100% (the class routing "
+        "distribution). Of all: what ended in a leaf further up is missing below.",
+    )
+kinds = kinds_of_rows(view, part)
+shown = st.pills(
+    f"Bands of {plain(view.model.target)}" if is_number else "Classes",
+    list(kinds),
+    selection_mode="multi",
+    default=[list(kinds)[0], list(kinds)[-1]] if is_number else list(kinds)[:2],
+    format_func=plain,
+    key=f"routing-kinds-{view.run.id}",
+)
+if not shown:
+    st.info("Choose at least one above, and its way through the tree appears here.")
+    st.stop()
+
+X = view.split.rows(part)[0]
+columns = st.columns(min(len(shown), 2), gap="large")
+for place, kind in enumerate(shown):
+    table = routing_table(tree, X[kinds[kind]])
+    n_rows = int(table["rows"].iloc[0])
+    name = f"{kind} rows, {part_words(view, part).split(',')[0]}"
+    leaf = busiest_leaf(tree, table)
+    with columns[place % 2].container(key=f"routing-{place}", border=True):
+        if n_rows == 0:
+            st.markdown(f"**{plain(kind)}** has no row in this part.")
+            continue
+        share = table.share[leaf]
+        st.markdown(
+            f"**{plain(kind)}: {share:.0%} end in one leaf**, which says "
+            f"“{plain(table.answer[leaf])}”"
+        )
+        show_figure(
+            heat_tree_figure(tree, table, what=name, color_by=color_by, mode=mode()),
+            key=f"heat-{place}",
+            alt=f"Of {count(n_rows, 'row')} of {kind}, {share:.0%} end in the leaf "
+            f"{tree.rule(leaf)}.",
+        )
+        st.caption(
+            f"{count(n_rows, 'row')} of {plain(kind)}, "
+            f"{part_words(view, part).split(',')[0]} rows. Circles ask, yes goes "
+            f"left; squares answer. That leaf: {plain(tree.rule(leaf))}."
+        )
+
+with st.expander("The same as a table"):
+    kind = st.selectbox("Rows of", shown, key="routing-table-kind")
+    table = routing_table(tree, X[kinds[kind]])
+    st.dataframe(
+        table.assign(node=table.index)[
+            ["node", "level", "question", "answer", "rows", "share", "level_share"]
+        ],
+        hide_index=True,
+        key="routing-table",
+        column_config={
+            "share": st.column_config.NumberColumn("share of all", format="percent"),
+            "level_share": st.column_config.NumberColumn(
+                "share of its level", format="percent"
+            ),
+        },
+    )

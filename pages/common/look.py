@@ -18,7 +18,7 @@ from treelab.trees.path import PruningPath
 from treelab.trees.prune import cost_complexity_path, prune_empty
 from treelab.trees.tree import Tree
 
-PARTS = {"test": "test", "valid": "validation", "train": "training"}
+PARTS = ("test", "valid", "train")
 _HEAVIEST = 8  # trees of an ensemble that a page offers
 
 
@@ -87,9 +87,44 @@ def full_tree(view: View, estimator: int | None = None, strength: int | None = N
     return view.model
 
 
-def drawn_tree(view: View, estimator: int | None = None, strength: int | None = None):
-    """Return the tree that a picture shows: no branch that no training row takes."""
-    return prune_empty(full_tree(view, estimator, strength))
+def drawn_tree(
+    view: View,
+    estimator: int | None = None,
+    strength: int | None = None,
+    row: pd.DataFrame | None = None,
+) -> Tree:
+    """Return the tree that a picture shows: no branch that no row takes.
+
+    Every row of the table, and ``row`` where given, goes the way it goes in the model;
+    counts are those of the training rows.
+    """
+    key = (*view.key, estimator, strength)
+    if row is None:
+        return _drawn(*key, view)
+    full = full_tree(view, estimator, strength)
+    passed = _passed(*key, view) + full.node_counts(row)
+    return _without_empty(view, full, passed)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _drawn(home: Path, run_id: str, epoch, estimator, strength, _view: View) -> Tree:
+    full = full_tree(_view, estimator, strength)
+    passed = _passed(home, run_id, epoch, estimator, strength, _view)
+    return _without_empty(_view, full, passed)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _passed(home: Path, run_id: str, epoch, estimator, strength, _view: View):
+    full = full_tree(_view, estimator, strength)
+    return sum(full.node_counts(_view.split.rows(part)[0]) for part in PARTS)
+
+
+def _without_empty(view: View, full: Tree, passed: np.ndarray) -> Tree:
+    """Drop the branches that none of the rows that ``passed`` counts takes."""
+    if (passed > 0).all():
+        return full
+    kept = prune_empty(replace(full, n_rows=passed))
+    return kept.with_rows(view.split.X_train, view.split.y_train)
 
 
 def label_colors(view: View) -> dict:
@@ -193,6 +228,7 @@ def _pruning_steps(home: Path, run_id: str, epoch, _view: View) -> Steps:
 def _trained_steps(view: View) -> Steps:
     """Steps of a path whose strengths were trained together."""
     path, task = view.model, view.run.problem.task
+    trees = tuple(drawn_tree(view, strength=i) for i in range(len(path)))
     table = pd.DataFrame({"strength": path.strengths})
     for part in ("valid", "test"):
         X, y = view.split.rows(part)
@@ -200,7 +236,6 @@ def _trained_steps(view: View) -> Steps:
             scores(task, y, path.predict(X, i))[headline(task)]
             for i in range(len(path))
         ]
-    trees = tuple(prune_empty(tree) for tree in path.trees)
     table["active_splits"] = [tree.n_splits for tree in trees]
     table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
     table["depth"] = [tree.depth for tree in trees]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from treelab.data.problem import make_problem
 from treelab.metrics import scores
-from treelab.runs.model_facts import model_size
+from treelab.runs.model_facts import model_size, with_names
 from treelab.runs.process import ProcessId
 from treelab.runs.store import RunStore
 from treelab.trees.ensemble import WeightedTrees
@@ -167,7 +167,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     classes = None
     if problem.task != "regression":
         classes = tuple(split.y_train.value_counts().index.tolist())
-    model = MAKERS[learner](classes, target, split)
+    model = with_names(MAKERS[learner](classes, target, split), problem)
     run_id = store.create(learner, {}, problem, title=options.get("title", ""))
     store.start(run_id, ProcessId.here())
     if options.get("state", "done") == "running":

@@ -1,5 +1,7 @@
 """Where rows of one kind go: the share of them that passes each node of a tree."""
 
+from textwrap import wrap
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -7,7 +9,7 @@ import plotly.graph_objects as go
 from treelab.figures.colors import Mode, palette, text_on
 from treelab.figures.layout import tree_layout
 from treelab.figures.template import template
-from treelab.figures.words import escape_html, shorten
+from treelab.figures.words import escape_html
 from treelab.trees.tree import Tree
 
 # Plotly's viridis at ten even steps, to find a text colour that reads on each.
@@ -25,6 +27,7 @@ _VIRIDIS = (
 )
 _MOST_LABELLED_LEAVES = 16
 _MOST_NAMED_LEAVES = 8
+_LETTERS_ACROSS = 72  # of size 12 beside each other in a figure of usual width
 _EDGE_WIDTHS = (1.0, 2.0, 3.5, 5.5, 8.0)  # pixels, from no rows to all of them
 BANDS = ("low", "middle", "high")
 
@@ -155,11 +158,21 @@ def heat_tree_figure(
             "line": {"width": 1, "color": colors.muted},
             "showscale": True,
             "colorbar": {
-                "title": {"text": _SCALE_TITLES[color_by], "side": "right"},
-                "tickformat": ".0%",
-                "thickness": 10,
+                "title": {
+                    "text": _SCALE_TITLES[color_by],
+                    "side": "top",
+                    "font": {"size": 12, "color": colors.muted},
+                },
+                "orientation": "h",
+                "x": 0.5,
+                "y": -0.02,
+                "yanchor": "top",
+                "len": 0.6,
+                "thickness": 8,
                 "outlinewidth": 0,
-                "tickvals": [0, 0.25, 0.5, 0.75, 1],
+                "tickformat": ".0%",
+                "tickvals": [0, 0.5, 1],
+                "tickfont": {"size": 12, "color": colors.muted},
             },
         },
         text=[f"{value:.0%}" for value in share],
@@ -171,23 +184,27 @@ def heat_tree_figure(
         showlegend=False,
     )
     if tree.n_leaves <= _MOST_NAMED_LEAVES:
+        room = _letters_of_room(tree, x)
         for node in table.index:
             words = table.question[node] or table.answer[node]
+            lines = wrap(words, room[node], max_lines=2, placeholder="…")
             figure.add_annotation(
                 x=x[node],
                 y=y[node],
-                text=escape_html(shorten(words, 26)),
+                text="<br>".join(escape_html(line) for line in lines),
                 showarrow=False,
-                yshift=-(size / 2 + 10),
+                yanchor="top",
+                yshift=-(size / 2 + 1),
                 font={"size": 12, "color": colors.text},
                 bgcolor=colors.ground,
+                borderpad=1,
             )
     return figure.update_layout(
         template=template(mode),
-        height=110 + 86 * (tree.depth + 1),
+        height=140 + 92 * (tree.depth + 1),
         xaxis={"visible": False, "range": [-0.7, tree.n_leaves - 0.3]},
-        yaxis={"visible": False, "range": [-tree.depth - 0.55, 0.45]},
-        margin={"l": 0, "r": 0, "t": 8, "b": 8},
+        yaxis={"visible": False, "range": [-tree.depth - 0.7, 0.35]},
+        margin={"l": 0, "r": 0, "t": 0, "b": 64},
     )
 
 
@@ -211,6 +228,18 @@ def _edges_by_width(tree: Tree, share: np.ndarray):
             step = int(np.ceil(share[child] * (len(_EDGE_WIDTHS) - 1)))
             grouped[_EDGE_WIDTHS[step]].append((parent, child))
     return [(width, edges) for width, edges in grouped.items() if edges]
+
+
+def _letters_of_room(tree: Tree, x: np.ndarray) -> np.ndarray:
+    """Letters that fit on a line under each node, beside its neighbours' words."""
+    room = np.zeros(tree.n_nodes, dtype=int)
+    for level in range(tree.depth + 1):
+        here = np.flatnonzero(tree.level == level)
+        places = np.sort(x[here])
+        gap = np.diff(places).min() if len(places) > 1 else tree.n_leaves
+        letters = gap * _LETTERS_ACROSS / max(tree.n_leaves, 2)
+        room[here] = int(np.clip(letters, 8, 30))
+    return room
 
 
 def _readable(share: float) -> str:

@@ -96,8 +96,8 @@ def thumbnail_svg(
     for node in range(tree.n_nodes):
         if tree.is_leaf[node]:
             parts.append(
-                f'<rect x="{x[node] - 4:.1f}" y="{y[node] - 4:.1f}" width="8" height="8" '
-                f'rx="2" fill="{_fill(tree, node, colors, ground.accent)}"/>'
+                f'<rect x="{x[node] - 4:.1f}" y="{y[node] - 4:.1f}" width="8" '
+                f'height="8" rx="2" fill="{_fill(tree, node, colors, ground.accent)}"/>'
             )
         else:
             parts.append(
