@@ -1,20 +1,16 @@
 """treelab in the browser: navigation and look, nothing else."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from pages.common import sidebar
-from pages.common.theme import mode
-
-ASSETS = Path(__file__).parent / "assets"
+from pages.common.theme import ASSETS, load_style, mode
 
 st.set_page_config(
     page_title="treelab",
     page_icon=str(ASSETS / "icon.svg"),
     layout="wide",
 )
-st.html(ASSETS / "style.css")
+load_style()
 st.logo(
     str(ASSETS / f"wordmark-{mode()}.svg"), size="large", icon_image=ASSETS / "icon.svg"
 )

@@ -19,6 +19,7 @@ from pages.common.store import split_of, start_runs, table
 from pages.common.theme import mode, page_title, show_figure, split_bar
 from pages.common.upload import forget_report, upload_box, upload_report
 from pages.common.words import plain
+from treelab.data.builtin import BUILTIN
 from treelab.data.split import SPLITS
 from treelab.figures.table import table_html
 from treelab.figures.target import target_figure
@@ -96,7 +97,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
     task_key = f"task-{problem.table_id}-{problem.target}"
     likely = inferred_task(problem.table_id, problem.target)
     st.selectbox(
-        "which is",
+        "Which is",
         list(TASKS),
         index=list(TASKS).index(problem.task),
         format_func=lambda task: TASKS[task] + (" (likely)" if task == likely else ""),
@@ -135,9 +136,10 @@ with left:
     kinds = chosen_kinds(problem)
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     st.html(first_rows(problem.table_id, problem.target, numbers, left_out))
+    about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     st.caption(
-        f"The first of {count(len(frame), 'row')}. Above each column: how its values "
-        "are spread over all rows."
+        f"{about}The first of {count(len(frame), 'row')}; above each column, how its "
+        "values are spread over all rows."
     )
     with st.expander(
         f"Columns to learn from: {len(problem.columns)} of {len(names) - 1}",
@@ -162,6 +164,11 @@ with right:
     if not errors:
         parts = split_of(problem)
         n_rows = {name: len(parts.rows(name)[1]) for name in SPLITS}
+        st.caption(
+            "Rows are dealt at random:",
+            help="Trees learn from the training rows, validation rows choose the tree "
+            "that is kept, and test rows give its score.",
+        )
         st.html(split_bar(n_rows))
         st.number_input(
             "Seed",

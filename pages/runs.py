@@ -1,5 +1,139 @@
-"""Runs: every run of this store."""
+"""Runs: every run of this store, to sort, open, rename and delete."""
 
+import pandas as pd
+import streamlit as st
+
+from pages.common.settings import setting_words
+from pages.common.store import store
 from pages.common.theme import page_title
+from pages.common.words import plain, run_name, score
+from treelab.figures.words import count
+from treelab.learners.registry import LEARNERS
+from treelab.metrics import TITLES, headline
+from treelab.runs.run import Run
 
-page_title("What have I tried?", "All runs, newest first.")
+
+def rows(runs: list[Run]) -> pd.DataFrame:
+    """Return one row a run, in words that a person sorts by."""
+    return pd.DataFrame(
+        {
+            "run": [run_name(run) for run in runs],
+            "learner": [LEARNERS[run.learner].title for run in runs],
+            "table": [run.problem.table_name for run in runs],
+            "predicts": [run.problem.target for run in runs],
+            "state": [run.state for run in runs],
+            "score": pd.array([score(run) for run in runs], dtype="Float64"),
+            "measure": [TITLES[headline(run.problem.task)] for run in runs],
+            "leaves": pd.array(
+                [(run.summary or {}).get("leaves") for run in runs], dtype="Int64"
+            ),
+            "seconds": pd.array(
+                [run.elapsed if run.started else None for run in runs], dtype="Float64"
+            ),
+            "created": pd.to_datetime(
+                [run.created for run in runs], unit="s", utc=True
+            ),
+            "settings": [
+                setting_words(run.learner, run.settings, run.problem.task)
+                for run in runs
+            ],
+        }
+    )
+
+
+@st.dialog("Delete for good?")
+def confirm_delete(runs: list[Run]) -> None:
+    """Ask once more, then forget the runs with their curves, trees and models."""
+    names = ", ".join(plain(run.title) for run in runs[:5])
+    more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
+    st.markdown(f"{names}{more}: curves, trees and models go. Tables stay.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep", key="keep"):
+            st.rerun()
+        if st.button(
+            f"Delete {count(len(runs), 'run')}", type="primary", key="delete-sure"
+        ):
+            for run in runs:
+                store().delete(run.id)
+            st.rerun()
+
+
+def rename(run: Run) -> None:
+    """Take the new name over; an empty one gives the run its first name back."""
+    title = st.session_state[f"title-{run.id}"].strip()
+    first = f"{LEARNERS[run.learner].title} · {run.problem.table_name}"
+    store().set_title(run.id, title or first)
+
+
+page_title("What have I tried?", "Every run, newest first; a click on a head sorts.")
+runs = store().runs()
+if not runs:
+    st.info(
+        "No run yet. Every run will stay here, with its scores, curves and trees.",
+        icon=":material/info:",
+    )
+    st.page_link("pages/data.py", label="Choose a table and train")
+    st.stop()
+
+known = hash(tuple(run.id for run in runs))
+picked = st.dataframe(
+    rows(runs),
+    key=f"runs-{known}",
+    hide_index=True,
+    on_select="rerun",
+    selection_mode="multi-row",
+    height=min(35 * (len(runs) + 1) + 3, 600),
+    column_config={
+        "run": st.column_config.TextColumn("Run", pinned=True),
+        "learner": "Learner",
+        "table": "Table",
+        "predicts": "Predicts",
+        "state": "State",
+        "score": st.column_config.NumberColumn(
+            "Test score", format="%.3f", help="Measured on the test rows of the run."
+        ),
+        "measure": "Measure",
+        "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
+        "seconds": st.column_config.NumberColumn("Time", format="%.1f s"),
+        "created": st.column_config.DatetimeColumn("Started", format="calendar"),
+        "settings": st.column_config.TextColumn(
+            "Settings", help="Those that differ from the defaults."
+        ),
+    },
+)
+selected = [runs[place] for place in picked.selection.rows if place < len(runs)]
+if not selected:
+    st.caption(f"{count(len(runs), 'run')}. Tick one to open, rename or delete it.")
+    st.stop()
+
+with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions"):
+    if len(selected) == 1:
+        run = selected[0]
+        if st.button(
+            "See the tree",
+            type="primary",
+            icon=":material/account_tree:",
+            disabled=not run.has_model,
+            key="open",
+        ):
+            st.switch_page("pages/tree.py", query_params={"run": run.id})
+        if st.button("See the curves", icon=":material/show_chart:", key="open-train"):
+            st.switch_page("pages/train.py", query_params={"run": run.id})
+        with st.popover("Rename", icon=":material/edit:"):
+            st.text_input(
+                "Name",
+                run.title,
+                key=f"title-{run.id}",
+                on_change=rename,
+                args=(run,),
+                max_chars=80,
+            )
+    if st.button(
+        f"Delete {count(len(selected), 'run')}", icon=":material/delete:", key="delete"
+    ):
+        confirm_delete(selected)
+if len(selected) == 1 and selected[0].error:
+    st.warning(plain(selected[0].error), icon=":material/warning:")
+    if log := store().log(selected[0].id):
+        with st.expander("What the program said"):
+            st.code(log, language=None)

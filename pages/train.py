@@ -1,5 +1,222 @@
-"""Train: start runs and watch them learn."""
+"""Train: choose learners, start them, watch their curves and the tree grow."""
 
-from pages.common.theme import page_title
+import streamlit as st
 
-page_title("How do the trees learn?", "Loss by epoch of every run on this table.")
+from pages.common.live import (
+    card,
+    curve,
+    growing_tree,
+    guess,
+    loss_unit,
+    names_and_colors,
+    result_words,
+    runs_of,
+)
+from pages.common.problem import choose_problem, current_problem, findings
+from pages.common.settings import settings_form
+from pages.common.store import find_run, queue, start_runs, store
+from pages.common.theme import mode, page_title, show_figure
+from pages.common.words import plain
+from treelab.figures.curves import loss_figure, loss_panels
+from treelab.figures.words import count
+from treelab.learners.registry import LEARNERS
+
+MOST_SHOWN = 6  # runs on the chart; the older ones wait below
+PILL_COLORS = {  # the theme gives these words the learners' colours
+    "cart": "gray",
+    "gradtree": "blue",
+    "grande": "orange",
+    "get": "green",
+    "argmin": "violet",
+}
+X_TITLES = {"epoch": "epoch", "seconds": "seconds since the run began"}
+
+
+def follow_address() -> None:
+    """Bring the run that the address names into view, and its problem with it."""
+    named = st.query_params.get("run")
+    if not named or named == st.session_state.get("run-address"):
+        return
+    st.session_state["run-address"] = named
+    if run := find_run(named):
+        choose_problem(run.problem)
+        st.session_state["run"] = run.id
+
+
+def start(learners: dict[str, dict]) -> None:
+    """Start the runs and turn the live tree to the last of them."""
+    st.session_state["run"] = start_runs(problem, learners)[-1]
+
+
+follow_address()
+problem = current_problem()
+page_title(
+    "How do the trees learn?",
+    f"Runs that predict {plain(problem.target)} of {plain(problem.table_name)}.",
+)
+
+with st.container(horizontal=True, vertical_alignment="bottom", key="train-choices"):
+    chosen = st.pills(
+        "Learners",
+        list(LEARNERS),
+        selection_mode="multi",
+        default=["cart", "gradtree"],
+        format_func=lambda key: f":{PILL_COLORS[key]}[●] {LEARNERS[key].title}",
+        key="learners",
+        persist_state="session",
+    )
+    st.space("stretch")
+    place_of_button = st.empty()
+
+learners: dict[str, dict] = {}
+complete = bool(chosen)
+if chosen:
+    names = " and ".join(LEARNERS[key].title for key in chosen[:2])
+    names = names if len(chosen) <= 2 else count(len(chosen), "learner")
+    with st.expander(f"Settings of {names}", icon=":material/tune:", key="settings"):
+        learners, complete = settings_form(chosen, problem.task)
+errors = [found for found in findings(problem) if found.level == "error"]
+if place_of_button.button(
+    "Train",
+    type="primary",
+    icon=":material/play_arrow:",
+    disabled=bool(errors) or not complete,
+    key="train",
+    help=f"On {queue().device()}.",
+):
+    start(learners)
+for error in errors:
+    st.error(plain(error.sentence), icon=":material/error:")
+
+runs = runs_of(problem)
+if not runs:
+    st.info(
+        "No run on this table yet. Choose learners and press Train: their curves and "
+        "the tree will grow here.",
+        icon=":material/info:",
+    )
+    st.stop()
+
+shown, earlier = runs[:MOST_SHOWN], runs[MOST_SHOWN:]
+active = any(not run.is_finished for run in runs)
+labels = names_and_colors(runs)
+
+
+@st.fragment(run_every="1s" if active else None)
+def watch() -> None:
+    """Draw what the runs have done so far; goes on until all have ended."""
+    queue().check()
+    now = [found for run in shown if (found := find_run(run.id))]
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        draw_curves(now)
+    with right:
+        draw_tree(now)
+    for run in now:
+        draw_card(run)
+    if words := result_words(now):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(words)
+            st.page_link("pages/tree.py", label="See the tree")
+            st.page_link("pages/compare.py", label="Compare")
+    if active and all(run.is_finished for run in now):
+        st.rerun()
+
+
+def draw_curves(now) -> None:
+    """Draw all runs' losses on one chart, or apart, as the visitor chose."""
+    by = st.session_state.get("curves-by", "epoch")
+    curves = [curve(run, *labels[run.id], by) for run in now]
+    curves = [one for one in reversed(curves) if len(one.x)]
+    given = {
+        "x_title": X_TITLES[by],
+        "y_title": loss_unit(problem),
+        "mode": mode(),
+    }
+    if st.session_state.get("curves-as") == "apart" and curves:
+        figure = loss_panels(curves, **given)
+    else:
+        figure = loss_figure(curves, guess=guess(problem), **given)
+    show_figure(figure, key="loss")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Mean loss of a row. A dot marks a run's lowest validation loss.")
+        with st.popover("View", icon=":material/tune:", type="tertiary"):
+            st.segmented_control(
+                "Curves",
+                ["together", "apart"],
+                default="together",
+                required=True,
+                key="curves-as",
+                persist_state="session",
+                help="Apart: a chart for each run, each with axes of its own.",
+            )
+            st.segmented_control(
+                "Along",
+                list(X_TITLES),
+                default="epoch",
+                required=True,
+                key="curves-by",
+                persist_state="session",
+                help="Runs that start together can be compared along seconds.",
+            )
+
+
+def draw_tree(now) -> None:
+    """Draw the tree of the run in view as it stands now."""
+    run = run_in_view(now)
+    picture = growing_tree(run)
+    st.markdown(f"**{plain(labels[run.id][0])}**, {plain(picture.words)}")
+    if picture.dot:
+        st.graphviz_chart(picture.dot, width="stretch", alt=picture.alt)
+
+
+def draw_card(run) -> None:
+    """Draw a run's line, and what can be done with the run beside it."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", border=True, key=f"card-{run.id}"
+    ):
+        st.html(card(run, *labels[run.id]))
+        st.button(
+            "Tree",
+            icon=":material/account_tree:",
+            key=f"watch-{run.id}",
+            on_click=st.session_state.__setitem__,
+            args=("run", run.id),
+            type="tertiary",
+            disabled=run.id == run_in_view(shown).id,
+            help="Draws this run's tree beside the curves.",
+        )
+        st.button(
+            "Stop",
+            icon=":material/stop:",
+            key=f"stop-{run.id}",
+            on_click=store().request_stop,
+            args=(run.id,),
+            type="tertiary",
+            disabled=run.is_finished or run.stop_requested,
+            help="Ends the training and keeps the best tree so far.",
+        )
+
+
+def run_in_view(now):
+    """Return the run whose tree is drawn: the one chosen, or the newest that grows."""
+    named = st.session_state.get("run")
+    by_id = {run.id: run for run in now}
+    grown = [run for run in now if run.learner != "cart"]
+    run = by_id.get(named) or (grown or now)[0]
+    if st.query_params.get("run") != run.id:
+        st.query_params["run"] = run.id
+    st.session_state["run-address"] = run.id
+    return run
+
+
+watch()
+if earlier:
+    with st.expander(
+        f"{count(len(earlier), 'earlier run')} on this table",
+        icon=":material/history:",
+        key="earlier",
+    ):
+        for run in earlier:
+            st.html(card(run, *labels[run.id]))
+        st.page_link("pages/runs.py", label="All runs")

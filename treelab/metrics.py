@@ -93,3 +93,28 @@ def _log_loss(y_true, proba, classes) -> float:
         for row, label in zip(proba, y_true)
     ]
     return float(-np.mean(np.log(np.clip(chance, np.finfo(float).eps, 1))))
+
+
+def guessing_loss(task: str, y_train, y) -> float:
+    """Loss of answering every row of ``y`` alike, with what the training rows say.
+
+    Parameters
+    ----------
+    task : {"binary", "multiclass", "regression"}
+    y_train, y : array-like of shape (n_rows,)
+        At least one row each.
+
+    Returns
+    -------
+    float
+        Cross-entropy with the training rows' class shares, in nats; for regression
+        the squared error of their mean, in variances of the training rows.
+    """
+    y_train, y = np.asarray(y_train), np.asarray(y)
+    if task == "regression":
+        variance = np.var(y_train)
+        return float(np.mean((y - y_train.mean()) ** 2) / variance) if variance else 1.0
+    classes, counts = np.unique(y_train, return_counts=True)
+    shares = dict(zip(classes.tolist(), counts / len(y_train)))
+    least = np.finfo(float).eps
+    return float(-np.mean([np.log(shares.get(label, least)) for label in y.tolist()]))

@@ -1,5 +1,6 @@
 """The one door from the pages to the run store, its tables and its models."""
 
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,8 @@ from treelab.data.problem import Problem, Split
 from treelab.runs.queue import Queue
 from treelab.runs.run import Run
 from treelab.runs.store import RunStore, default_home
+
+DOUBLE_CLICK = 2.0  # seconds
 
 
 def store() -> RunStore:
@@ -62,8 +65,16 @@ def growing_runs() -> list[Run]:
 
 
 def start_runs(problem: Problem, learners: dict[str, dict]) -> list[str]:
-    """Start one run a learner, with these settings, and return the runs' ids."""
+    """Start one run a learner, with these settings, and return the runs' ids.
+
+    The same again within two seconds is a double click, and starts nothing.
+    """
+    asked = (problem, str(learners))
+    last, when, ids = st.session_state.get("started", (None, 0.0, []))
+    if asked == last and time.monotonic() - when < DOUBLE_CLICK:
+        return ids
     ids = [store().create(key, given, problem) for key, given in learners.items()]
+    st.session_state["started"] = (asked, time.monotonic(), ids)
     for run_id in ids:
         queue().submit(run_id)
     return ids

@@ -6,7 +6,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
-from treelab.figures.colors import Mode, palette
+from treelab.figures.colors import Mode, mix, palette
 from treelab.figures.template import template
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -27,7 +27,7 @@ def load_style() -> None:
         "muted": colors.muted,
         "grid": colors.grid,
         "accent": colors.accent,
-        "mark": _blend(colors.accent, colors.ground, 0.1),
+        "mark": mix(colors.accent, colors.ground, 0.1),
     }
     lines = "".join(f"--tl-{name}:{color};" for name, color in variables.items())
     st.html(f"<style>:root{{{lines}}}</style>")
@@ -68,14 +68,3 @@ def split_bar(n_rows: dict[str, int]) -> str:
         f'<div class="split"><div class="bar">{parts}</div>'
         f'<div class="words">{words}</div></div>'
     )
-
-
-def _blend(color: str, ground: str, share: float) -> str:
-    """Mix ``share`` of a hex colour into another, opaque."""
-    parts = [
-        round(
-            share * int(color[i : i + 2], 16) + (1 - share) * int(ground[i : i + 2], 16)
-        )
-        for i in (1, 3, 5)
-    ]
-    return "#" + "".join(f"{part:02X}" for part in parts)

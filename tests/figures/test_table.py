@@ -22,7 +22,7 @@ def frame():
 
 def test_the_target_comes_first_and_is_marked(frame):
     text = table_html(frame, target="ill", numbers=["age"])
-    heads = re.findall(r'<th class="(\w+)" title="(\w+)"', text)
+    heads = re.findall(r'<th class="(\w+)[^"]*" title="(\w+)"', text)
     assert heads == [("target", "ill"), ("used", "age"), ("used", "city")]
     assert "to predict" in text
 

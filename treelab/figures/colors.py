@@ -130,6 +130,25 @@ def class_colors(n_classes: int) -> list[str]:
     return [_CLASS_COLORS[i % len(_CLASS_COLORS)] for i in range(n_classes)]
 
 
+def mix(color: str, ground: str, share: float) -> str:
+    """Return ``share`` of one hex colour in another, as an opaque hex colour."""
+    parts = (
+        round(
+            share * int(color[i : i + 2], 16) + (1 - share) * int(ground[i : i + 2], 16)
+        )
+        for i in (1, 3, 5)
+    )
+    return "#" + "".join(f"{part:02X}" for part in parts)
+
+
+def shade(color: str, step: int, mode: Mode = "light") -> str:
+    """Return a colour that steps back towards the ground, for older runs of a learner.
+
+    ``step`` 0 is the colour itself; from 3 on shades are alike.
+    """
+    return mix(color, palette(mode).ground, (1.0, 0.62, 0.42, 0.3)[min(step, 3)])
+
+
 def with_alpha(color: str, alpha: float) -> str:
     """Return a hex colour as CSS ``rgba`` with an opacity in [0, 1]."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))

@@ -13,6 +13,7 @@ from treelab.figures.words import escape_html, number
 
 MAX_POINTS = 600  # a line; more cannot be told apart on a screen
 COLUMNS = 2  # panels side by side
+LEAST_X = 10  # epochs or seconds that the axis holds from the start
 HEADROOM = 1.25  # the axis ends above the loss of guessing by this factor
 
 
@@ -82,9 +83,12 @@ def loss_figure(
         height=380,
         uirevision="loss",
         hovermode="closest",
-        xaxis={"title": x_title, "rangemode": "tozero"},
-        yaxis={"title": y_title, "range": [0, top] if top else None},
-        yaxis_rangemode="tozero",
+        xaxis={"title": x_title, "range": [0, _end(curves)]},
+        yaxis={
+            "title": y_title,
+            "range": [0, top] if top else None,
+            "rangemode": "tozero",
+        },
     )
 
 
@@ -137,6 +141,12 @@ def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
     if n_points <= most:
         return np.arange(n_points)
     return np.unique(np.linspace(0, n_points - 1, most).round().astype(int))
+
+
+def _end(curves: Sequence[Curve]) -> float:
+    """Where the axis of epochs or seconds ends, a little beyond the last point."""
+    last = max((curve.x.max() for curve in curves if len(curve.x)), default=0.0)
+    return max(LEAST_X, last * 1.02)
 
 
 def _top(curves: Sequence[Curve], guess: float | None) -> float | None:

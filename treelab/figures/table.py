@@ -10,7 +10,6 @@ from treelab.figures.words import shorten
 
 MOST_COLUMNS = 80
 BINS = 20
-WIDTH, HEIGHT = 88, 30  # of a histogram, in pixels
 
 
 def table_html(
@@ -112,26 +111,21 @@ def _head(column: pd.Series, css: str, is_number: bool) -> str:
     if missing:
         notes.append(f"{missing:.0%} missing" if missing >= 0.005 else "few missing")
     full = html.escape(str(column.name), quote=True)
+    spark = _spark(spark_counts(column, is_number))
     return (
-        f'<th class="{css}" title="{full}">{_spark(spark_counts(column, is_number))}'
+        f'<th class="{css}{" num" if is_number else ""}" title="{full}">{spark}'
         f"<b>{html.escape(shorten(column.name, 22))}</b>"
         f"<small>{' · '.join(notes)}</small></th>"
     )
 
 
 def _spark(counts: np.ndarray) -> str:
-    """Draw counts as bars, as SVG in the colour of its column."""
+    """Draw counts as bars; each is an empty element as tall as its count."""
     if len(counts) == 0:
-        return f'<svg width="{WIDTH}" height="{HEIGHT}"></svg>'
-    step = WIDTH / len(counts)
-    tall = np.maximum(counts / counts.max() * HEIGHT, (counts > 0) * 1.5)
-    bars = "".join(
-        f'<rect x="{i * step:.1f}" y="{HEIGHT - h:.1f}" width="{max(step - 1, 1):.1f}" '
-        f'height="{h:.1f}"></rect>'
-        for i, h in enumerate(tall)
-        if h > 0
-    )
-    return f'<svg width="{WIDTH}" height="{HEIGHT}" aria-hidden="true">{bars}</svg>'
+        return '<div class="spark"></div>'
+    tall = np.maximum(counts / counts.max() * 100, (counts > 0) * 4)
+    bars = "".join(f'<i style="height:{h:.0f}%"></i>' for h in tall)
+    return f'<div class="spark">{bars}</div>'
 
 
 def _cell(value) -> str:

@@ -94,5 +94,10 @@ def _bars(labels: pd.Series, mode: Mode) -> go.Figure:
         showlegend=False,
         bargap=0.35,
         xaxis={"visible": False},
-        yaxis={"autorange": "reversed", "type": "category", "showgrid": False},
+        yaxis={
+            "autorange": "reversed",
+            "type": "category",
+            "showgrid": False,
+            "ticklabelstandoff": 6,
+        },
     )

@@ -1,0 +1,215 @@
+"""Runs of one problem while they train: their names, curves, cards and trees."""
+
+import html
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.common.settings import setting_words
+from pages.common.store import model, queue, split_of, store
+from pages.common.theme import mode
+from pages.common.words import duration, plain, run_name, score, score_words
+from treelab.data.problem import Problem
+from treelab.figures.colors import class_colors, learner_color, palette, shade
+from treelab.figures.curves import Curve
+from treelab.figures.tree import readable_depth, tree_alt
+from treelab.figures.words import count, number
+from treelab.metrics import TITLES, guessing_loss, headline
+from treelab.runs.run import Run
+from treelab.runs.store import default_home
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.path import PruningPath
+from treelab.trees.prune import prune_empty
+
+SQUARED = {"cart", "argmin"}  # report squared units; the others shares of the variance
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A tree as it stands: DOT text ("" where there is none yet), and words for it."""
+
+    words: str
+    dot: str = ""
+    alt: str = ""
+
+
+MOST_LEAVES = 4  # of a tree that is drawn beside the curves
+SMALL_TREES = "small trees that answer together; Explain opens them"
+STATE_COLORS = {
+    "queued": "line",
+    "running": "accent",
+    "done": "good",
+    "stopped": "muted",
+    "failed": "bad",
+    "interrupted": "warn",
+}
+
+
+def runs_of(problem: Problem) -> list[Run]:
+    """Return the runs that predict the same column of the same table, newest first."""
+    return [
+        run
+        for run in store().runs()
+        if (run.problem.table_id, run.problem.target, run.problem.task)
+        == (problem.table_id, problem.target, problem.task)
+    ]
+
+
+def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
+    """Tell runs apart, by id: a name each, and its learner's colour in a shade.
+
+    The newest run of a learner has the full colour; the oldest has the bare name.
+    """
+    found, seen = {}, {}
+    for run in reversed(runs):
+        seen.setdefault(run_name(run), []).append(run)
+    for name, alike in seen.items():
+        for place, run in enumerate(alike):
+            color = learner_color(run.learner, run.settings)
+            found[run.id] = (
+                name if place == 0 else f"{name} {place + 1}",
+                shade(color, len(alike) - 1 - place, mode()),
+            )
+    return found
+
+
+def curve(run: Run, name: str, color: str, by: str) -> Curve:
+    """Return a run's curve, reading from the store only what is new."""
+    kept = st.session_state.setdefault("events", {})
+    known = kept.get(run.id)
+    fresh = store().events(run.id, known["epoch"].max() if known is not None else 0)
+    if known is None or len(fresh):
+        known = fresh if known is None else pd.concat([known, fresh], ignore_index=True)
+        if len(known):
+            kept[run.id] = known
+    scale = loss_scale(run)
+    return Curve(
+        name,
+        color,
+        known[by].to_numpy(),
+        known["train_loss"].to_numpy() * scale,
+        known["valid_loss"].to_numpy() * scale,
+    )
+
+
+def loss_scale(run: Run) -> float:
+    """Return what brings a run's losses to the chart's unit; see ``loss_unit``."""
+    if run.problem.task != "regression" or run.learner not in SQUARED:
+        return 1.0
+    variance = float(np.var(split_of(run.problem).y_train))
+    return 1 / variance if variance else 1.0
+
+
+def loss_unit(problem: Problem) -> str:
+    """Say in what unit the chart's losses are."""
+    if problem.task == "regression":
+        return "loss (squared error, share of the variance)"
+    return "loss (log loss, nats)"
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def guess(problem: Problem) -> float:
+    """Loss on the validation rows of answering the same for every row."""
+    parts = split_of(problem)
+    return guessing_loss(problem.task, parts.y_train, parts.y_valid)
+
+
+def card(run: Run, name: str, color: str) -> str:
+    """Draw a run as one line of HTML: name, bar, state, what there is to say."""
+    share = 1.0 if run.state in ("done", "stopped") else run.progress
+    settings = setting_words(run.learner, run.settings, run.problem.task)
+    state = getattr(palette(mode()), STATE_COLORS[run.state])
+    word = "stopping" if run.state == "running" and run.stop_requested else run.state
+    under = f'<small class="quiet">{html.escape(settings)}</small>' if settings else ""
+    return (
+        '<div class="run">'
+        f'<span class="name"><span class="dot" style="background:{color}"></span>'
+        f"{html.escape(name)}{under}</span>"
+        f'<span class="bar" role="progressbar" aria-label="{html.escape(name, True)}"'
+        f' aria-valuenow="{100 * share:.0f}">'
+        f'<span style="width:{share:.1%};background:{color}"></span></span>'
+        f'<span class="state"><span class="dot" style="background:{state}"></span>'
+        f"{word}</span>"
+        f'<span class="note">{html.escape(_note(run))}</span></div>'
+    )
+
+
+def _note(run: Run) -> str:
+    """Say what matters about a run in its state."""
+    if run.state == "queued":
+        place = queue().position(run.id)
+        return "next in line" if place <= 1 else f"{place - 1} ahead in line"
+    if run.state == "running":
+        if run.stop_requested:
+            return "keeps its best tree so far"
+        if not run.max_epochs:
+            return f"reading the table, {duration(run.elapsed)}"
+        left = run.remaining
+        stage = f"{run.stage} · " if run.stage else ""
+        share = f"{stage}{run.progress:.0%}"
+        return share if left is None else f"{share} · at most {duration(left)} left"
+    if run.state in ("failed", "interrupted") or not run.metrics:
+        return run.error
+    return f"{score_words(run)} · {duration(run.elapsed)}"
+
+
+def result_words(runs: list[Run]) -> str:
+    """Write one line on what was found, best first; "" while a run goes on."""
+    scored = [run for run in runs if score(run) is not None]
+    if not scored or any(not run.is_finished for run in runs):
+        return ""
+    names = names_and_colors(runs)
+    scored.sort(key=score, reverse=True)
+    task = scored[0].problem.task
+    n_rows = scored[0].metrics["test"]["n_rows"]
+    found = ", ".join(
+        f"{plain(names[run.id][0])} {number(score(run))}" for run in scored
+    )
+    return f"**{found}** {TITLES[headline(task)]} on {n_rows:,} test rows."
+
+
+def growing_tree(run: Run) -> Picture:
+    """Return the picture of a run's tree: of its model, or of its newest snapshot."""
+    if run.has_model:
+        return _picture(default_home(), run.id, None, mode(), run)
+    epochs = store().snapshots(run.id)
+    if not epochs:
+        wait = "its first tree comes soon" if run.learner != "grande" else SMALL_TREES
+        return Picture(wait if not run.is_finished else "kept no tree")
+    return _picture(default_home(), run.id, epochs[-1], mode(), run)
+
+
+@st.cache_data(show_spinner=False, max_entries=128)
+def _picture(
+    home: Path, run_id: str, epoch: float | None, ground, _run: Run
+) -> Picture:
+    words = f"epoch {epoch:g}"
+    if epoch is not None:
+        tree = store().snapshot(run_id, epoch)
+    else:
+        tree = model(_run)
+        words = f"{count(_run.summary['leaves'], 'leaf', 'leaves')}"
+        if isinstance(tree, PruningPath):
+            tree = tree.trees[tree.chosen]
+    if isinstance(tree, WeightedTrees):
+        return Picture(f"{tree.n_estimators:,} {SMALL_TREES}")
+    tree = prune_empty(tree)
+    dot = tree.to_dot(
+        palette=_class_colors(_run.problem),
+        mode=ground,
+        max_depth=readable_depth(tree, MOST_LEAVES),
+        max_name=16,
+        legend=False,
+    )
+    return Picture(words, dot, tree_alt(tree))
+
+
+def _class_colors(problem: Problem) -> dict | None:
+    """Return a colour for each class, the most frequent in training first."""
+    if problem.task == "regression":
+        return None
+    labels = split_of(problem).y_train.value_counts().index.tolist()
+    return dict(zip(labels, class_colors(len(labels))))
