@@ -64,11 +64,15 @@ def prune_empty(tree):
 def _only_branch(tree, node: int):
     """Return the child that every possible row takes, or None where it depends."""
     threshold = tree.threshold[node]
-    if np.isfinite(threshold):
+    oblique = tree.feature[node] == OBLIQUE
+    if oblique and not tree.weights[node].any():
+        goes_left = threshold >= 0  # it sums up nothing
+    elif np.isfinite(threshold):
         return None
-    goes_left = threshold > 0
-    if tree.feature[node] != OBLIQUE and tree.missing_left[node] != goes_left:
-        return None  # it asks whether the value is missing
+    else:
+        goes_left = threshold > 0
+        if not oblique and tree.missing_left[node] != goes_left:
+            return None  # it asks whether the value is missing
     return tree.left[node] if goes_left else tree.right[node]
 
 

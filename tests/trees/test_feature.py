@@ -1,0 +1,99 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.trees.feature import Feature, feature_matrix
+
+JOB = Feature(
+    "job", "category", categories=("Sales", "Tech"), scores=(0.25, 0.75), unseen=0.5
+)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "Int64", "bool", "boolean"])
+def test_numbers_are_read_as_they_are(dtype):
+    table = pd.DataFrame({"a": pd.Series([0, 1, 1], dtype=dtype)})
+    assert feature_matrix([Feature("a")], table)[:, 0].tolist() == [0.0, 1.0, 1.0]
+
+
+def test_missing_numbers_are_nan():
+    table = pd.DataFrame(
+        {
+            "a": pd.array([1, None, 3], dtype="Int64"),
+            "b": [1.5, None, 2],
+            "c": pd.Series(["7", None, "1e3"], dtype=object),
+        }
+    )
+    matrix = feature_matrix([Feature("a"), Feature("b"), Feature("c")], table)
+    expected = [[1, 1.5, 7], [np.nan] * 3, [3, 2, 1000]]
+    np.testing.assert_array_equal(matrix, expected)
+
+
+@pytest.mark.parametrize("dtype", [object, "str", "category"])
+def test_categories_are_read_by_their_score(dtype):
+    values = ["Tech", None, "Sales", "Astronaut"]
+    table = pd.DataFrame({"job": pd.Series(values, dtype=dtype)})
+    matrix = feature_matrix([JOB], table)
+    np.testing.assert_array_equal(matrix[:, 0], [0.75, np.nan, 0.25, 0.5])
+
+
+@pytest.mark.parametrize("values", [[1, 2, 1], [True, False, True], [1.5, 2.5, 1.5]])
+def test_categories_are_known_by_their_text(values):
+    first, second = str(values[0]), str(values[1])
+    feature = Feature("a", "category", categories=(first, second), scores=(7, 8))
+    matrix = feature_matrix([feature], pd.DataFrame({"a": values}))
+    assert matrix[:, 0].tolist() == [7, 8, 7]
+
+
+def test_two_features_may_read_one_column():
+    other = Feature("job", "category", categories=("Tech",), scores=(1.0,))
+    matrix = feature_matrix([JOB, other], pd.DataFrame({"job": ["Tech", "Sales"]}))
+    np.testing.assert_array_equal(matrix, [[0.75, 1], [0.25, np.nan]])
+
+
+def test_an_array_is_read_by_number_or_by_position():
+    X = np.arange(6.0).reshape(2, 3)
+    assert feature_matrix([Feature("x2")], X)[:, 0].tolist() == [2, 5]
+    named = [Feature("a"), Feature("b"), Feature("a"), Feature("c")]
+    assert feature_matrix(named, X)[0].tolist() == [0, 1, 0, 2]
+
+
+def test_a_table_without_rows_gives_a_matrix_without_rows():
+    table = pd.DataFrame({"a": pd.Series(dtype=float), "job": pd.Series(dtype=object)})
+    assert feature_matrix([Feature("a"), JOB], table).shape == (0, 2)
+
+
+def test_columns_that_are_not_needed_may_be_absent():
+    features = [Feature("a"), Feature("b")]
+    matrix = feature_matrix(features, pd.DataFrame({"b": [3.0]}), used=[1])
+    np.testing.assert_array_equal(matrix, [[np.nan, 3]])
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (pd.DataFrame({"b": [1]}), "no column 'a'"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "2 columns named 'a'"),
+        (pd.DataFrame({"a": [1, "tall"]}), "'a' should hold numbers, but row 2 .*tall"),
+        (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), "holds datetime64"),
+        (pd.DataFrame({"a": [1j]}), "holds complex128"),
+        (np.zeros((2, 5)), "5 columns without names"),
+        (np.zeros(3), "reshape"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused_by_name(table, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        feature_matrix([Feature("a"), Feature("c")], table)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "text"},
+        {"kind": "category", "categories": ("a", "b"), "scores": (1,)},
+        {"kind": "category", "categories": ("a", "a"), "scores": (1, 2)},
+        {"categories": ("a",), "scores": (1,)},
+    ],
+)
+def test_a_feature_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(ValueError):
+        Feature("a", **wrong)
