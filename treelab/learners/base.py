@@ -180,8 +180,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y holds one class only, {_shown(self.classes_[0])}; a classifier needs "
-                "rows of at least 2 classes."
+                f"y holds one class only, {_shown(self.classes_[0])}; a classifier "
+                "needs rows of at least 2 classes."
             )
         return np.searchsorted(self.classes_, y)
 
@@ -191,7 +191,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         unknown = y[~np.isin(y, self.classes_)]
         if len(unknown):
             raise ValueError(
-                f"{name} holds the class {_shown(unknown[0])}, which no training row has."
+                f"{name} holds the class {_shown(unknown[0])}, which no training row "
+                "has."
             )
         return np.searchsorted(self.classes_, y)
 
