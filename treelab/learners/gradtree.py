@@ -64,8 +64,8 @@ class _GradTree:
             greedy_leaf_rows=GREEDY_LEAF_ROWS,
             generator=generator,
             seed=int(random.randint(2**31)),
-            soft=self.soft,
-            transform=self.transform,
+            soft=self.decision,
+            transform=self.selector,
             **self._loss_settings(),
         )
         result = self._train(batch, data, generator, callbacks)
@@ -85,8 +85,8 @@ class _GradTree:
         check_choice("search_depth", self.search_depth, (True, False))
         check_at_least("n_restarts", self.n_restarts, 1)
         check_choice("selection", self.selection, ("auto", "cv", "holdout"))
-        check_choice("soft", self.soft, SOFT)
-        check_choice("transform", self.transform, ("entmax15", "softmax"))
+        check_choice("decision", self.decision, SOFT)
+        check_choice("selector", self.selector, ("entmax15", "softmax"))
         for part in ("index", "values", "leaf"):
             name = f"learning_rate_{part}"
             check_number(name, getattr(self, name), above=0)
@@ -237,9 +237,9 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         See ``treelab.ops.losses.class_loss``.
     focal_gamma, poly_epsilon : float, default=2.0, 1.0
         Of the focal and the poly loss.
-    soft : {"logistic", "softsign", "entmoid"}, default="logistic"
+    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
         Whose gradient a hard decision takes.
-    transform : {"entmax15", "softmax"}, default="entmax15"
+    selector : {"entmax15", "softmax"}, default="entmax15"
         Whose gradient the choice of a feature takes.
     learning_rate_index, learning_rate_values, learning_rate_leaf : float
         Of the features' preferences, of the thresholds (standard normal scores) and
@@ -284,8 +284,8 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         loss="cross_entropy",
         focal_gamma=2.0,
         poly_epsilon=1.0,
-        soft="logistic",
-        transform="entmax15",
+        decision="logistic",
+        selector="entmax15",
         learning_rate_index=0.02,
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
@@ -304,8 +304,8 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         self.loss = loss
         self.focal_gamma = focal_gamma
         self.poly_epsilon = poly_epsilon
-        self.soft = soft
-        self.transform = transform
+        self.decision = decision
+        self.selector = selector
         self.learning_rate_index = learning_rate_index
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf
@@ -369,9 +369,9 @@ class GradTreeRegressor(_GradTree, TableRegressor):
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
-    soft : {"logistic", "softsign", "entmoid"}, default="logistic"
+    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
         Whose gradient a hard decision takes.
-    transform : {"entmax15", "softmax"}, default="entmax15"
+    selector : {"entmax15", "softmax"}, default="entmax15"
         Whose gradient the choice of a feature takes.
     learning_rate_index, learning_rate_values, learning_rate_leaf : float
         Of the features' preferences, of the thresholds (standard normal scores) and
@@ -412,8 +412,8 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         search_depth=True,
         n_restarts=8,
         selection="auto",
-        soft="logistic",
-        transform="entmax15",
+        decision="logistic",
+        selector="entmax15",
         learning_rate_index=0.02,
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
@@ -428,8 +428,8 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         self.search_depth = search_depth
         self.n_restarts = n_restarts
         self.selection = selection
-        self.soft = soft
-        self.transform = transform
+        self.decision = decision
+        self.selector = selector
         self.learning_rate_index = learning_rate_index
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf

@@ -69,8 +69,8 @@ class _Grande:
         check_number("row_share", self.row_share, above=0, maximum=1)
         check_number("dropout", self.dropout, minimum=0, maximum=0.95)
         check_choice("leaf_weights", self.leaf_weights, (True, False))
-        check_choice("soft", self.soft, SOFT)
-        check_choice("transform", self.transform, ("entmax15", "softmax"))
+        check_choice("decision", self.decision, SOFT)
+        check_choice("selector", self.selector, ("entmax15", "softmax"))
         check_choice("cosine_decay", self.cosine_decay, (True, False))
         for part in ("index", "values", "leaf", "weights"):
             name = f"learning_rate_{part}"
@@ -102,8 +102,8 @@ class _Grande:
             dropout=self.dropout,
             leaf_weights=self.leaf_weights,
             generator=generator,
-            soft=self.soft,
-            transform=self.transform,
+            soft=self.decision,
+            transform=self.selector,
             **self._loss_settings(),
         )
 
@@ -194,9 +194,9 @@ class GrandeClassifier(_Grande, TableClassifier):
         See ``treelab.ops.losses.class_loss``.
     focal_gamma : float, default=2.0
         Of the focal loss.
-    soft : {"softsign", "logistic", "entmoid"}, default="softsign"
+    decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Whose gradient a hard decision takes.
-    transform : {"entmax15", "softmax"}, default="entmax15"
+    selector : {"entmax15", "softmax"}, default="entmax15"
         Whose gradient the choice of a feature takes.
     learning_rate_index, learning_rate_values : float
         Of the features' preferences and of the thresholds (standard normal scores).
@@ -237,8 +237,8 @@ class GrandeClassifier(_Grande, TableClassifier):
         leaf_weights=True,
         loss="cross_entropy",
         focal_gamma=2.0,
-        soft="softsign",
-        transform="entmax15",
+        decision="softsign",
+        selector="entmax15",
         learning_rate_index=0.01,
         learning_rate_values=0.01,
         learning_rate_leaf=0.01,
@@ -259,8 +259,8 @@ class GrandeClassifier(_Grande, TableClassifier):
         self.leaf_weights = leaf_weights
         self.loss = loss
         self.focal_gamma = focal_gamma
-        self.soft = soft
-        self.transform = transform
+        self.decision = decision
+        self.selector = selector
         self.learning_rate_index = learning_rate_index
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf
@@ -320,9 +320,9 @@ class GrandeRegressor(_Grande, TableRegressor):
         Share of the trees that each step leaves out, below 1.
     leaf_weights : bool, default=True
         A weight for each leaf; False has one for each tree, for comparison.
-    soft : {"softsign", "logistic", "entmoid"}, default="softsign"
+    decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Whose gradient a hard decision takes.
-    transform : {"entmax15", "softmax"}, default="entmax15"
+    selector : {"entmax15", "softmax"}, default="entmax15"
         Whose gradient the choice of a feature takes.
     learning_rate_index, learning_rate_values : float
         Of the features' preferences and of the thresholds (standard normal scores).
@@ -359,8 +359,8 @@ class GrandeRegressor(_Grande, TableRegressor):
         row_share=1.0,
         dropout=0.0,
         leaf_weights=True,
-        soft="softsign",
-        transform="entmax15",
+        decision="softsign",
+        selector="entmax15",
         learning_rate_index=0.01,
         learning_rate_values=0.01,
         learning_rate_leaf=0.01,
@@ -378,8 +378,8 @@ class GrandeRegressor(_Grande, TableRegressor):
         self.row_share = row_share
         self.dropout = dropout
         self.leaf_weights = leaf_weights
-        self.soft = soft
-        self.transform = transform
+        self.decision = decision
+        self.selector = selector
         self.learning_rate_index = learning_rate_index
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf

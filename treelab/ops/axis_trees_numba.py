@@ -6,18 +6,15 @@ decisions: D + D(D-1)/2 visits a row and tree instead of 2**D. Trees run in para
 share nothing, so no atomics are needed.
 """
 
-import threading
-
-import numba
 import numpy as np
 import torch
 from numba import njit, prange
 
+from treelab.ops.threads import run_alone
+
 SOFT_CODE = {"logistic": 0, "softsign": 1, "entmoid": 2}
 NEWTON_STEPS = 50  # far more than are ever needed; each step is exact to the left
 
-# numba's workqueue threads must never be entered by two Python threads at once.
-_LOCK = threading.Lock()
 _OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}}
 
 
@@ -34,7 +31,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
         leaf = torch.empty(n_trees, len(x), dtype=torch.int32)
         position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
         columns = _columns(columns)
-        _call(
+        run_alone(
             _forward,
             x.numpy(),
             logits.numpy(),
@@ -57,7 +54,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
         grad_logits = torch.zeros_like(logits)
         grad_threshold = torch.zeros_like(threshold)
         grad_leaf = torch.zeros_like(leaf_value)
-        _call(
+        run_alone(
             _backward,
             x.numpy(),
             logits.numpy(),
@@ -85,7 +82,7 @@ def leaves_on_cpu(x, logits, threshold, columns, n_splits):
     out = x.new_empty(n_trees, 0, len(x))
     leaf = torch.empty(n_trees, len(x), dtype=torch.int32)
     position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
-    _call(
+    run_alone(
         _forward,
         x.numpy(),
         logits.numpy(),
@@ -103,15 +100,6 @@ def leaves_on_cpu(x, logits, threshold, columns, n_splits):
 def _columns(columns):
     """Features each tree may use as int64 (E, K); none stands for all, in order."""
     return np.empty((0, 0), dtype=np.int64) if columns is None else columns.numpy()
-
-
-def _call(kernel, *arguments):
-    """Run a kernel alone, on as many threads as torch may use."""
-    with _LOCK:
-        numba.set_num_threads(
-            max(1, min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS))
-        )
-        kernel(*arguments)
 
 
 @njit(**_OPTIONS)

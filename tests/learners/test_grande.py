@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treelab.data.builtin import BUILTIN
+from treelab.data.encode import to_float32
+from treelab.learners.grande import GrandeClassifier, GrandeRegressor
+from treelab.trees.tree import Tree
+
+FAST_RATES = {
+    "learning_rate_index": 0.05,
+    "learning_rate_values": 0.05,
+    "learning_rate_leaf": 0.1,
+    "learning_rate_weights": 0.05,
+}
+QUICK = {"n_estimators": 16, "depth": 3, "max_epochs": 40, "random_state": 0}
+QUICK |= FAST_RATES | {"batch_size": 64}
+
+
+@parametrize_with_checks([GrandeClassifier(**QUICK), GrandeRegressor(**QUICK)])
+def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
+    check(estimator)
+
+
+def table(key):
+    builtin = BUILTIN[key]
+    frame = builtin.load()
+    return builtin.task, frame.drop(columns=builtin.target), frame[builtin.target]
+
+
+class Recording:
+    """A learner that keeps the network that it exported last."""
+
+    def _export(self, network, data):
+        self.exported = (network, data)
+        return super()._export(network, data)
+
+
+class RecordingClassifier(Recording, GrandeClassifier):
+    pass
+
+
+class RecordingRegressor(Recording, GrandeRegressor):
+    pass
+
+
+@pytest.mark.parametrize("key", sorted(BUILTIN))
+def test_the_exported_ensemble_answers_as_the_tensors_did_on_training_rows(key):
+    task, X, y = table(key)
+    learner = RecordingRegressor if task == "regression" else RecordingClassifier
+    fitted = learner(**{**QUICK, "max_epochs": 3}).fit(X, y)
+    network, data = fitted.exported
+    encoded = torch.as_tensor(to_float32(data.encoder.transform(data.frame)))
+    with torch.no_grad():
+        output = network(encoded).double().numpy()  # (C, B)
+    ensemble = fitted.ensemble_
+    if task == "regression":
+        told = ensemble.predict(data.frame)
+        expected = fitted._leaf_values(output[0])
+    else:
+        told = ensemble.predict_proba(data.frame)
+        logits = output if len(output) > 1 else np.stack([0 * output[0], output[0]])
+        shifted = np.exp(logits - logits.max(0))
+        expected = (shifted / shifted.sum(0)).T
+    np.testing.assert_allclose(told, expected, rtol=2e-5, atol=1e-6)
+
+
+def test_the_estimators_shares_of_a_row_sum_to_one():
+    _, X, y = table("wine")
+    fitted = GrandeClassifier(**QUICK).fit(X, y)
+    weights = fitted.ensemble_.estimator_weights(X)
+    assert weights.shape == (len(X), 16)
+    np.testing.assert_allclose(weights.sum(1), 1)
+    estimator, share = fitted.ensemble_.top_estimators(X, 3)
+    assert (np.diff(share, axis=1) <= 0).all()
+    np.testing.assert_allclose(weights[np.arange(len(X)), estimator[:, 0]], share[:, 0])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"row_share": 0.3, "dropout": 0.5},
+        {"leaf_weights": False},
+        {"loss": "focal"},
+        {"loss": "poly"},
+        {"decision": "entmoid", "selector": "softmax"},
+        {"decision": "logistic", "cosine_decay": True},
+        {"class_weight": "balanced", "feature_share": 0.3},
+        {"n_estimators": 1, "dropout": 0.5, "row_share": 0.5},
+    ],
+)
+def test_every_variant_of_the_paper_learns(settings):
+    _, X, y = table("breast_cancer")
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+    fitted = GrandeClassifier(**{**QUICK, **settings}).fit(X, y)
+    assert fitted.score(X_test, y_test) > 0.85
+
+
+def test_one_weight_an_estimator_is_the_same_at_all_its_leaves():
+    _, X, y = table("wine")
+    fitted = GrandeClassifier(**QUICK, leaf_weights=False).fit(X, y)
+    assert np.ptp(fitted.ensemble_.leaf_weight, axis=1).max() == 0
+
+
+def test_an_estimator_tests_only_its_own_columns():
+    _, X, y = table("breast_cancer")
+    fitted = GrandeClassifier(**QUICK, feature_share=0.2).fit(X, y)
+    used = [len(set(row)) for row in fitted.ensemble_.feature.tolist()]
+    assert max(used) <= 6
+
+
+def test_the_same_seed_gives_the_same_ensemble():
+    _, X, y = table("mixed")
+    proba = [GrandeClassifier(**QUICK).fit(X, y).predict_proba(X) for _ in range(2)]
+    np.testing.assert_array_equal(*proba)
+
+
+def test_a_callback_stops_it_and_a_snapshot_is_one_estimator():
+    _, X, y = table("breast_cancer")
+    trees = []
+
+    def stop_at_second(progress):
+        trees.append(progress.snapshot())
+        return len(trees) == 2
+
+    fitted = GrandeClassifier(**QUICK).fit(X, y, callbacks=[stop_at_second])
+    assert len(fitted.history_) == 2
+    assert all(isinstance(tree, Tree) for tree in trees)
+    assert trees[0].depth <= 3
+
+
+def test_a_loss_that_is_no_number_says_what_to_try():
+    _, X, y = table("breast_cancer")
+    with pytest.raises(FloatingPointError, match="smaller learning_rate"):
+        GrandeClassifier(
+            **{**QUICK, "learning_rate_weights": 1e38, "learning_rate_leaf": 1e38}
+        ).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("n_estimators", 0),
+        ("depth", 11),
+        ("feature_share", 0),
+        ("row_share", 1.5),
+        ("dropout", 1.0),
+        ("loss", "hinge"),
+        ("learning_rate_weights", -1),
+        ("patience", 0),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_name(setting, value):
+    _, X, y = table("iris")
+    with pytest.raises(ValueError, match=setting):
+        GrandeClassifier(**{setting: value}).fit(X, y)
