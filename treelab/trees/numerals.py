@@ -37,7 +37,9 @@ def number(
     if fits is None:
         exact = _rounded(value, 9)
         fewest = len(exact.normalize().as_tuple().digits)
-        return _text(exact if fewest <= 6 else _rounded(value, digits + 1))
+        if fewest <= 6:
+            return _text(exact)
+        fits, digits = isfinite, digits + 1  # rounding up may overflow
     for n in range(digits, _MOST):
         rounded = _rounded(value, n)
         if fits(float(rounded)):

@@ -1,5 +1,7 @@
 """Weighted sums of columns in words: oblique splits and linear leaves."""
 
+from math import isfinite
+
 import numpy as np
 
 from treelab.trees.numerals import count, number, quoted, short
@@ -59,4 +61,4 @@ def term_name(feature, length: int | None = None) -> str:
 
 def rounded(value: float) -> str:
     """Return a number with three significant digits."""
-    return number(value, lambda shown: True)
+    return number(value, isfinite)
