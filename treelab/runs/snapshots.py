@@ -11,8 +11,8 @@ MOST_SNAPSHOTS = 60
 def write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
     """Keep a tree under the epoch it was seen at, and thin the row when it is long.
 
-    Every second snapshot goes once there are more than ``MOST_SNAPSHOTS``; the first
-    and the newest stay, so the row always tells the whole training.
+    Of more than ``MOST_SNAPSHOTS`` the one goes whose neighbours are nearest to each
+    other; the first and the newest stay, so the row tells the whole training evenly.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{epoch:013.4f}.json"
@@ -21,8 +21,9 @@ def write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
     part.replace(path)
     kept = _files(folder)
     if len(kept) > MOST_SNAPSHOTS:
-        for file in kept[1:-1:2]:
-            file.unlink(missing_ok=True)
+        at = snapshot_epochs(folder)
+        gaps = [after - before for before, after in zip(at, at[2:])]
+        kept[1 + gaps.index(min(gaps))].unlink(missing_ok=True)
 
 
 def snapshot_epochs(folder: Path) -> list[float]:

@@ -264,6 +264,7 @@ class RunStore(RunStates):
         part = self.folder(run_id) / "model.part"
         shutil.rmtree(part, ignore_errors=True)
         model.save(part)
+        shutil.rmtree(self.folder(run_id) / "model", ignore_errors=True)
         part.replace(self.folder(run_id) / "model")
 
     def model(self, run_id: str):

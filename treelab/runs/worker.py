@@ -22,6 +22,7 @@ from treelab.runs.store import RunStore
 LOOK_SECONDS = 0.2  # between two looks for a run
 UNUSED_SECONDS = 15.0  # without an app and without work, then a worker leaves
 GRACE_SECONDS = 8.0  # for a training to hear that the process has to end
+WARMING_LANES = 2  # workers that load torch at the same time
 WARMING_SECONDS = 60.0  # at most, for the worker before this one to get warm
 NICENESS = 5  # pages answer first, training gets what is left
 
@@ -99,8 +100,9 @@ class Worker:
         psutil.Process().nice(
             NICENESS if os.name == "posix" else psutil.BELOW_NORMAL_PRIORITY_CLASS
         )
-        # One after the other: the first is ready sooner, and a core is left for pages.
-        with exclusive(self._store.home / "warming.lock", WARMING_SECONDS):
+        # Not all at once: the first are ready sooner, and pages find a free core.
+        lane = int(self._slot[-1]) % WARMING_LANES if self._slot[-1].isdigit() else 0
+        with exclusive(self._store.home / f"warming-{lane}.lock", WARMING_SECONDS):
             import torch
 
             from treelab.learners.device import device_name, resolve_device
