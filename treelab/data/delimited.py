@@ -133,7 +133,10 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     columns = list(zip(*below))
     heads = [name for name, column in zip(first, columns) if _mostly_numbers(column)]
     if any(NUMBER.match(cell) for cell in heads):
-        return _counts_up(heads) and not any(_counts_up(row) for row in below)
+        from_start = _counts_up(heads) and (
+            int(heads[0]) <= 1 or 1800 <= int(heads[0]) <= 2200
+        )
+        return from_start and not any(_counts_up(row) for row in below)
     if heads:
         return True
     again = [name != "" and name in column for name, column in zip(first, columns)]
@@ -147,13 +150,11 @@ def _mostly_numbers(cells: tuple[str, ...]) -> bool:
 
 
 def _counts_up(cells: list[str]) -> bool:
-    """Tell whether cells are positions, from 0 or 1 on, or years, one after another."""
+    """Tell whether cells are whole numbers one after another, as positions or years."""
     if len(cells) < 3 or not all(re.fullmatch(r"\d{1,9}", cell) for cell in cells):
         return False
-    first, *_ = numbers = [int(cell) for cell in cells]
-    return numbers == list(range(first, first + len(numbers))) and (
-        first <= 1 or 1800 <= first <= 2200
-    )
+    numbers = [int(cell) for cell in cells]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _sample(text: str, delimiter: str) -> list[list[str]]:
@@ -258,7 +259,7 @@ def _refuse_ragged(text: str, name: str, delimiter: str) -> None:
     start = widths[widths.index(odd[0]) - 1][0] + 1 if odd[0] != widths[0] else line
     fields = count(width, "field")
     sign = DELIMITER_NAMES.get(delimiter, delimiter)
-    others = f" ({count(len(odd) - 1, 'more line')} differ too)" if odd[1:] else ""
+    others = f" In all, {count(len(odd), 'line')} differ." if odd[1:] else ""
     if line - start > 1:
         raise TableError(
             f"{name}: the row that begins on line {start:,} runs on to line {line:,} "
@@ -272,8 +273,8 @@ def _refuse_ragged(text: str, name: str, delimiter: str) -> None:
     else:
         advice = f"Fill in the missing fields; an empty one still needs its {sign}."
     raise TableError(
-        f"{name}: line {line:,} has {fields} where {expected:,} were expected"
-        f"{others}. {advice}"
+        f"{name}: line {line:,} has {fields} where {expected:,} were expected."
+        f"{others} {advice}"
     )
 
 

@@ -170,8 +170,8 @@ class Problem:
             parts += [rows, target[part == k]]
         if len(parts[5]) < 30:
             notes.append(
-                f"Only {count(len(parts[5]), 'row')} to test on: a score on so few says "
-                "little."
+                f"Only {count(len(parts[5]), 'row')} to test on: a score on so few "
+                "says little."
             )
         return Split(*parts, notes=tuple(notes))
 

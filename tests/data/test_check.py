@@ -1,0 +1,151 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.builtin import BUILTIN
+from treelab.data.problem import Problem, check_problem, make_problem
+
+
+def found(y, task="binary", kinds=(), **columns):
+    """Levels and sentences on a table with a column "u" and others."""
+    n = len(y)
+    frame = pd.DataFrame({"u": np.arange(n) % 7 + 0.5, **columns, "y": y})
+    names = tuple(name for name in frame if name != "y")
+    problem = Problem("id", "table", "y", names, kinds=kinds, task=task)
+    return [(f.level, f.sentence) for f in check_problem(frame, problem)]
+
+
+def says(findings, level, *words):
+    """Whether one finding of a level holds all the words."""
+    return any(
+        found_level == level and all(word in sentence for word in words)
+        for found_level, sentence in findings
+    )
+
+
+TWO = ["a", "b"] * 50
+
+
+@pytest.mark.parametrize("key", BUILTIN)
+def test_nothing_is_odd_about_the_built_in_tables(key):
+    table = BUILTIN[key]
+    frame = table.load()
+    assert check_problem(frame, make_problem(frame, table.target)) == []
+
+
+@pytest.mark.parametrize("y", [["a"] * 60, [1.0] * 60])
+def test_a_constant_target_is_an_error(y):
+    assert says(found(y), "error", "'y'", "in every row", "Choose another")
+
+
+def test_a_target_without_values_is_an_error():
+    assert says(found([None] * 60), "error", "'y'", "no value")
+
+
+def test_fewer_than_three_rows_are_an_error():
+    assert says(found(["a", "b"]), "error", "2 rows", "at least 3")
+
+
+def test_missing_targets_are_counted():
+    findings = found([*TWO, None], "binary")
+    assert says(findings, "note", "1 row without a value of the target 'y' is left out")
+
+
+def test_a_class_with_one_row_is_named():
+    findings = found([*TWO, "rare"], "multiclass")
+    assert says(findings, "note", "Class 'rare' has one row only")
+
+
+def test_text_cannot_be_regressed():
+    findings = found(TWO, "regression")
+    assert says(findings, "error", "'y' holds text such as 'a'", "number column")
+
+
+def test_more_than_two_classes_are_not_binary():
+    findings = found(["a", "b", "c"] * 20, "binary")
+    assert says(findings, "error", "3 classes", "Choose multiclass")
+
+
+def test_too_many_classes_are_an_error_with_a_way_out():
+    amounts = found(np.arange(500) / 2, "multiclass")
+    assert says(amounts, "error", "500 different values", "regression")
+    ids = found([f"p{i}" for i in range(500)], "multiclass")
+    assert says(ids, "error", "500 different values", "an id")
+
+
+def test_two_numbers_may_be_classes():
+    assert says(found([0, 1] * 50, "regression"), "note", "two values only", "binary")
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, 1e200])
+def test_infinite_values_are_errors_that_name_column_and_row(odd):
+    u = np.arange(100.0)
+    u[41] = odd
+    assert says(found(TWO, speed=u), "error", "'speed'", "row 42")
+    assert says(found(u, "regression"), "error", "target 'y'", "row 42")
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ([np.nan] * 100, "no value in any row"),
+        (["x"] * 100, "same value in every row"),
+        ([f"p{i}" for i in range(100)], "an id"),
+        (np.arange(100), "counts the rows"),
+        ([1.0] * 4 + [2.0] * 4 + [np.nan] * 92, "missing in 92% of the rows"),
+    ],
+)
+def test_columns_that_cannot_help_are_named(column, words):
+    assert says(found(TWO, odd=column), "note", "'odd'", words)
+
+
+def test_cells_that_a_chosen_kind_loses_are_counted():
+    words = ["1", "2", "3", "many"] * 25
+    findings = found(TWO, kinds=(("w", "number"),), w=words)
+    assert says(findings, "note", "'w'", "25 of its cells", "'many'")
+    lost = found(TWO, kinds=(("w", "number"),), w=["a", "b", "b", "a"] * 25)
+    assert says(lost, "error", "'w'", "holds none", "Choose category")
+
+
+def test_a_column_that_tells_the_target_is_named():
+    copy = ["one", "two"] * 50
+    assert says(found(TWO, again=copy), "note", "'again'", "exactly")
+    assert not says(
+        found(TWO, other=["one", "one", "two"] * 33 + ["two"]), "note", "'o"
+    )
+
+
+def test_a_small_table_is_called_one():
+    assert says(found(["a", "b"] * 10), "note", "20 rows", "says little")
+
+
+def test_absent_columns_are_errors():
+    frame = pd.DataFrame({"u": [1, 2, 3], "y": [0, 1, 0]})
+    problem = Problem("id", "t", "y", ("u", "w"), task="binary")
+    (finding,) = check_problem(frame, problem)
+    assert finding.level == "error"
+    assert finding.column == "w"
+    assert "no column 'w'" in finding.sentence
+
+
+def test_errors_come_first():
+    levels = [level for level, _ in found(["a"] * 10, same=1)]
+    assert levels == sorted(levels)
+    assert levels[0] == "error"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_problem_without_an_error_can_be_split(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    frame = pd.DataFrame(
+        {
+            "u": rng.choice([1.0, 2.0, np.nan], n),
+            "y": rng.choice(np.array(["a", "b", None], dtype=object), n),
+        }
+    )
+    problem = Problem("id", "t", "y", ("u",), task="binary")
+    if any(f.level == "error" for f in check_problem(frame, problem)):
+        return
+    split = problem.split(frame)
+    assert min(len(split.rows(part)[0]) for part in ("train", "valid", "test")) > 0

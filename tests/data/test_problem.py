@@ -1,0 +1,133 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.builtin import BUILTIN
+from treelab.data.problem import Problem, make_problem
+
+
+def table(n=100, **columns):
+    """A table with a number, a category and a target of two classes."""
+    rng = np.random.default_rng(0)
+    frame = {
+        "u": rng.normal(size=n),
+        "code": rng.integers(0, 3, n),
+        "y": rng.choice(["no", "yes"], n),
+        **columns,
+    }
+    return pd.DataFrame(frame)
+
+
+def problem(task="binary", columns=("u", "code"), **settings):
+    """A problem on that table."""
+    return Problem("id", "table", "y", columns, task=task, **settings)
+
+
+def test_a_problem_survives_json():
+    given = problem(kinds=(("code", "category"),), units={"u": "km"}, seed=3)
+    again = Problem.from_dict(json.loads(json.dumps(given.to_dict())))
+    assert again == given
+    assert again.units == (("u", "km"),)
+    assert hash(again) == hash(given)
+
+
+@pytest.mark.parametrize("key", BUILTIN)
+def test_every_row_of_a_table_is_in_one_part(key):
+    builtin = BUILTIN[key]
+    frame = builtin.load()
+    split = make_problem(frame, builtin.target, units=builtin.units).split(frame)
+    parts = [split.rows(name) for name in ("train", "valid", "test")]
+    index = np.concatenate([X.index for X, _ in parts])
+    assert sorted(index) == list(range(len(frame)))
+    for X, y in parts:
+        assert (X.index == y.index).all()
+        assert (y.astype(str) == frame.loc[y.index, builtin.target].astype(str)).all()
+        assert X.attrs["units"] == dict(builtin.units)
+    assert len(parts[0][0]) / len(frame) == pytest.approx(0.6, abs=0.02)
+    assert split.notes == ()
+
+
+def test_the_split_follows_the_seed():
+    frame = table()
+    first, again, other = (problem(seed=s).split(frame) for s in (0, 0, 1))
+    assert (first.X_test.index == again.X_test.index).all()
+    assert list(first.X_test.index) != list(other.X_test.index)
+
+
+def test_rows_without_a_target_are_left_out_and_said():
+    frame = table()
+    frame.loc[[3, 5], "y"] = None
+    split = problem().split(frame)
+    assert len(split.X_train) + len(split.X_valid) + len(split.X_test) == 98
+    assert "2 rows without a value of the target 'y' are left out." in split.notes
+
+
+def test_chosen_kinds_are_applied():
+    frame = table(age=["31", "x"] * 50)
+    chosen = problem(
+        columns=("code", "age"), kinds=(("code", "category"), ("age", "number"))
+    )
+    X = chosen.split(frame).X_train
+    assert set(X["code"]) == {"0", "1", "2"}
+    assert X["age"].dtype == np.float64
+
+
+def test_classes_stored_as_decimals_are_whole_numbers():
+    y = np.where(np.arange(100) < 3, np.nan, np.arange(100) % 3)
+    split = problem("multiclass").split(table(y=y))
+    assert split.y_train.dtype == np.int64
+
+
+def test_a_class_of_one_row_is_trained_on_and_said():
+    split = problem().split(table(y=["rare"] + ["a", "b"] * 49 + ["a"]))
+    assert "rare" in set(split.y_train)
+    assert any("'rare' has one row only" in note for note in split.notes)
+
+
+def test_three_rows_are_split():
+    split = problem("regression").split(table(3, y=[1.0, 2.0, 3.0]))
+    assert [len(split.rows(name)[0]) for name in ("train", "valid", "test")] == [1] * 3
+    assert any("Only 1 row to test on" in note for note in split.notes)
+    with pytest.raises(ValueError, match="at least 3 rows"):
+        problem("regression").split(table(2, y=[1.0, 2.0]))
+
+
+def test_regression_on_text_is_refused():
+    with pytest.raises(ValueError, match="'y' holds text"):
+        problem("regression").split(table())
+
+
+def test_an_absent_column_is_named():
+    with pytest.raises(ValueError, match="no column 'w'"):
+        problem(columns=("u", "w")).split(table())
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"task": "survival"}, "task must be one of.*'survival'"),
+        ({"columns": ()}, "at least one column"),
+        ({"columns": ("u", "y")}, "'y' cannot be predicted from itself"),
+        ({"valid_share": 0.5, "test_share": 0.5}, "together below 1; got 0.5 and 0.5"),
+        ({"test_share": 0.0}, "above 0"),
+    ],
+)
+def test_problems_that_make_no_sense_are_refused(settings, words):
+    with pytest.raises(ValueError, match=words):
+        problem(**settings)
+
+
+def test_a_part_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="train, valid, test; got 'dev'"):
+        problem().split(table()).rows("dev")
+
+
+def test_defaults_leave_useless_columns_out():
+    made = make_problem(table(same=1, name=[f"p{i}" for i in range(100)]), "y", seed=4)
+    assert made.columns == ("u", "code")
+    assert made.task == "binary"
+    assert made.seed == 4
+    with pytest.raises(ValueError, match="no column 'z'"):
+        make_problem(table(), "z")
