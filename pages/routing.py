@@ -73,7 +73,7 @@ shown = st.pills(
     f"Bands of {plain(view.model.target)}" if is_number else "Classes",
     list(kinds),
     selection_mode="multi",
-    default=[list(kinds)[0], list(kinds)[-1]] if is_number else list(kinds)[:2],
+    default=[next(iter(kinds)), list(kinds)[-1]] if is_number else list(kinds)[:2],
     format_func=plain,
     key=f"routing-kinds-{view.run.id}",
 )

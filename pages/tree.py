@@ -1,9 +1,126 @@
-"""Tree: pick a run, draw what it learned."""
+"""Tree: pick a run, draw what it learned, say it in rules."""
 
-from pages.common.picker import pick_run
+import json
+
+import streamlit as st
+
+from pages.common.look import View, drawn_tree, part_scores
+from pages.common.parts import (
+    draw_tree,
+    facts_table,
+    part_words,
+    pick_estimator,
+    pick_view,
+    shown_rows,
+    tree_notes,
+)
 from pages.common.theme import page_title
+from treelab.figures.words import count, number
+from treelab.metrics import TITLES, headline
+from treelab.trees.tree import Tree
+
+
+def facts(view: View, tree: Tree) -> None:
+    """Show the score on test rows, and how large the tree is."""
+    found = part_scores(view, "test")
+    best = headline(view.run.problem.task)
+    st.metric(
+        f"{TITLES[best]} · {part_words(view, 'test')}",
+        number(found[best]),
+        help="Of the whole ensemble." if view.is_ensemble else None,
+    )
+    others = [
+        f"{TITLES[name]} {number(found[name])}"
+        for name in TITLES
+        if name in found and name != best
+    ]
+    st.caption(" · ".join(others))
+    sizes = {
+        "Leaves": tree.n_leaves,
+        "Splits": tree.n_splits,
+        "Depth": tree.depth,
+        "Columns asked": f"{len(tree.columns)} of {len(view.run.problem.columns)}",
+    }
+    if view.is_ensemble:
+        sizes |= {"Trees in the ensemble": view.model.n_estimators}
+    facts_table(sizes)
+
+
+def downloads(tree: Tree, name: str) -> None:
+    """Offer the tree as a picture, as data and as text."""
+    files = {
+        "Picture (DOT)": (
+            f"{name}.dot",
+            tree.to_dot(mode="light"),
+            "text/vnd.graphviz",
+        ),
+        "Data (JSON)": (
+            f"{name}.json",
+            json.dumps(tree.to_dict(), indent=1),
+            "application/json",
+        ),
+        "Rules (text)": (f"{name}.txt", tree.to_text(), "text/plain"),
+    }
+    st.caption("Take it along")
+    with st.container(horizontal=True, gap="xsmall"):
+        for label, (file_name, data, mime) in files.items():
+            st.download_button(
+                label,
+                data,
+                file_name,
+                mime,
+                key=f"take-{file_name}",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+
 
 page_title(
-    "What did it learn?", "The tree of one run, in the table's own columns and units."
+    "What did it learn?",
+    "The tree in the table's own columns and units; an edge is as thick as the share "
+    "of the rows that take it.",
 )
-run = pick_run()
+view = pick_view()
+estimator = pick_estimator(view)
+tree = drawn_tree(view, estimator)
+
+left, right = st.columns([5, 2], gap="large")
+with left:
+    if estimator is not None:
+        st.subheader(f"Tree {estimator} of {view.model.n_estimators:,}", anchor=False)
+    draw_tree(tree, view, "learned")
+    st.caption(f"Rows in the picture: {shown_rows(tree, view)}.")
+    tree_notes(tree, view)
+with right:
+    facts(view, tree)
+    name = view.run.id if estimator is None else f"{view.run.id}-tree-{estimator}"
+    downloads(tree, name)
+
+st.subheader("As rules", anchor=False)
+rules = tree.to_rules()
+st.caption(
+    f"{count(len(rules), 'rule')}, one a leaf, the most common first; rows and shares "
+    f"are of {shown_rows(tree, view)}."
+    + (" Confidence is the leaf's own." if tree.classes is not None else "")
+)
+if tree.classes is None:
+    rules = rules.drop(columns="confidence")
+else:
+    rules["prediction"] = rules["prediction"].astype(str)
+said = f"{tree.target} ({tree.target_unit})" if tree.target_unit else tree.target
+st.dataframe(
+    rules,
+    hide_index=True,
+    key="rules",
+    column_order=["rule", "prediction", "formula", "confidence", "n_rows", "share"],
+    column_config={
+        "rule": st.column_config.TextColumn("if", width="large"),
+        "prediction": st.column_config.Column(f"then {said}"),
+        "formula": st.column_config.TextColumn("formula"),
+        "confidence": st.column_config.NumberColumn(format="percent"),
+        "n_rows": st.column_config.NumberColumn("rows", format="localized"),
+        "share": st.column_config.NumberColumn(format="percent"),
+    },
+)
+with st.expander("The tree as text"):
+    st.code(tree.to_text(), language=None)

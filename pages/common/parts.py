@@ -1,6 +1,7 @@
 """What the Look pages have in common: the run, its colours, its pictures of trees."""
 
 import html
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -13,13 +14,15 @@ from pages.common.look import (
 )
 from pages.common.picker import pick_run
 from pages.common.theme import dot, mode
-from pages.common.words import SPLIT_NAMES
-from treelab.figures.tree import thumbnail_svg
+from pages.common.words import SPLIT_NAMES, plain
+from treelab.figures.tree import ROOM, plan_picture, thumbnail_svg, tree_alt
 from treelab.figures.weights import percent
 from treelab.figures.words import count
+from treelab.trees.tree import Tree
 
 _MOST_IN_LEGEND = 12
 _THUMBNAILS = 6
+_MORE_LEVELS = 4  # that a visitor may add to those drawn at first
 
 
 def pick_view(**options) -> View:
@@ -74,6 +77,74 @@ def pick_estimator(view: View) -> int | None:
     return st.session_state[key]
 
 
+def draw_tree(
+    tree: Tree,
+    view: View,
+    key: str,
+    *,
+    highlight: Sequence[int] = (),
+    room: int = ROOM,
+    choose_depth: bool = True,
+    legend: bool = True,
+) -> None:
+    """Draw a tree on the visitor's ground; one too big to read is cut at a level.
+
+    Parameters
+    ----------
+    tree : Tree
+    view : View
+        The run it belongs to, for the classes' colours.
+    key : str
+        Names the picture's controls.
+    highlight : sequence of int, default=()
+        Nodes of a path that is lit; its end is always drawn.
+    room : int, default=720
+        Pixels across.
+    choose_depth : bool, default=True
+        Whether the visitor may unfold more levels of a tree that is cut.
+    legend : bool, default=True
+        Whether the classes' colours are named below.
+    """
+    plan = plan_picture(tree, room)
+    if highlight and tree.level[highlight[-1]] > plan.depth:
+        plan = plan_picture(tree, room, depth=int(tree.level[highlight[-1]]))
+    if choose_depth and plan.depth < tree.depth:
+        depth = st.slider(
+            f"Levels drawn, of {tree.depth}",
+            1,
+            min(tree.depth, plan.depth + _MORE_LEVELS),
+            plan.depth,
+            key=f"levels-{key}-{view.run.id}-{tree.n_nodes}",
+            width=320,
+            help="The tree has more branches than fit on a page; what is not drawn is "
+            "counted below its branch, and the rules list every leaf.",
+        )
+        plan = plan_picture(tree, room, depth)
+    text = tree.to_dot(
+        palette=label_colors(view) or None,
+        mode=mode(),
+        highlight=highlight,
+        legend=False,
+        **plan.options,
+    )
+    with st.container(key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}"):
+        st.graphviz_chart(text, alt=tree_alt(tree))
+    if legend:
+        class_legend(view)
+
+
+def tree_notes(tree: Tree, view: View) -> None:
+    """Say what the picture of a tree does not show by itself."""
+    notes = [*tree.notes]
+    if view.on_top:
+        notes.append(
+            "A predictor on top of this tree gives the answer, from how far a row "
+            "passes each node; a leaf shows only the training rows that end in it."
+        )
+    for note in dict.fromkeys(notes):
+        st.caption(plain(note))
+
+
 def class_legend(view: View) -> None:
     """Name the classes' colours, the most frequent class first."""
     colors = label_colors(view)
@@ -86,7 +157,25 @@ def class_legend(view: View) -> None:
         st.html(f'<div class="legend">{spans}</div>')
 
 
+def facts_table(facts: dict[str, object]) -> None:
+    """Show short facts as two columns: what, and how many."""
+    lines = "".join(
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(str(value))}</dd></div>"
+        for name, value in facts.items()
+    )
+    st.html(f'<dl class="facts">{lines}</dl>')
+
+
+def shown_rows(tree: Tree, view: View) -> str:
+    """Name the rows that a tree counts: "341 training rows"."""
+    n_rows, n_train = int(tree.n_rows[0]), len(view.split.y_train)
+    if n_rows == n_train:
+        return count(n_rows, "training row")
+    if n_rows == n_train + len(view.split.y_valid):
+        return f"{count(n_rows, 'row')}, training and validation together"
+    return f"the {count(n_rows, 'row')} it was shown"
+
+
 def part_words(view: View, part: str) -> str:
     """Name a part of the rows with its size: "test, 114 rows"."""
     return f"{SPLIT_NAMES[part]}, {count(len(view.split.rows(part)[1]), 'row')}"
-

@@ -70,7 +70,9 @@ def pick_run(
         )
         run = by_id[chosen]
         color = learner_color(run.learner, run.settings)
-        chip.html(f'<span class="chip">{dot(color, run_name(run))}</span>')
+        chip.html(
+            f'<span class="chip">{dot(color, run_name(run))}</span>', width="content"
+        )
         st.caption(score_words(run))
     _write_address(key, chosen)
     return run

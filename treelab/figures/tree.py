@@ -1,5 +1,7 @@
 """What goes with the picture of a tree: how much to draw, its words, its thumbnail."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from treelab.figures.colors import Mode, palette, with_alpha
@@ -7,30 +9,70 @@ from treelab.figures.layout import tree_layout
 from treelab.figures.words import count
 from treelab.trees.tree import Tree
 
-MOST_LEAVES = 16  # that a page shows at once and a person can still read
+ROOM = 720  # pixels across that a picture has in the wider of two columns
+WRAP = 18  # letters a line of a node, so that more nodes stand beside each other
+_ACROSS, _ALONG = 142, 150  # pixels that a node takes beside the next, one a level
+_MOST_ENDS = 14  # branches below each other on a page
+_MOST_LEVELS = 8  # levels below each other on a page
 
 
-def readable_depth(tree: Tree, most_leaves: int = MOST_LEAVES) -> int:
-    """Find how many levels of splits fit into a picture that can be read.
+@dataclass(frozen=True)
+class Plan:
+    """How a tree is drawn so that it can be read.
+
+    Attributes
+    ----------
+    depth : int
+        Levels of splits that are drawn; what hangs below is counted.
+    direction : {"TB", "LR"}
+        Top-down, or from left to right where that makes better use of the page.
+    fits : bool
+        Whether it fits without becoming too small to read.
+    """
+
+    depth: int
+    direction: str
+    fits: bool
+
+    @property
+    def options(self) -> dict:
+        """Options for ``Tree.to_dot``."""
+        return {"max_depth": self.depth, "direction": self.direction, "wrap": WRAP}
+
+
+def plan_picture(tree: Tree, room: int = ROOM, depth: int | None = None) -> Plan:
+    """Find how many levels can be drawn, and in which direction.
 
     Parameters
     ----------
     tree : Tree
-    most_leaves : int, default=16
-        Ends of branches that the picture may have.
+    room : int, default=720
+        Pixels across.
+    depth : int or None, default=None
+        Levels that must be drawn; None: as many as fit, at least one.
 
     Returns
     -------
-    int
-        At least 1 where the tree has a split, and at most its depth.
+    Plan
     """
-    level = np.asarray(tree.level)
-    for depth in range(tree.depth, 1, -1):
-        # Cut at this level, a branch ends in a leaf or in a split at the level.
-        ends = np.sum((level == depth) | (tree.is_leaf & (level < depth)))
-        if ends <= most_leaves:
-            return depth
-    return min(tree.depth, 1)
+    if depth is not None:
+        return _plan(tree, room, min(depth, tree.depth))
+    for levels in range(tree.depth, 1, -1):
+        plan = _plan(tree, room, levels)
+        if plan.fits:
+            return plan
+    return _plan(tree, room, min(tree.depth, 1))
+
+
+def _plan(tree: Tree, room: int, depth: int) -> Plan:
+    """How this many levels are drawn: top-down where that fits."""
+    drawn = tree.level[tree.level <= depth]
+    ends = np.sum((tree.level == depth) | (tree.is_leaf & (tree.level < depth)))
+    widest = np.bincount(drawn).max() * _ACROSS
+    if widest <= room and depth <= _MOST_LEVELS:
+        return Plan(depth, "TB", True)
+    fits = ends <= _MOST_ENDS and (depth + 1) * _ALONG <= room * 1.1
+    return Plan(depth, "LR" if (depth + 1) * _ALONG < widest else "TB", fits)
 
 
 def tree_alt(tree: Tree) -> str:
