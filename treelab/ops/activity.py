@@ -65,9 +65,8 @@ def ridge_activity(path_score: Tensor, strength: Tensor) -> Tensor:
     Tensor of shape (E, T)
         Activity in [0, 1], differentiable in both arguments.
     """
-    return solve_activity(
-        path_score + MARGIN, torch.zeros_like(path_score[..., 0]), strength
-    )
+    no_pull = torch.zeros_like(path_score[..., 0])
+    return solve_activity(path_score, no_pull, strength, offset=MARGIN)
 
 
 def preference_activity(path_score: Tensor, preference: Tensor) -> Tensor:

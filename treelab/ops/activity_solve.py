@@ -10,33 +10,42 @@ closed towards the root under the weights f_t(theta) (Hochbaum and Queyranne 200
 import torch
 from torch import Tensor
 
+from treelab.ops.activity_numba import ActivityOnCpu
+
 CUTS = 32  # thresholds tried at once; each round makes every interval so much shorter
 
 
-def solve_activity(target: Tensor, pull: Tensor, price: Tensor) -> Tensor:
+def solve_activity(
+    target: Tensor, pull: Tensor, price: Tensor, *, offset: float = 0.0
+) -> Tensor:
     """Minimise ``sum_t price/2 a^2 - pull_t a + 1/2 sum_b max(target_bt - a, 0)^2``.
 
     Subject to 0 <= a <= 1 and no node above its parent. Exact: thresholds only find
     which nodes share a value and which rows act on it; the value, and its Jacobian,
-    are then the closed form. Runs on any device and never waits for it.
+    are then the closed form. On the CPU numba kernels do it, elsewhere torch, without
+    ever waiting for the device.
 
     Parameters
     ----------
     target : Tensor of shape (E, T, B)
-        Nodes breadth first, T = 2**(depth + 1) - 1.
+        Nodes breadth first, T = 2**(depth + 1) - 1. float32 or float64.
     pull : Tensor of shape (E, T)
     price : Tensor of shape (E,)
         At least 0.
+    offset : float, default=0
+        Added to every target.
 
     Returns
     -------
     Tensor of shape (E, T)
         Where the minimiser is not unique (price 0), the smallest.
     """
-    return _Activity.apply(target, pull, price)
+    if target.device.type == "cpu":
+        return ActivityOnCpu.apply(target, pull, price, offset)
+    return ActivityInTorch.apply(target + offset, pull, price)
 
 
-class _Activity(torch.autograd.Function):
+class ActivityInTorch(torch.autograd.Function):
     """The solution forward; backward, the Jacobian of each group's closed form."""
 
     @staticmethod
