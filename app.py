@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.common import sidebar
+from pages.common.frame import enter_frame
 from pages.common.theme import ASSETS, load_style, mode
 
 st.set_page_config(
@@ -34,5 +35,6 @@ page = st.navigation(
     },
     expanded=True,
 )
+enter_frame()
 sidebar.foot()
 page.run()

@@ -2,13 +2,16 @@
 
 import streamlit as st
 
+from pages.common.frame import require_frame
 from pages.common.live import (
+    best_run,
     card,
     curve,
     growing_tree,
     guess,
     loss_unit,
     names_and_colors,
+    newest_of_each_kind,
     result_words,
     runs_of,
 )
@@ -48,6 +51,7 @@ def start(learners: dict[str, dict]) -> None:
     st.session_state["run"] = start_runs(problem, learners)[-1]
 
 
+require_frame()
 follow_address()
 problem = current_problem()
 page_title(
@@ -85,6 +89,7 @@ if place_of_button.button(
     help=f"On {queue().device()}.",
 ):
     start(learners)
+    st.rerun()
 for error in errors:
     st.error(plain(error.sentence), icon=":material/error:")
 
@@ -97,9 +102,10 @@ if not runs:
     )
     st.stop()
 
-shown, earlier = runs[:MOST_SHOWN], runs[MOST_SHOWN:]
-active = any(not run.is_finished for run in runs)
-labels = names_and_colors(runs)
+shown = newest_of_each_kind(runs)[:MOST_SHOWN]
+earlier = [run for run in runs if run not in shown]
+active = any(not run.is_finished for run in shown)
+labels = names_and_colors(shown) | names_and_colors(earlier)
 
 
 @st.fragment(run_every="1s" if active else None)
@@ -107,6 +113,7 @@ def watch() -> None:
     """Draw what the runs have done so far; goes on until all have ended."""
     queue().check()
     now = [found for run in shown if (found := find_run(run.id))]
+    draw_result(now)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         draw_curves(now)
@@ -114,13 +121,25 @@ def watch() -> None:
         draw_tree(now)
     for run in now:
         draw_card(run)
-    if words := result_words(now):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(words)
-            st.page_link("pages/tree.py", label="See the tree")
-            st.page_link("pages/compare.py", label="Compare")
     if active and all(run.is_finished for run in now):
         st.rerun()
+
+
+def draw_result(now) -> None:
+    """Say in one line what was found, or that trees still learn."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", key="result", gap="medium"
+    ):
+        if words := result_words(now):
+            st.markdown(words, width="content")
+            best = best_run(now)
+            params = {"run": best.id} if best else {}
+            st.page_link("pages/tree.py", label="See the tree", query_params=params)
+            st.page_link("pages/compare.py", label="Compare")
+        else:
+            busy = sum(not run.is_finished for run in now)
+            words = f"{count(busy, 'run')} on {queue().device()}" if busy else ""
+            st.markdown(f"{words}" or " ")
 
 
 def draw_curves(now) -> None:
@@ -166,8 +185,8 @@ def draw_tree(now) -> None:
     run = run_in_view(now)
     picture = growing_tree(run)
     st.markdown(f"**{plain(labels[run.id][0])}**, {plain(picture.words)}")
-    if picture.dot:
-        st.graphviz_chart(picture.dot, width="stretch", alt=picture.alt)
+    if picture.figure is not None:
+        show_figure(picture.figure, key="tree", alt=picture.alt)
 
 
 def draw_card(run) -> None:
@@ -177,25 +196,36 @@ def draw_card(run) -> None:
     ):
         st.html(card(run, *labels[run.id]))
         st.button(
-            "Tree",
-            icon=":material/account_tree:",
-            key=f"watch-{run.id}",
+            "Show",
+            icon=":material/visibility:",
+            key=f"show-{run.id}",
             on_click=st.session_state.__setitem__,
             args=("run", run.id),
             type="tertiary",
             disabled=run.id == run_in_view(shown).id,
             help="Draws this run's tree beside the curves.",
         )
-        st.button(
-            "Stop",
-            icon=":material/stop:",
-            key=f"stop-{run.id}",
-            on_click=store().request_stop,
-            args=(run.id,),
-            type="tertiary",
-            disabled=run.is_finished or run.stop_requested,
-            help="Ends the training and keeps the best tree so far.",
-        )
+        if run.is_finished:
+            st.page_link(
+                "pages/tree.py",
+                label="Open",
+                icon=":material/account_tree:",
+                query_params={"run": run.id},
+                disabled=not run.has_model,
+                width=86,
+            )
+        else:
+            st.button(
+                "Stop",
+                icon=":material/stop:",
+                key=f"stop-{run.id}",
+                on_click=store().request_stop,
+                args=(run.id,),
+                type="tertiary",
+                disabled=run.stop_requested,
+                help="Ends the training and keeps the best tree so far.",
+                width=86,
+            )
 
 
 def run_in_view(now):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from pages.common.settings import setting_words
@@ -15,7 +16,8 @@ from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
 from treelab.figures.colors import class_colors, learner_color, palette, shade
 from treelab.figures.curves import Curve
-from treelab.figures.tree import readable_depth, tree_alt
+from treelab.figures.growing import growing_figure
+from treelab.figures.tree import tree_alt
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, guessing_loss, headline
 from treelab.runs.run import Run
@@ -29,14 +31,13 @@ SQUARED = {"cart", "argmin"}  # report squared units; the others shares of the v
 
 @dataclass(frozen=True)
 class Picture:
-    """A tree as it stands: DOT text ("" where there is none yet), and words for it."""
+    """A tree as it stands, where there is one yet, and words for it."""
 
     words: str
-    dot: str = ""
+    figure: go.Figure | None = None
     alt: str = ""
 
 
-MOST_LEAVES = 4  # of a tree that is drawn beside the curves
 SMALL_TREES = "small trees that answer together; Explain opens them"
 STATE_COLORS = {
     "queued": "line",
@@ -56,6 +57,17 @@ def runs_of(problem: Problem) -> list[Run]:
         if (run.problem.table_id, run.problem.target, run.problem.task)
         == (problem.table_id, problem.target, problem.task)
     ]
+
+
+def newest_of_each_kind(runs: list[Run]) -> list[Run]:
+    """Leave out what was run again just so; runs that go on always stay."""
+    kept, seen = [], set()
+    for run in runs:
+        kind = (run.learner, str(run.settings), run.problem, run.title)
+        if not run.is_finished or kind not in seen:
+            kept.append(run)
+        seen.add(kind)
+    return kept
 
 
 def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
@@ -156,19 +168,25 @@ def _note(run: Run) -> str:
     return f"{score_words(run)} · {duration(run.elapsed)}"
 
 
+def best_run(runs: list[Run]) -> Run | None:
+    """Return the run with the best test score, None before there is one."""
+    scored = [run for run in runs if score(run) is not None]
+    return max(scored, key=score, default=None)
+
+
 def result_words(runs: list[Run]) -> str:
     """Write one line on what was found, best first; "" while a run goes on."""
-    scored = [run for run in runs if score(run) is not None]
-    if not scored or any(not run.is_finished for run in runs):
+    best = best_run(runs)
+    if best is None or any(not run.is_finished for run in runs):
         return ""
     names = names_and_colors(runs)
+    scored = [run for run in runs if score(run) is not None]
     scored.sort(key=score, reverse=True)
-    task = scored[0].problem.task
-    n_rows = scored[0].metrics["test"]["n_rows"]
     found = ", ".join(
         f"{plain(names[run.id][0])} {number(score(run))}" for run in scored
     )
-    return f"**{found}** {TITLES[headline(task)]} on {n_rows:,} test rows."
+    metric = TITLES[headline(best.problem.task)]
+    return f"**{found}** {metric} on {best.metrics['test']['n_rows']:,} test rows"
 
 
 def growing_tree(run: Run) -> Picture:
@@ -186,30 +204,24 @@ def growing_tree(run: Run) -> Picture:
 def _picture(
     home: Path, run_id: str, epoch: float | None, ground, _run: Run
 ) -> Picture:
-    words = f"epoch {epoch:g}"
-    if epoch is not None:
-        tree = store().snapshot(run_id, epoch)
-    else:
+    if epoch is None:
         tree = model(_run)
-        words = f"{count(_run.summary['leaves'], 'leaf', 'leaves')}"
-        if isinstance(tree, PruningPath):
-            tree = tree.trees[tree.chosen]
+        words = count(_run.summary["leaves"], "leaf", "leaves")
+    else:
+        tree = store().snapshot(run_id, epoch)
+        words = f"epoch {epoch:g}"
+    if isinstance(tree, PruningPath):
+        tree = tree.trees[tree.chosen]
     if isinstance(tree, WeightedTrees):
         return Picture(f"{tree.n_estimators:,} {SMALL_TREES}")
     tree = prune_empty(tree)
-    dot = tree.to_dot(
-        palette=_class_colors(_run.problem),
-        mode=ground,
-        max_depth=readable_depth(tree, MOST_LEAVES),
-        max_name=16,
-        legend=False,
-    )
-    return Picture(words, dot, tree_alt(tree))
+    figure = growing_figure(tree, _class_colors(_run.problem), ground)
+    return Picture(words, figure, tree_alt(tree))
 
 
-def _class_colors(problem: Problem) -> dict | None:
+def _class_colors(problem: Problem) -> dict:
     """Return a colour for each class, the most frequent in training first."""
     if problem.task == "regression":
-        return None
+        return {}
     labels = split_of(problem).y_train.value_counts().index.tolist()
     return dict(zip(labels, class_colors(len(labels))))

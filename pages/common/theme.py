@@ -6,7 +6,8 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
-from treelab.figures.colors import Mode, mix, palette
+from pages.common.frame import require_frame
+from treelab.figures.colors import Mode, mix, palette, text_on
 from treelab.figures.template import template
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -27,6 +28,7 @@ def load_style() -> None:
         "muted": colors.muted,
         "grid": colors.grid,
         "accent": colors.accent,
+        "on-accent": text_on(colors.accent),
         "mark": mix(colors.accent, colors.ground, 0.1),
     }
     lines = "".join(f"--tl-{name}:{color};" for name, color in variables.items())
@@ -36,6 +38,7 @@ def load_style() -> None:
 
 def page_title(question: str, shows: str) -> None:
     """Open a page: its question, and a grey line that says what it shows."""
+    require_frame()
     st.title(question, anchor=False)
     st.caption(shows)
 

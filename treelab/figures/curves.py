@@ -64,7 +64,7 @@ def loss_figure(
     mode : {"light", "dark"}, default="light"
         The ground that the figure lies on.
     """
-    figure = go.Figure()
+    figure, end = go.Figure(), _end(curves)
     for curve in curves:
         _add_lines(figure, curve, mode)
     _add_legend_of_dashes(figure, mode)
@@ -80,10 +80,10 @@ def loss_figure(
         )
     return figure.update_layout(
         template=template(mode),
-        height=380,
+        height=340,
         uirevision="loss",
         hovermode="closest",
-        xaxis={"title": x_title, "range": [0, _end(curves)]},
+        xaxis={"title": x_title, "range": [-0.015 * end, end]},
         yaxis={
             "title": y_title,
             "range": [0, top] if top else None,
@@ -208,6 +208,7 @@ def _add_lines(
                 "size": 9,
                 "symbol": "circle" if split == "training" else "circle-open",
             },
+            cliponaxis=not single,  # a lone point may sit on the axis
             legendgroup=name,
             showlegend=split == "training" and row is None,
             hovertemplate=f"{name}, {split} rows: %{{y:.4g}}<extra></extra>",
