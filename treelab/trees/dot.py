@@ -12,7 +12,7 @@ from treelab.trees.words import answer, describe, question, rows_text
 
 _BAR = 108  # width of a bar of classes, in points
 _THICK, _THIN = 9.0, 1.0  # width of an edge that all rows take, and of the thinnest
-_TINT = 0.05  # share of its colour that a doubtful leaf is filled with
+_TINT = 0.04  # share of its colour that a doubtful leaf is filled with
 _WRAP = 34  # letters a line
 _LISTED = 3  # categories, or columns of a weighted sum, in one node
 
@@ -25,6 +25,7 @@ def to_dot(
     highlight: Iterable[int] = (),
     max_depth: int | None = None,
     max_name: int = 24,
+    wrap: int = _WRAP,
     value_range: tuple[float, float] | None = None,
     legend: bool = True,
     direction: str = "TB",
@@ -48,6 +49,8 @@ def to_dot(
         Deepest level that is drawn; what hangs below is a stub "12 nodes more".
     max_name : int, default=24
         Letters of a column's or category's name before it is cut.
+    wrap : int, default=34
+        Letters a line of a node; fewer make narrower boxes of more lines.
     value_range : (low, high) or None, default=None
         Regression: values of the first and last colour; None: those of this tree.
     legend : bool, default=True
@@ -64,7 +67,7 @@ def to_dot(
     ValueError
         If an option is none of the above, or a highlighted node is not in the tree.
     """
-    picture = _Picture(tree, palette, mode, highlight, max_name, value_range)
+    picture = _Picture(tree, palette, mode, highlight, max_name, wrap, value_range)
     if direction not in ("TB", "LR"):
         raise ValueError(f"direction must be 'TB' or 'LR', got {direction!r}.")
     if max_depth is not None and max_depth < 0:
@@ -99,7 +102,16 @@ def to_dot(
 
 _FONT = "Helvetica,Arial,sans-serif"
 _ESCAPES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;", "\\": "&#92;"}
+    {
+        "&": "&amp;",
+        "<": "&lt;",
+        ">": "&gt;",
+        '"': "&#34;",
+        "'": "&#39;",
+        # Even as an entity a backslash begins an escape such as \\N, in tooltips when
+        # read a second time: two of them, and a word joiner between them and the N.
+        "\\": "&#92;&#92;&#8288;",
+    }
 )
 
 
@@ -114,11 +126,12 @@ def escape(text: str) -> str:
 class _Picture:
     """The parts of one picture: nodes, edges, stubs, legend."""
 
-    def __init__(self, tree, palette, mode, highlight, max_name, value_range):
+    def __init__(self, tree, palette, mode, highlight, max_name, wrap, value_range):
         self.tree = tree
         self.ground = ground(mode)
         self.darkest = 0.0 if mode == "light" else 0.2  # violet is lost on black
         self.max_name = max_name
+        self.wrap = wrap
         self.lit = {int(node) for node in highlight}
         for node in self.lit:
             tree.check_node(node)
@@ -136,7 +149,7 @@ class _Picture:
         leaf = tree.is_leaf[node]
         said = self._answer(node) if leaf else self._question(node)
         color, sure = self._color(node)
-        lines = [f"<TR><TD><B>{_wrapped(said)}</B></TD></TR>"]
+        lines = [f"<TR><TD><B>{_wrapped(said, self.wrap)}</B></TD></TR>"]
         if rows := rows_text(tree, node):
             lines.append(f"<TR><TD>{self._small(rows)}</TD></TR>")
         if not leaf and tree.classes is None:
@@ -275,7 +288,8 @@ class _Picture:
 
 def _wrapped(text: str, width: int = _WRAP) -> str:
     """Return escaped text on lines of about this many letters."""
-    lines = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    # A label must not be empty: a name may be.
+    lines = textwrap.wrap(text, width, break_on_hyphens=False) or ["\u00a0"]
     return "<BR/>".join(escape(line) for line in lines)
 
 

@@ -132,14 +132,14 @@ def _header(model, settings: dict) -> dict:
 
 def _rebuild(header, arrays: dict, wanted: type):
     """Return the model of a header and its arrays, once it is of the wanted type."""
-    if not isinstance(header, dict) or header.get("type") not in TYPES:
+    kind = header.get("type") if isinstance(header, dict) else None
+    if not isinstance(kind, str) or kind not in TYPES:
         raise ValueError("This is not a treelab model: its type is unknown.")
     if header.get("version") != VERSION:
         raise ValueError(
             f"This model is stored in version {header.get('version')!r}, and this "
             f"treelab reads version {VERSION}. Use the treelab that wrote it."
         )
-    kind = header["type"]
     cls = getattr(import_module(TYPES[kind]), kind)
     if not issubclass(cls, wanted):
         raise ValueError(f"This is a saved {kind}, not a {wanted.__name__}.")
