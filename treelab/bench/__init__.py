@@ -1,3 +1,5 @@
 """The papers' tables and the speed measurements, from the command line."""
 
-COMMANDS = ()  # functions that add a subcommand to ``python -m treelab bench``
+from treelab.bench import shell
+
+COMMANDS = shell.COMMANDS  # functions that add a subcommand to ``treelab bench``

@@ -1,0 +1,99 @@
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.__main__ import main
+from treelab.bench.contenders import CONTENDERS, Contender
+from treelab.bench.runner import Results, measure, splits, summary
+from treelab.bench.tables import choose, read_manifest
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "code": rng.integers(3, size=60)})
+    frame["label"] = np.where(frame["a"] > 0, "yes", "no")
+    entries = []
+    for name in ("one", "two"):
+        with gzip.open(tmp_path / f"{name}.csv.gz", "wt") as file:
+            frame.to_csv(file, index=False)
+        entries.append(
+            {
+                "name": name,
+                "file": f"{name}.csv.gz",
+                "task": "binary",
+                "target": "label",
+                "categorical": ["code"],
+                "papers": ["gradtree", "grande"],
+                "reference": {"gradtree": 0.9},
+            }
+        )
+    (tmp_path / "manifest.json").write_text(json.dumps(entries))
+    return tmp_path
+
+
+def test_tables_keep_categories_as_text(folder):
+    X, y = read_manifest(folder)[0].load()
+    assert set(X["code"]) == {"0", "1", "2"}
+    assert set(y) == {"yes", "no"}
+
+
+def test_one_failure_is_noted_and_results_are_not_measured_twice(folder):
+    calls = []
+
+    def fails(X, y, X_test, task, seed):
+        raise RuntimeError("out of luck")
+
+    def guesses(X, y, X_test, task, seed):
+        calls.append(seed)
+        return np.full(len(X_test), "yes"), 1
+
+    tables = read_manifest(folder)
+    contenders = [Contender("fails", fails), Contender("guesses", guesses)]
+    path = folder / "results.jsonl"
+    for _ in range(2):
+        measure(tables, contenders, Results(path), protocol="random", trials=2)
+    assert calls == [0, 1, 0, 1]
+    results = Results(path)
+    assert "out of luck" in results.rows[0]["error"]
+    wide = summary(results, tables, "gradtree")
+    assert wide.loc["one", "guesses leaves"] == 1
+    assert wide.loc["one", "gradtree (paper)"] == 0.9
+    assert "mean" in wide.index
+
+
+@pytest.mark.parametrize("protocol", ["random", "folds"])
+def test_a_split_keeps_classes_and_shares_no_row(protocol):
+    y = np.repeat(["a", "b"], [80, 20])
+    for train, test in splits(y, protocol, 3):
+        assert not set(train) & set(test)
+        assert (y[test] == "b").sum() == 4
+
+
+def test_an_unknown_table_or_contender_is_refused_by_name(folder, capsys):
+    with pytest.raises(ValueError, match="three"):
+        choose(read_manifest(folder), "gradtree", ("binary",), "three")
+    data = ["--data", str(folder)]
+    assert main(["bench", "gradtree", *data, "--contenders", "id3"]) == 2
+    assert "id3" in capsys.readouterr().err
+    assert main(["bench", "gradtree", "--data", str(folder / "nowhere")]) == 2
+    assert "manifest.json" in capsys.readouterr().err
+
+
+def test_the_command_prints_the_means_and_writes_them(folder, capsys):
+    out = folder / "out.jsonl"
+    command = ["bench", "gradtree", "--data", str(folder), "--trials", "1"]
+    command += ["--contenders", "cart-tuned,cart-default", "--out", str(out)]
+    assert main(command) == 0
+    assert "cart-tuned" in capsys.readouterr().out
+    written = json.loads(out.with_suffix(".summary.json").read_text())
+    assert written["one"]["cart-tuned"] > 0.5
+
+
+def test_every_paper_has_its_peers():
+    names = {paper: [c.name for c in CONTENDERS[paper]] for paper in CONTENDERS}
+    assert {"gradtree", "cart-tuned"} <= set(names["gradtree"])
+    assert {"grande", "xgboost", "catboost"} <= set(names["grande"])

@@ -1,0 +1,130 @@
+"""Who is measured: our learners at their defaults, the papers' recipes, the peers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+# What the greedy tree is tuned over, by 3-fold cross-validation on macro F1.
+CART_GRID = {
+    "max_depth": [2, 3, 4, 6, 8, 10, None],
+    "min_samples_leaf": [1, 5, 20],
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A name in the table of results and how it answers.
+
+    ``answer(X, y, X_test, task, seed)`` returns predictions for ``X_test`` and the
+    number of leaves (None where that says nothing).
+    """
+
+    name: str
+    answer: Callable[..., tuple[np.ndarray, int | None]]
+    needs: str | None = None
+
+    def missing(self) -> bool:
+        """Whether a package that it needs is not installed."""
+        return self.needs is not None and find_spec(self.needs) is None
+
+
+def ours(key: str, **settings):
+    """Our learner, by its key in the registry."""
+
+    def answer(X, y, X_test, task, seed):
+        from treelab.learners.registry import make_estimator
+
+        learner = make_estimator(key, task, settings, random_state=seed).fit(X, y)
+        leaves = getattr(learner.model_, "n_leaves", None)
+        return learner.predict(X_test), leaves
+
+    return answer
+
+
+def cart(*, tuned: bool):
+    """scikit-learn's greedy tree on target-encoded categories."""
+
+    def answer(X, y, X_test, task, seed):
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.tree import DecisionTreeClassifier
+
+        encoded, encoded_test = _encoded(X, y, X_test, task, seed)
+        tree = DecisionTreeClassifier(random_state=seed)
+        if tuned:
+            search = GridSearchCV(tree, CART_GRID, scoring="f1_macro", cv=3)
+            tree = search.fit(encoded, y).best_estimator_
+        else:
+            tree.fit(encoded, y)
+        return tree.predict(encoded_test), int(tree.get_n_leaves())
+
+    return answer
+
+
+def boosted(package: str):
+    """A boosted ensemble at its defaults, on the same encoding."""
+
+    def answer(X, y, X_test, task, seed):
+        encoded, encoded_test = _encoded(X, y, X_test, task, seed)
+        classes, codes = np.unique(y, return_inverse=True)
+        if package == "xgboost":
+            from xgboost import XGBClassifier
+
+            model = XGBClassifier(random_state=seed)
+        else:
+            from catboost import CatBoostClassifier
+
+            model = CatBoostClassifier(
+                random_seed=seed, verbose=False, allow_writing_files=False
+            )
+        told = model.fit(encoded, codes).predict(encoded_test)
+        return classes[np.asarray(told).ravel().astype(int)], None
+
+    return answer
+
+
+def _encoded(X, y, X_test, task, seed):
+    """Numbers as they are, categories by their cross-fitted target rate."""
+    from treelab.data.encode import TableEncoder
+
+    encoder = TableEncoder("none", task=task, random_state=seed)
+    return encoder.fit_transform(X, y), encoder.transform(X_test)
+
+
+GRADTREE_PAPER = {
+    "depth": 10,
+    "search_depth": False,
+    "n_restarts": 3,
+    "greedy_starts": False,
+    "selection": "holdout",
+    "learning_rate_index": 0.01,
+    "learning_rate_values": 0.01,
+    "learning_rate_leaf": 0.01,
+    "max_epochs": 1000,
+    "max_steps": 100_000,
+    "patience": 50,
+    "batch_size": 512,
+    "class_weight": "balanced",
+}
+GRANDE_PAPER = {
+    "n_estimators": 1024,
+    "max_epochs": 1000,
+    "patience": 25,
+    "batch_size": 64,
+}
+
+CONTENDERS = {
+    "gradtree": (
+        Contender("gradtree", ours("gradtree")),
+        Contender("cart-tuned", cart(tuned=True)),
+        Contender("cart-default", cart(tuned=False)),
+        Contender("gradtree-paper", ours("gradtree", **GRADTREE_PAPER)),
+    ),
+    "grande": (
+        Contender("grande", ours("grande")),
+        Contender("xgboost", boosted("xgboost"), needs="xgboost"),
+        Contender("catboost", boosted("catboost"), needs="catboost"),
+        Contender("grande-paper", ours("grande", **GRANDE_PAPER)),
+    ),
+}

@@ -1,0 +1,50 @@
+"""Hard trees as published code writes them: sums over leaf paths, by autograd.
+
+The yardstick of the speed benchmark. It builds tensors of size ``E * N * F * B`` and
+``E * L * D * B``, as the formulas in GradTree (arXiv:2305.03515) and GRANDE
+(arXiv:2309.17130) read when they are typed in one to one.
+"""
+
+import torch
+from entmax import entmax15
+from torch import Tensor
+from torch.nn import functional
+
+from treelab.ops.decide import decide
+
+
+def dense_axis_trees(
+    x: Tensor,
+    logits: Tensor,
+    threshold: Tensor,
+    leaf_value: Tensor,
+    columns: Tensor | None = None,
+    soft: str = "logistic",
+) -> Tensor:
+    """What each tree says about each row; shapes as in ``ops.axis_trees``."""
+    choice = entmax15(logits, dim=-1)
+    hard = functional.one_hot(choice.argmax(-1), logits.shape[-1]).to(choice.dtype)
+    choice = hard.detach() + (choice - choice.detach())  # (E, N, K)
+    offered = x[None].expand(len(logits), -1, -1)
+    if columns is not None:
+        offered = x[:, columns].transpose(0, 1)  # (E, B, K)
+    bound = torch.einsum("enk,enk->en", choice, threshold)
+    value = torch.einsum("enk,ebk->enb", choice, offered)
+    share = decide(bound[..., None] - value, soft=soft, hard=False)
+    left = (share >= 0.5).to(share.dtype).detach() + (share - share.detach())
+    node, goes_left = _paths(leaf_value.shape[1], logits.device)  # (L, D)
+    passed = left[:, node]  # (E, L, D, B)
+    along = goes_left[..., None] * passed + (1 - goes_left[..., None]) * (1 - passed)
+    return torch.einsum("elb,elc->ecb", along.prod(2), leaf_value)
+
+
+def _paths(n_leaves: int, device) -> tuple[Tensor, Tensor]:
+    """The split at each level above each leaf, and 1 where the way to it is left."""
+    depth = n_leaves.bit_length() - 1
+    node = torch.arange(n_leaves, device=device) + n_leaves - 1
+    above, goes_left = [], []
+    for _ in range(depth):
+        goes_left.append((node % 2).float())
+        node = (node - 1) // 2
+        above.append(node)
+    return torch.stack(above[::-1], 1), torch.stack(goes_left[::-1], 1)

@@ -1,0 +1,140 @@
+"""Run contenders over tables and trials, keep every result, print the means."""
+
+import json
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from tqdm import tqdm
+
+from treelab.bench.contenders import Contender
+from treelab.bench.tables import BenchTable
+
+
+def splits(
+    y: np.ndarray, protocol: str, trials: int, *, seed: int = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield training and test rows of each trial.
+
+    Parameters
+    ----------
+    protocol : {"random", "folds"}
+        80/20 random splits by classes (GradTree), or the folds of one 5-fold
+        cross-validation, of which the first `trials` are taken (GRANDE).
+    """
+    rows = np.arange(len(y))
+    if protocol == "folds":
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        for number, fold in enumerate(folds.split(rows, y)):
+            if number < trials:
+                yield fold
+        return
+    counts = pd.Series(y).value_counts()
+    for trial in range(trials):
+        yield tuple(
+            train_test_split(
+                rows,
+                test_size=0.2,
+                random_state=seed + trial,
+                stratify=y if counts.min() > 1 else None,
+            )
+        )
+
+
+class Results:
+    """Results in a file of JSON lines; what it holds already is not run again."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.rows = []
+        if path.is_file():
+            self.rows = [json.loads(line) for line in path.read_text().splitlines()]
+
+    def has(self, table: str, trial: int, contender: str) -> bool:
+        """Whether this was measured already (an error counts as not)."""
+        key = (table, trial, contender)
+        return any(
+            (row["table"], row["trial"], row["contender"]) == key
+            and row["error"] is None
+            for row in self.rows
+        )
+
+    def add(self, row: dict) -> None:
+        """Keep one result and write it at once."""
+        self.rows.append(row)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def frame(self) -> pd.DataFrame:
+        """The latest result of each table, trial and contender."""
+        frame = pd.DataFrame(self.rows)
+        return frame.drop_duplicates(["table", "trial", "contender"], keep="last")
+
+
+def measure(
+    tables: Sequence[BenchTable],
+    contenders: Sequence[Contender],
+    results: Results,
+    *,
+    protocol: str,
+    trials: int,
+) -> None:
+    """Fill the results; one failure is noted and the rest goes on."""
+    total = len(tables) * trials * len(contenders)
+    with tqdm(total=total, unit="fit") as bar:
+        for table in tables:
+            X, y = table.load()
+            for trial, (train, test) in enumerate(splits(y, protocol, trials)):
+                for contender in contenders:
+                    bar.set_postfix_str(f"{table.name} {contender.name}")
+                    if not results.has(table.name, trial, contender.name):
+                        row = _one(contender, table.task, X, y, train, test, trial)
+                        results.add({"table": table.name, "trial": trial} | row)
+                    bar.update()
+
+
+def _one(contender, task, X, y, train, test, trial) -> dict:
+    """Fit and score one contender on one split."""
+    started = time.perf_counter()
+    row = {"contender": contender.name, "machine": platform.processor()}
+    try:
+        told, leaves = contender.answer(
+            X.iloc[train], y[train], X.iloc[test], task, trial
+        )
+    except Exception as error:  # the one place where a benchmark must go on
+        return row | {"error": f"{type(error).__name__}: {error}"}
+    return row | {
+        "macro_f1": float(f1_score(y[test], told, average="macro")),
+        "leaves": leaves,
+        "seconds": round(time.perf_counter() - started, 3),
+        "error": None,
+    }
+
+
+def summary(results: Results, tables: Sequence[BenchTable], paper: str) -> pd.DataFrame:
+    """One row a table: mean macro F1 of each contender beside the papers' figures."""
+    frame = results.frame()
+    frame = frame[frame["table"].isin([t.name for t in tables])]
+    frame = frame[frame["error"].isna()]
+    pieces = []
+    for column, name in (("macro_f1", ""), ("leaves", " leaves"), ("seconds", " s")):
+        wide = frame.pivot_table(column, "table", "contender", "mean")
+        pieces.append(wide.dropna(axis=1, how="all").add_suffix(name))
+    wide = pd.concat(pieces, axis=1)
+    shown = {
+        "gradtree": ("gradtree", "cart"),
+        "grande": ("grande_default", "xgb_default", "catboost_default"),
+    }[paper]
+    for key in shown:
+        figures = {t.name: t.reference.get(key) for t in tables}
+        wide[f"{key} (paper)"] = pd.Series(figures, dtype=float)
+    order = [t.name for t in tables if t.name in wide.index]
+    wide = wide.loc[order]
+    wide.loc["mean"] = wide.mean()
+    return wide
