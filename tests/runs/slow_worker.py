@@ -9,4 +9,5 @@ from treelab.runs import worker
 if __name__ == "__main__":
     register()
     worker.UNUSED_SECONDS = 2.0
+    worker.GRACE_SECONDS = 1.0
     sys.exit(main(["worker", *sys.argv[1:]]))

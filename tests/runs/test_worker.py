@@ -62,6 +62,11 @@ def states(queue):
     return {worker.state for worker in queue.workers()}
 
 
+def slots_of(queue):
+    """The slots that have a living worker."""
+    return {worker.slot for worker in queue.workers()}
+
+
 def worker_of(queue, slot="cpu:0"):
     """The process of a slot's worker."""
     (worker,) = [w for w in queue.workers() if w.slot == slot]
@@ -154,6 +159,36 @@ def test_a_worker_told_to_end_interrupts_its_run_and_leaves(queue, store, proble
     assert store.events(run_id)["epoch"].iloc[-1] == run.epoch
     wait(lambda: "cpu:0" not in {w.slot for w in store.crew.workers()}, "its leave")
     queue.check()
+    wait(lambda: states(queue) == {"idle"}, "a new worker")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
+def test_a_training_that_does_not_listen_is_left(queue, store, problem):
+    run_id = submit(queue, problem, pause=300)
+    wait(lambda: store.run(run_id).state == "running", "the start")
+    process = worker_of(queue)
+    process.send_signal(signal.SIGTERM)
+    process.wait(PATIENCE)
+    assert store.run(run_id).state == "interrupted"
+    assert queue.check() == []
+    wait(lambda: states(queue) == {"idle"}, "a new worker")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGSTOP")
+def test_a_worker_that_hangs_is_replaced_and_leaves_when_it_wakes(
+    queue, store, monkeypatch
+):
+    process = worker_of(queue)
+    process.suspend()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr("treelab.runs.queue.SILENT_SECONDS", 4.0)
+            wait(lambda: "cpu:0" not in slots_of(queue), "the silence")
+            queue.check()
+        assert worker_of(queue) != process
+    finally:
+        process.resume()
+    process.wait(PATIENCE)
     wait(lambda: states(queue) == {"idle"}, "a new worker")
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import psutil
 
+CLOCK_SECONDS = 5.0
+
 
 @dataclass(frozen=True)
 class ProcessId:
@@ -53,7 +55,7 @@ class ProcessId:
         try:
             process = psutil.Process(self.pid)
             # The clock behind create_time may be set; the number stays close.
-            same = abs(process.create_time() - self.started) < 2
+            same = abs(process.create_time() - self.started) < CLOCK_SECONDS
             return same and process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return False

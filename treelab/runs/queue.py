@@ -17,6 +17,7 @@ from treelab.runs.lock import exclusive
 from treelab.runs.process import ProcessId
 from treelab.runs.run_one import run_one
 from treelab.runs.slots import describe_device, planned_slots, threads_a_slot
+from treelab.runs.states import SILENT_SECONDS
 from treelab.runs.store import RunStore
 
 WORKER_COMMAND = (sys.executable, "-m", "treelab", "worker")
@@ -192,8 +193,12 @@ class Queue:
 
 
 def _is_dead(worker: WorkerInfo) -> bool:
-    """Whether a worker of this machine has ended without striking itself out."""
-    return worker.process.is_local and not worker.process.is_alive()
+    """Whether a worker ended without striking itself out, or hangs for long.
+
+    One that only slept, with its laptop, finds itself replaced and leaves.
+    """
+    silent = time.time() - worker.heartbeat > SILENT_SECONDS
+    return silent or (worker.process.is_local and not worker.process.is_alive())
 
 
 def _failures(worker: WorkerInfo) -> int:
