@@ -1,10 +1,175 @@
-"""Pruning: pick a run, move along its trees of falling size."""
+"""Pruning: pick a run, slide along its path of smaller trees, draw tree and score."""
 
-from pages.common.picker import pick_run
-from pages.common.theme import page_title
+import streamlit as st
+
+from pages.common.look import Steps, View, pruning_steps, ranked_classes, routed_tree
+from pages.common.parts import draw_tree, part_words, pick_view, shown_rows, tree_notes
+from pages.common.theme import mode, page_title, show_figure
+from pages.common.words import plain
+from treelab.figures.path import KNEE_TOLERANCE, knee, pruning_figure
+from treelab.figures.routing import heat_tree_figure, routing_table
+from treelab.figures.words import count, number
+from treelab.metrics import TITLES, headline
+from treelab.trees.numerals import number as as_typed
+
+ROOM = 600  # pixels across for the tree, beside the figure
+
+
+def no_slider(view: View) -> None:
+    """Say why an ensemble is not pruned here, and what to do instead."""
+    st.info(
+        f"There is no slider for this run: {view.model.n_estimators:,} small trees "
+        "answer together, so no single one can be cut without changing all answers.",
+        icon=":material/info:",
+    )
+    st.markdown(
+        "For a smaller model, train GRANDE again with fewer estimators or less depth. "
+        "For one tree that answers alone, choose a run of CART, GradTree, GET or the "
+        "argmin tree above."
+    )
+    st.page_link("pages/train.py", label="Train again", icon=":material/show_chart:")
+    st.page_link(
+        "pages/tree.py", label="See its heaviest trees", icon=":material/account_tree:"
+    )
+
+
+def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
+    """Say what this tree costs and saves against the reference, in one line."""
+    leaves = steps.trees[step].n_leaves
+    score = steps.table["test_score"].iloc[step]
+    said = f"{count(leaves, 'leaf', 'leaves')}, {number(score)} {metric}"
+    if step == reference:
+        return said
+    before = steps.table["test_score"].iloc[reference]
+    which = "chosen" if steps.chosen is not None else "trained"
+    return (
+        f"{said}; the tree as {which} has {steps.trees[reference].n_leaves:,} and "
+        f"{number(before)}"
+    )
+
+
+def step_labels(steps: Steps) -> list[str]:
+    """Name each step of the slider; no two names are alike."""
+    labels = []
+    for strength, tree in zip(steps.table["strength"], steps.trees):
+        label = f"{as_typed(strength)} · {count(tree.n_leaves, 'leaf', 'leaves')}"
+        while label in labels:
+            label += " again"
+        labels.append(label)
+    return labels
+
+
+@st.fragment
+def slide(view: View, steps: Steps) -> None:
+    """Show the tree, the scores and the sizes where the slider stands."""
+    trained = steps.chosen is not None
+    metric = TITLES[headline(view.run.problem.task)]
+    best = knee([tree.n_leaves for tree in steps.trees], steps.table["valid_score"])
+    labels = step_labels(steps)
+    price = "Pruning strength (lambda)" if trained else "Price of a leaf (alpha)"
+    step = st.select_slider(
+        price,
+        range(len(steps.trees)),
+        value=steps.chosen if trained else best,
+        format_func=labels.__getitem__,
+        key=f"step-{view.run.id}",
+        help="How strongly small trees are preferred; they were all trained together."
+        if trained
+        else "How much impurity a leaf must save to stay (cost-complexity pruning).",
+    )
+    reference = steps.chosen if trained else 0
+    st.markdown(
+        f"**{finding(steps, step, reference, metric)}** · {part_words(view, 'test')}"
+    )
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        draw_or_route(view, steps, step)
+    with right:
+        figure = pruning_figure(
+            steps.table,
+            shown=step,
+            chosen=steps.chosen,
+            price=price[0].lower() + price[1:],
+            score=metric,
+            rows={
+                "valid_score": len(view.split.y_valid),
+                "test_score": len(view.split.y_test),
+            },
+            mode=mode(),
+        )
+        show_figure(
+            figure,
+            key="pruning-path",
+            alt=f"{metric} and size of {count(len(labels), 'tree')} against the "
+            f"strength of pruning; the knee is at {labels[best]}.",
+        )
+        st.caption(
+            f"Knee: the smallest tree that loses at most {KNEE_TOLERANCE} on the "
+            "validation rows."
+            + (" Validation rows chose the strength." if trained else "")
+            + seen_validation(view)
+        )
+
+
+def seen_validation(view: View) -> str:
+    """Warn where validation rows also trained the tree."""
+    n_rows = getattr(view.model, "n_rows", None)
+    if n_rows is not None and n_rows[0] > len(view.split.y_train):
+        return (
+            " This tree learned from the validation rows as well, so its validation "
+            "score flatters it; the test score does not."
+        )
+    return ""
+
+
+def draw_or_route(view: View, steps: Steps, step: int) -> None:
+    """Draw the tree by its answers, or by the way of one class's test rows."""
+    tree = steps.trees[step]
+    classes = [str(label) for label in ranked_classes(view)]
+    ways = ["What it says", *(f"Where {name} goes" for name in classes[:6])]
+    if not classes:
+        ways.append("Where the rows go")
+    way = st.pills(
+        "Picture",
+        ways,
+        default=ways[0],
+        required=True,
+        format_func=plain,
+        key=f"pruning-picture-{view.run.id}",
+        label_visibility="collapsed",
+    )
+    if way == ways[0]:
+        draw_tree(tree, view, "pruned", room=ROOM)
+        st.caption(f"Rows in the picture: {shown_rows(tree, view)}.")
+        tree_notes(tree, view)
+        return
+    X, y = view.split.rows("test")
+    if classes:
+        X = X[(y == ranked_classes(view)[ways.index(way) - 1]).to_numpy()]
+    if steps.chosen is not None:
+        tree = routed_tree(view, strength=step)
+    figure = heat_tree_figure(
+        tree, routing_table(tree, X), what="test rows", mode=mode()
+    )
+    show_figure(figure, key="pruning-heat", alt=f"{way}, on {len(X)} test rows.")
+    st.caption(f"{count(len(X), 'test row')}; circles ask, yes goes left.")
+
 
 page_title(
     "How small can it be?",
-    "The trees of one run from large to small, and what each costs.",
+    "The same tree, pruned more and more; nothing is trained while you slide.",
 )
-run = pick_run()
+view = pick_view()
+if view.is_ensemble:
+    no_slider(view)
+    st.stop()
+steps = pruning_steps(view)
+if len(steps.trees) < 2:
+    st.info(
+        "There is nothing to slide: this tree is a single leaf, or it was trained with "
+        "one pruning strength.",
+        icon=":material/info:",
+    )
+    draw_tree(steps.trees[0], view, "pruned")
+    st.stop()
+slide(view, steps)

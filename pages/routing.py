@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.common.look import PARTS, View, drawn_tree, ranked_classes
+from pages.common.look import PARTS, View, ranked_classes, routed_tree
 from pages.common.parts import part_words, pick_estimator, pick_view
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.words import plain
@@ -44,7 +44,7 @@ page_title(
 )
 view = pick_view()
 estimator = pick_estimator(view)
-tree = drawn_tree(view, estimator)
+tree = routed_tree(view, estimator)
 is_number = view.model.classes is None
 
 with st.container(horizontal=True, key="routing-controls"):

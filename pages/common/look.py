@@ -62,11 +62,22 @@ class View:
 
 
 def open_run(run: Run) -> View:
-    """Return a run with its model, or with its newest snapshot while it trains."""
+    """Return a run with its model, or with its newest snapshot while it trains.
+
+    Raises
+    ------
+    LookupError, OSError, ValueError
+        If the model, or the table it was trained on, is gone or cannot be read.
+    """
     if run.has_model:
         return View(run, door.model(run), door.split(run))
-    epoch = door.store().snapshots(run.id)[-1]
-    return View(run, door.store().snapshot(run.id, epoch), door.split(run), epoch)
+    for epoch in reversed(door.store().snapshots(run.id)):
+        try:
+            tree = door.store().snapshot(run.id, epoch)
+        except LookupError:  # thinned out since it was listed; an older one stays
+            continue
+        return View(run, tree, door.split(run), epoch)
+    raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
 
 
 def full_tree(view: View, estimator: int | None = None, strength: int | None = None):
@@ -88,40 +99,51 @@ def full_tree(view: View, estimator: int | None = None, strength: int | None = N
 
 
 def drawn_tree(
+    view: View, estimator: int | None = None, strength: int | None = None
+) -> Tree:
+    """Return the tree that a picture shows: no branch that no training row takes."""
+    return _drawn(*view.key, estimator, strength, False, view)
+
+
+def routed_tree(
     view: View,
     estimator: int | None = None,
     strength: int | None = None,
     row: pd.DataFrame | None = None,
 ) -> Tree:
-    """Return the tree that a picture shows: no branch that no row takes.
+    """Return the tree in which every row of the table goes as in the model.
 
-    Every row of the table, and ``row`` where given, goes the way it goes in the model;
-    counts are those of the training rows.
+    A branch without training rows stays where another row of the table, or the ``row``
+    that is given, takes it. Counts are those of the training rows.
     """
-    key = (*view.key, estimator, strength)
     if row is None:
-        return _drawn(*key, view)
+        return _drawn(*view.key, estimator, strength, True, view)
     full = full_tree(view, estimator, strength)
-    passed = _passed(*key, view) + full.node_counts(row)
+    passed = _passed(*view.key, estimator, strength, view) + full.node_counts(row)
     return _without_empty(view, full, passed)
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
-def _drawn(home: Path, run_id: str, epoch, estimator, strength, _view: View) -> Tree:
+def _drawn(home: Path, run_id, epoch, estimator, strength, all_rows, _view) -> Tree:
     full = full_tree(_view, estimator, strength)
-    passed = _passed(home, run_id, epoch, estimator, strength, _view)
+    if all_rows:
+        passed = _passed(home, run_id, epoch, estimator, strength, _view)
+    else:
+        passed = full.n_rows
+        if passed[0] == 0:
+            passed = full.node_counts(_view.split.X_train)
     return _without_empty(_view, full, passed)
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
-def _passed(home: Path, run_id: str, epoch, estimator, strength, _view: View):
+def _passed(home: Path, run_id, epoch, estimator, strength, _view) -> np.ndarray:
     full = full_tree(_view, estimator, strength)
     return sum(full.node_counts(_view.split.rows(part)[0]) for part in PARTS)
 
 
 def _without_empty(view: View, full: Tree, passed: np.ndarray) -> Tree:
     """Drop the branches that none of the rows that ``passed`` counts takes."""
-    if (passed > 0).all():
+    if (passed > 0).all() and full.n_rows[0] > 0:
         return full
     kept = prune_empty(replace(full, n_rows=passed))
     return kept.with_rows(view.split.X_train, view.split.y_train)
@@ -238,14 +260,16 @@ def _trained_steps(view: View) -> Steps:
         ]
     table["active_splits"] = [tree.n_splits for tree in trees]
     table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
-    table["depth"] = [tree.depth for tree in trees]
     return Steps(trees, table, path.chosen)
 
 
 def _greedy_steps(view: View) -> Steps:
     """Steps of cost-complexity pruning, from the tree as trained to its root."""
     task = view.run.problem.task
-    path = cost_complexity_path(view.model)
+    tree = view.model
+    if tree.n_rows[0] == 0 or np.isnan(tree.impurity).any():
+        tree = tree.with_rows(view.split.X_train, view.split.y_train)
+    path = cost_complexity_path(tree)
     trees = tuple(path.trees)
     table = pd.DataFrame({"strength": path.alphas})
     for part in ("valid", "test"):

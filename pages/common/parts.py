@@ -31,7 +31,12 @@ def pick_view(**options) -> View:
     Takes the options of ``pick_run``.
     """
     run = pick_run(growing=True, **options)
-    view = open_run(run)
+    try:
+        view = open_run(run)
+    except (LookupError, OSError, ValueError) as error:
+        st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
+        st.page_link("pages/runs.py", label="Look at all runs")
+        st.stop()
     if view.epoch is not None:
         grows = "It still trains" if run.state == "running" else "It kept no model"
         st.info(

@@ -7,7 +7,7 @@ from plotly.subplots import make_subplots
 
 from treelab.figures.colors import Mode, palette
 from treelab.figures.template import template
-from treelab.figures.words import number
+from treelab.trees.numerals import number
 
 KNEE_TOLERANCE = 0.01  # how much validation score a smaller tree may cost
 _MOST_TICKS = 8
@@ -132,23 +132,36 @@ def pruning_figure(
         if chosen is not None:
             marks.setdefault(chosen, []).append("chosen")
     for step, words in marks.items():
+        name = " and ".join(words)
+        score_there = table["valid_score"].iloc[step]
         figure.add_scatter(
             x=[step],
-            y=[table["valid_score"].iloc[step]],
-            mode="markers+text",
+            y=[score_there],
+            mode="markers",
             marker={
                 "symbol": "circle-open",
                 "size": 17,
                 "color": colors.accent,
                 "line": {"width": 2},
             },
-            text=[" and ".join(words)],
-            textposition=_beside(step, len(table)),
-            textfont={"color": colors.accent, "size": 13},
             cliponaxis=False,
             showlegend=False,
             hoverinfo="skip",
-            name=" and ".join(words),
+            name=name,
+            row=1,
+            col=1,
+        )
+        figure.add_annotation(
+            x=step,
+            y=score_there,
+            text=name,
+            showarrow=False,
+            xanchor=_beside(step, len(table)),
+            yanchor="top",
+            yshift=-11,
+            font={"color": colors.accent, "size": 13},
+            bgcolor=colors.ground,
+            borderpad=1,
             row=1,
             col=1,
         )
@@ -167,7 +180,7 @@ def pruning_figure(
 
 
 def _beside(step: int, n_steps: int) -> str:
-    """Where a mark's word stands so that the figure's edge does not cut it."""
+    """Where a mark's word is anchored so that the figure's edge does not cut it."""
     if step < n_steps / 3:
-        return "bottom right"
-    return "bottom left" if step > 2 * n_steps / 3 else "bottom center"
+        return "left"
+    return "right" if step > 2 * n_steps / 3 else "center"
