@@ -28,10 +28,9 @@ def table(key):
 class Recording:
     """A learner that keeps the tensors of what it exported last."""
 
-    def _export(self, batch, chosen, data):
-        tree = super()._export(batch, chosen, data)
-        self.exported = (batch, chosen, data)
-        return tree
+    def _export(self, batch, chosen, weighting, data):
+        self.exported = (batch, chosen, weighting, data)
+        return super()._export(batch, chosen, weighting, data)
 
 
 class RecordingClassifier(Recording, GradTreeClassifier):
@@ -46,8 +45,9 @@ class RecordingRegressor(Recording, GradTreeRegressor):
 def test_the_exported_tree_sends_every_training_row_where_the_tensors_did(key):
     task, X, y = table(key)
     learner = RecordingRegressor if task == "regression" else RecordingClassifier
-    fitted = learner(**QUICK).fit(X, y)
-    batch, chosen, data = fitted.exported
+    unmerged = {} if task == "regression" else {"merge_leaves": False}
+    fitted = learner(**QUICK, **unmerged).fit(X, y)
+    batch, chosen, weighting, data = fitted.exported
     n_splits = len(batch.splits(chosen)[0])
     encoded = torch.as_tensor(to_float32(data.encoder.transform(data.frame)))
     leaf = axis_leaves(
@@ -55,7 +55,7 @@ def test_the_exported_tree_sends_every_training_row_where_the_tensors_did(key):
         batch.logits[chosen : chosen + 1, :n_splits],
         batch.threshold[chosen : chosen + 1, :n_splits],
     )[0]
-    value = fitted._leaf_values(batch.refitted(chosen, encoded, len(data.y)))
+    value = fitted._leaf_values(batch.refitted(chosen, encoded, weighting))
     tree = fitted.tree_
     told = tree.value[tree.apply(data.frame)]
     np.testing.assert_allclose(told, value[leaf.numpy()], atol=1e-9)
@@ -181,3 +181,30 @@ def test_a_setting_out_of_range_is_refused_by_name(setting, value):
     _, X, y = table("iris")
     with pytest.raises(ValueError, match=setting):
         GradTreeClassifier(**{setting: value}).fit(X, y)
+
+
+def test_merged_leaves_predict_the_same_classes_with_a_smaller_tree():
+    _, X, y = table("breast_cancer")
+    merged = GradTreeClassifier(**QUICK).fit(X, y)
+    whole = GradTreeClassifier(**QUICK, merge_leaves=False).fit(X, y)
+    assert merged.tree_.n_leaves < whole.tree_.n_leaves
+    np.testing.assert_array_equal(merged.predict(X), whole.predict(X))
+
+
+def test_rare_classes_are_weighted_where_that_scores_better_and_the_tree_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.where(rng.random(600) < 0.1 + 0.25 * (X[:, 0] > 0.5), "ill", "well")
+    fitted = GradTreeClassifier(**QUICK).fit(X, y)
+    assert "ill" in fitted.predict(X)
+    assert "ill" in fitted.tree_.notes[0]
+    even = GradTreeClassifier(**QUICK, class_weight=None).fit(X, y)
+    assert even.tree_.notes == ()
+
+
+def test_a_table_of_thousands_of_columns_trains_on_subsets_of_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5000))
+    y = (X[:, 4321] > 0).astype(int)
+    fitted = GradTreeClassifier(**QUICK).fit(X, y)
+    assert fitted.score(X, y) > 0.95

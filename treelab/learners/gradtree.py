@@ -18,15 +18,18 @@ from treelab.learners.folds import assign_folds
 from treelab.learners.schedule import CosineDecay
 from treelab.learners.starts import start_batch
 from treelab.learners.tree_batch import Rows, TreeBatch
+from treelab.learners.tree_choice import choose_tree
 from treelab.ops.decide import SOFT
 from treelab.ops.losses import LOSSES
 from treelab.training.loop import TrainResult, train
-from treelab.trees.prune import simplify
+from treelab.trees.prune import merge_equal, simplify
 from treelab.trees.tree import Tree
 
 GREEDY_LEAF_ROWS = (1, 5, 20)  # leaf sizes of the greedy trees that some start from
 CROSS_VALIDATED_ROWS = 5_000  # up to here "auto" selects by cross-validation
 N_FOLDS = 3
+MAX_COLUMNS = 256  # features that one tree may use, where a table has more
+BALANCE = (0.0, 0.5, 1.0)  # powers of balanced class weights that "auto" tries
 EVALUATED_STEPS = 10  # about so many lie between two looks at the validation loss
 
 
@@ -61,7 +64,8 @@ class _GradTree:
             depths=self._depths(),
             n_folds=int(rows.fold.max()) + 1,
             n_restarts=self.n_restarts,
-            greedy_leaf_rows=GREEDY_LEAF_ROWS,
+            greedy_leaf_rows=GREEDY_LEAF_ROWS if self.greedy_starts else (),
+            max_columns=MAX_COLUMNS,
             generator=generator,
             seed=int(random.randint(2**31)),
             soft=self.decision,
@@ -70,8 +74,10 @@ class _GradTree:
         )
         result = self._train(batch, data, generator, callbacks)
         self.history_ = result.history_frame()
-        chosen = self._choose(batch, result.best_loss)
-        self.model_ = self._export(batch, chosen, data)
+        choice = choose_tree(batch, result.best_loss)
+        self.candidates_ = choice.table
+        self.start_ = batch.candidates[choice.tree].start
+        self.model_ = self._export(batch, choice.tree, choice.weighting, data)
         return self
 
     @property
@@ -83,6 +89,7 @@ class _GradTree:
         """Refuse settings out of range before any work is done."""
         check_between("depth", self.depth, 1, 12)
         check_choice("search_depth", self.search_depth, (True, False))
+        check_choice("greedy_starts", self.greedy_starts, (True, False))
         check_at_least("n_restarts", self.n_restarts, 1)
         check_choice("selection", self.selection, ("auto", "cv", "holdout"))
         check_choice("decision", self.decision, SOFT)
@@ -123,12 +130,15 @@ class _GradTree:
         else:
             fold = np.repeat([-1, 0], [len(data.y), len(data.y_valid)])
             n_train = len(data.y)
-        weight = self._row_weight(target, n_train)
+        weight = self._row_weights(target, n_train)
         x = to_float32(np.concatenate([data.X, data.X_valid]))
         rows = Rows(
             x=torch.tensor(x, device=device),
             target=torch.tensor(self._scaled_target(target, n_train), device=device),
-            weight=torch.tensor(weight, dtype=torch.float32, device=device)[:, None],
+            codes=None
+            if self.labels() is None
+            else torch.tensor(target, device=device),
+            weight=torch.tensor(weight, dtype=torch.float32, device=device),
             fold=torch.tensor(fold, device=device),
             n_train=n_train,
             n_classes=0 if self.labels() is None else len(self.labels()),
@@ -160,7 +170,7 @@ class _GradTree:
             patience=self.patience,
             generator=generator,
             callbacks=callbacks,
-            snapshot=lambda: self._export(batch, batch.leader(), data),
+            snapshot=lambda: self._export(batch, batch.leader(), 0, data),
             after_step=CosineDecay(optimizer, max_epochs * steps),
             evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
         )
@@ -168,20 +178,7 @@ class _GradTree:
         result.best_loss = torch.minimum(result.best_loss, loss_at_start)
         return result
 
-    def _choose(self, batch: TreeBatch, loss: torch.Tensor) -> int:
-        """Candidate to keep: the depth by its mean over folds, the tree by its loss."""
-        table = pd.DataFrame(
-            [(c.depth, c.fold, c.start) for c in batch.candidates],
-            columns=["depth", "fold", "start"],
-        ).assign(valid_loss=loss.cpu().numpy())
-        best_of_fold = table.groupby(["depth", "fold"])["valid_loss"].min()
-        depth = best_of_fold.groupby("depth").mean().idxmin()
-        chosen = int(table.loc[table["depth"] == depth, "valid_loss"].idxmin())
-        self.candidates_ = table.assign(chosen=table.index == chosen)
-        self.start_ = table.loc[chosen, "start"]
-        return chosen
-
-    def _export(self, batch: TreeBatch, chosen: int, data: TrainingData) -> Tree:
+    def _export(self, batch: TreeBatch, chosen: int, weighting: int, data) -> Tree:
         """Rewrite one candidate in the user's columns and units, its leaves refitted.
 
         The leaves are refitted, and the nodes' numbers taken, on every row that the
@@ -194,8 +191,10 @@ class _GradTree:
         feature, threshold = batch.splits(chosen)
         raw, missing_left = data.encoder.axis_splits(feature, threshold)
         # Encoded as at prediction time: cross-fitted categories serve training alone.
-        encoded = torch.as_tensor(to_float32(data.encoder.transform(frame)))
-        value = batch.refitted(chosen, encoded, len(target))
+        encoded = torch.tensor(
+            to_float32(data.encoder.transform(frame)), device=batch.rows.x.device
+        )
+        value = batch.refitted(chosen, encoded, weighting)
         labels = self.labels()
         tree = Tree.complete(
             data.encoder.features_,
@@ -204,9 +203,11 @@ class _GradTree:
             missing_left,
             self._leaf_values(value),
             classes=labels,
+            notes=self._notes(batch.rows, weighting),
         )
         told = target if labels is None else self.classes_[target]
-        return simplify(tree.with_rows(frame, told))
+        tree = simplify(tree.with_rows(frame, told))
+        return self._merge(tree)
 
 
 class GradTreeClassifier(_GradTree, TableClassifier):
@@ -230,6 +231,8 @@ class GradTreeClassifier(_GradTree, TableClassifier):
     n_restarts : int, default=8
         Trees of each depth and fold. The first three start as greedy trees with at
         least 1, 5 and 20 rows a leaf, the others at random.
+    greedy_starts : bool, default=True
+        Whether some restarts begin as greedy trees.
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
@@ -252,8 +255,14 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         Epochs without a better validation loss of any candidate until training ends.
     batch_size : int, default=256
         Rows a step.
-    class_weight : None, "balanced" or dict of label to weight, default=None
-        What a row of each class counts.
+    class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
+        What a row of each class counts, in training and in the leaves. "auto" trains
+        with equal weights; the leaves answer with equal, balanced, or in-between
+        weights (the square root of balanced), whichever has the best macro F1 on
+        validation.
+    merge_leaves : bool, default=True
+        Whether sibling leaves that predict the same class become one. Predicted
+        classes stay; probabilities get coarser, the tree smaller.
     random_state : int, RandomState instance or None, default=None
         Seeds folds, starts and batches; an int gives the same tree every time on the
         CPU.
@@ -267,7 +276,8 @@ class GradTreeClassifier(_GradTree, TableClassifier):
     history_ : DataFrame
         Epoch, training and validation loss (nats) of the leading candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss of each candidate, and which was chosen.
+        Depth, fold, start, validation loss and score of each candidate, and which was
+        chosen. The score is macro F1 for classes, minus the loss for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str
@@ -280,6 +290,7 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         *,
         search_depth=True,
         n_restarts=8,
+        greedy_starts=True,
         selection="auto",
         loss="cross_entropy",
         focal_gamma=2.0,
@@ -293,13 +304,15 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         max_steps=1000,
         patience=50,
         batch_size=256,
-        class_weight=None,
+        class_weight="auto",
+        merge_leaves=True,
         random_state=None,
         device="auto",
     ):
         self.depth = depth
         self.search_depth = search_depth
         self.n_restarts = n_restarts
+        self.greedy_starts = greedy_starts
         self.selection = selection
         self.loss = loss
         self.focal_gamma = focal_gamma
@@ -314,6 +327,7 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         self.patience = patience
         self.batch_size = batch_size
         self.class_weight = class_weight
+        self.merge_leaves = merge_leaves
         self.random_state = random_state
         self.device = device
 
@@ -321,6 +335,9 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         """Refuse settings out of range before any work is done."""
         super()._check_settings()
         check_choice("loss", self.loss, LOSSES)
+        check_choice("merge_leaves", self.merge_leaves, (True, False))
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("auto", "balanced"))
         check_number("focal_gamma", self.focal_gamma, minimum=0)
         check_number("poly_epsilon", self.poly_epsilon)
 
@@ -332,9 +349,27 @@ class GradTreeClassifier(_GradTree, TableClassifier):
             "poly_epsilon": self.poly_epsilon,
         }
 
-    def _row_weight(self, target, n_train):
-        """Weight of each row, by its class."""
-        return self._class_weights(target[:n_train])[target]
+    def _row_weights(self, target, n_train):
+        """Weight (n, W) of each row by its class, under each weighting."""
+        if self.class_weight != "auto":
+            return self._class_weights(target[:n_train])[target][:, None]
+        balanced = n_train / np.maximum(np.bincount(target[:n_train]), 1)
+        weights = balanced[:, None] ** np.array(BALANCE)  # (C, W)
+        weights = weights[target]  # (n, W)
+        return weights / weights[:n_train].mean(0)
+
+    def _notes(self, rows, weighting):
+        """Say how the classes are weighted, where they are."""
+        weight = rows.weight[: rows.n_train, weighting]
+        if bool((weight == weight[0]).all()):
+            return ()
+        codes = rows.codes[: rows.n_train]
+        told = [
+            f"{label} {float(weight[codes == code][0]):.2g}"
+            for code, label in enumerate(self.labels())
+            if bool((codes == code).any())
+        ]
+        return (f"Shares weigh the rows of each class: {', '.join(told)}.",)
 
     def _scaled_target(self, target, n_train):
         """Class codes stay as they are."""
@@ -343,6 +378,10 @@ class GradTreeClassifier(_GradTree, TableClassifier):
     def _leaf_values(self, value):
         """Class shares stay as they are."""
         return value
+
+    def _merge(self, tree):
+        """Merge sibling leaves that predict the same class."""
+        return merge_equal(tree, same_answer=True) if self.merge_leaves else tree
 
 
 class GradTreeRegressor(_GradTree, TableRegressor):
@@ -366,6 +405,8 @@ class GradTreeRegressor(_GradTree, TableRegressor):
     n_restarts : int, default=8
         Trees of each depth and fold. The first three start as greedy trees with at
         least 1, 5 and 20 rows a leaf, the others at random.
+    greedy_starts : bool, default=True
+        Whether some restarts begin as greedy trees.
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
@@ -398,7 +439,8 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         Epoch, training and validation loss (variances of the target) of the leading
         candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss of each candidate, and which was chosen.
+        Depth, fold, start, validation loss and score of each candidate, and which was
+        chosen. The score is macro F1 for classes, minus the loss for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str
@@ -411,6 +453,7 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         *,
         search_depth=True,
         n_restarts=8,
+        greedy_starts=True,
         selection="auto",
         decision="logistic",
         selector="entmax15",
@@ -427,6 +470,7 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         self.depth = depth
         self.search_depth = search_depth
         self.n_restarts = n_restarts
+        self.greedy_starts = greedy_starts
         self.selection = selection
         self.decision = decision
         self.selector = selector
@@ -444,9 +488,13 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         """Squared error has no settings."""
         return {}
 
-    def _row_weight(self, target, n_train):
+    def _row_weights(self, target, n_train):
         """Rows count alike."""
-        return np.ones(len(target))
+        return np.ones((len(target), 1))
+
+    def _notes(self, rows, weighting):
+        """Nothing needs saying."""
+        return ()
 
     def _scaled_target(self, target, n_train):
         """Standardise by the training rows; a constant target only moves to 0."""
@@ -457,3 +505,7 @@ class GradTreeRegressor(_GradTree, TableRegressor):
     def _leaf_values(self, value):
         """Back into the units of the target."""
         return self._center + self._scale * value
+
+    def _merge(self, tree):
+        """No two means are the same answer."""
+        return tree

@@ -15,6 +15,79 @@ LEAD = 1.0
 SPREAD = 0.5  # standard deviation of random preferences
 
 
+def start_batch(
+    rows: Rows,
+    y: np.ndarray,
+    *,
+    depths: Sequence[int],
+    n_folds: int,
+    n_restarts: int,
+    greedy_leaf_rows: Sequence[int],
+    max_columns: int,
+    generator: torch.Generator,
+    seed: int,
+    **settings,
+) -> TreeBatch:
+    """Lay out folds x depths x restarts as one batch and give each tree its start.
+
+    Parameters
+    ----------
+    rows : Rows
+        Encoded rows and their folds.
+    y : ndarray of shape (n,)
+        Class codes or values, for the greedy trees.
+    depths : sequence of int
+        Ascending.
+    n_restarts : int
+        Trees of each fold and depth. The first start as greedy trees, one for each of
+        `greedy_leaf_rows`, the rest at random.
+    greedy_leaf_rows : sequence of int
+        Fewest rows in a leaf of the greedy trees.
+    max_columns : int
+        Features that a tree may use where the table has more: those that a greedy
+        tree of its fold uses first, then others at random.
+    **settings
+        For `TreeBatch`.
+    """
+    sizes = tuple(greedy_leaf_rows[:n_restarts])
+    starts = [*sizes, *[None] * (n_restarts - len(sizes))]
+    candidates, planted = [], {}
+    x = rows.x.cpu().numpy()
+    weight = rows.weight[:, 0].cpu().numpy()
+    fold_of_row = rows.fold.cpu().numpy()
+    for depth in depths:
+        for fold in range(n_folds):
+            trained_on = weight * (fold_of_row != fold)
+            trained_on[rows.n_train :] = 0
+            for size in starts:
+                name = "random" if size is None else f"greedy, {size} rows a leaf"
+                if size is not None:
+                    planted[len(candidates)] = greedy_splits(
+                        x,
+                        y,
+                        trained_on,
+                        depth=depth,
+                        min_leaf_rows=size,
+                        regression=rows.n_classes == 0,
+                        seed=seed,
+                    )
+                candidates.append(Candidate(depth, fold, name))
+    columns = None
+    if x.shape[1] > max_columns:
+        columns = _columns(candidates, planted, x.shape[1], max_columns, generator)
+    logits, threshold = random_splits(
+        rows.x[: rows.n_train],
+        len(candidates),
+        2 ** max(depths) - 1,
+        generator,
+        columns=columns,
+    )
+    for tree, (feature, value) in planted.items():
+        offered = None if columns is None else columns[tree]
+        plant(logits[tree], threshold[tree], feature, value, offered)
+    return TreeBatch(rows, candidates, logits, threshold, columns, **settings)
+
+
 def random_splits(
     x: Tensor,
     n_trees: int,
@@ -92,6 +165,26 @@ def greedy_splits(
     return feature, threshold
 
 
+def plant(
+    logits: Tensor,
+    threshold: Tensor,
+    feature: np.ndarray,
+    value: np.ndarray,
+    columns: Tensor | None = None,
+) -> None:
+    """Write a greedy tree's splits (N,) over a tree's random ones (N, K)."""
+    node = np.flatnonzero(feature >= 0)
+    if not len(node):
+        return
+    chosen = torch.as_tensor(feature[node], device=logits.device)
+    if columns is not None:
+        chosen = (columns[None] == chosen[:, None]).long().argmax(1)
+    bound = torch.as_tensor(value[node], device=logits.device)
+    node = torch.as_tensor(node, device=logits.device)
+    logits[node, chosen] = logits[node].amax(1) + LEAD
+    threshold[node, chosen] = bound
+
+
 def _float32_below(threshold: float) -> np.float32:
     """The float32 that parts float32 values as this float64 threshold does."""
     rounded = np.float32(threshold)
@@ -100,78 +193,19 @@ def _float32_below(threshold: float) -> np.float32:
     return rounded
 
 
-def plant(
-    logits: Tensor, threshold: Tensor, feature: np.ndarray, value: np.ndarray
-) -> None:
-    """Write a greedy tree's splits (N,) over a tree's random ones (N, F)."""
-    node = np.flatnonzero(feature >= 0)
-    if not len(node):
-        return
-    node_t = torch.as_tensor(node, device=logits.device)
-    chosen = torch.as_tensor(feature[node], device=logits.device)
-    logits[node_t, chosen] = logits[node_t].amax(1) + LEAD
-    threshold[node_t, chosen] = torch.as_tensor(value[node], device=logits.device)
-
-
-def start_batch(
-    rows: Rows,
-    y: np.ndarray,
-    *,
-    depths: Sequence[int],
-    n_folds: int,
-    n_restarts: int,
-    greedy_leaf_rows: Sequence[int],
-    generator: torch.Generator,
-    seed: int,
-    **settings,
-) -> TreeBatch:
-    """Lay out folds x depths x restarts as one batch and give each tree its start.
-
-    Parameters
-    ----------
-    rows : Rows
-        Encoded rows and their folds.
-    y : ndarray of shape (n,)
-        Class codes or values, for the greedy trees.
-    depths : sequence of int
-        Ascending.
-    n_restarts : int
-        Trees of each fold and depth. The first start as greedy trees, one for each of
-        `greedy_leaf_rows`, the rest at random; one restart alone is greedy.
-    greedy_leaf_rows : sequence of int
-        Fewest rows in a leaf of the greedy trees.
-    **settings
-        For `TreeBatch`.
-    """
-    sizes = tuple(greedy_leaf_rows[:n_restarts])
-    starts = [*sizes, *[None] * (n_restarts - len(sizes))]
-    candidates, planted = [], {}
-    x = rows.x.cpu().numpy()
-    weight = rows.weight[:, 0].cpu().numpy()
-    fold_of_row = rows.fold.cpu().numpy()
-    for depth in depths:
-        for fold in range(n_folds):
-            trained_on = weight * (fold_of_row != fold)
-            for size in starts:
-                name = "random" if size is None else f"greedy, {size} rows a leaf"
-                if size is not None:
-                    planted[len(candidates)] = greedy_splits(
-                        x,
-                        y,
-                        trained_on,
-                        depth=depth,
-                        min_leaf_rows=size,
-                        regression=rows.n_classes == 0,
-                        seed=seed,
-                    )
-                candidates.append(Candidate(depth, fold, name))
-    n_splits = 2 ** max(depths) - 1
-    logits, threshold = random_splits(
-        rows.x[: rows.n_train], len(candidates), n_splits, generator
+def _columns(candidates, planted, n_features, n_offered, generator) -> Tensor:
+    """Features that each tree may use, (E, K): greedy ones of its fold, then others."""
+    rank = torch.rand(
+        len(candidates), n_features, generator=generator, device=generator.device
     )
-    for tree, (feature, value) in planted.items():
-        plant(logits[tree], threshold[tree], feature, value)
-    leaf_value = logits.new_zeros(len(candidates), n_splits + 1, rows.n_outputs)
-    batch = TreeBatch(rows, candidates, logits, threshold, leaf_value, **settings)
-    batch.fit_leaves()
-    return batch
+    for fold in {candidate.fold for candidate in candidates}:
+        trees = [e for e, candidate in enumerate(candidates) if candidate.fold == fold]
+        used = [planted[e][0] for e in trees if e in planted]
+        if used:
+            used = np.unique(np.concatenate(used))
+            used = torch.as_tensor(used[used >= 0], device=rank.device)
+            rank[torch.tensor(trees, device=rank.device)[:, None], used] -= 1
+    for e, (feature, _) in planted.items():  # its own splits must be among them
+        own = np.unique(feature[feature >= 0])
+        rank[e, torch.as_tensor(own, device=rank.device)] -= 1
+    return rank.argsort(1)[:, :n_offered].sort(1).values

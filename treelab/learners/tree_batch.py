@@ -1,7 +1,7 @@
 """Many hard, axis-aligned trees as one module: restarts, depths and folds at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -24,8 +24,11 @@ class Rows:
         Encoded features, float32.
     target : Tensor of shape (n,) or (n, n_classes)
         Class codes (long), a teacher's shares, or standardised values.
+    codes : LongTensor of shape (n,) or None
+        Class codes; None for regression.
     weight : Tensor of shape (n, W)
-        What a row counts, under each of ``W`` weightings.
+        What a row counts, under each of ``W`` weightings. Trees train under the
+        first; their leaves may answer under another.
     fold : LongTensor of shape (n,)
         The fold that holds the row out; -1 where every candidate trains on it.
     n_train : int
@@ -36,6 +39,7 @@ class Rows:
 
     x: Tensor
     target: Tensor
+    codes: Tensor | None
     weight: Tensor
     fold: Tensor
     n_train: int
@@ -54,7 +58,6 @@ class Candidate:
     depth: int
     fold: int = 0
     start: str = "random"
-    weighting: int = 0
 
 
 class TreeBatch(nn.Module):
@@ -66,10 +69,10 @@ class TreeBatch(nn.Module):
         What to train and validate on.
     candidates : sequence of E Candidate
         Ordered by depth.
-    logits, threshold : Tensor of shape (E, N, F)
+    logits, threshold : Tensor of shape (E, N, K)
         Where the selectors and thresholds start.
-    leaf_value : Tensor of shape (E, L, C)
-        Where the leaves start.
+    columns : LongTensor of shape (E, K) or None
+        The features that each tree may use; None: all.
     soft, transform : str
         See `decide` and `select`.
     loss, focal_gamma, poly_epsilon
@@ -82,7 +85,7 @@ class TreeBatch(nn.Module):
         candidates: Sequence[Candidate],
         logits: Tensor,
         threshold: Tensor,
-        leaf_value: Tensor,
+        columns: Tensor | None = None,
         *,
         soft: str = "logistic",
         transform: str = "entmax15",
@@ -95,24 +98,25 @@ class TreeBatch(nn.Module):
         self.candidates = tuple(candidates)
         self.n_candidates = len(self.candidates)
         self.depths = tuple(candidate.depth for candidate in self.candidates)
-        self.logits = nn.Parameter(logits)
-        self.threshold = nn.Parameter(threshold)
-        self.leaf_value = nn.Parameter(leaf_value)
+        self.columns = columns
         self.decision = {"soft": soft, "transform": transform}
         self.loss = {
             "kind": loss,
             "focal_gamma": focal_gamma,
             "poly_epsilon": poly_epsilon,
         }
-        device = logits.device
-        fold = torch.tensor([c.fold for c in self.candidates], device=device)
-        weighting = torch.tensor([c.weighting for c in self.candidates], device=device)
-        held_out = rows.fold == fold[:, None]  # (E, n)
-        weight = rows.weight.t()[weighting]  # (E, n)
-        self.register_buffer("weight", weight, persistent=False)
-        self.register_buffer("train_weight", weight * ~held_out, persistent=False)
-        self.register_buffer("valid_weight", weight * held_out, persistent=False)
+        fold = torch.tensor([c.fold for c in self.candidates], device=logits.device)
+        self.held_out = rows.fold == fold[:, None]  # (E, n)
+        self.train_weight = rows.weight[:, 0] * ~self.held_out
+        self.valid_weight = rows.weight[:, 0] * self.held_out
+        # Rows that no candidate holds out come first; validation passes them by.
+        self.first_held_out = int((rows.fold >= 0).long().argmax())
         self.latest_valid_loss = torch.full((self.n_candidates,), torch.inf)
+        self.logits = nn.Parameter(logits)
+        self.threshold = nn.Parameter(threshold)
+        n_leaves = logits.shape[1] + 1
+        told = leaf_outputs(self.leaves(rows.x), rows, self.train_weight, n_leaves)
+        self.leaf_value = nn.Parameter(told)  # (E, L, C)
 
     def forward(self, x: Tensor) -> Tensor:
         """Raw outputs (E, C, B) on encoded rows (B, F)."""
@@ -122,6 +126,7 @@ class TreeBatch(nn.Module):
             self.threshold,
             self.leaf_value,
             depths=self.depths,
+            columns=self.columns,
             **self.decision,
         )
 
@@ -140,17 +145,21 @@ class TreeBatch(nn.Module):
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
         """Mean loss (E,) on the rows that each tree's fold holds out."""
-        loss = self.row_loss(self(self.rows.x), self.rows.target)
-        self.latest_valid_loss = _weighted_mean(loss, self.valid_weight)
+        rows = slice(self.first_held_out, None)
+        output = self(self.rows.x[rows])
+        loss = self.row_loss(output, self.rows.target[rows])
+        self.latest_valid_loss = _weighted_mean(loss, self.valid_weight[:, rows])
         return self.latest_valid_loss
-
-    def leaves(self, x: Tensor) -> Tensor:
-        """Leaf (E, B) that each encoded row (B, F) reaches."""
-        return axis_leaves(x, self.logits, self.threshold, depths=self.depths)
 
     def leader(self) -> int:
         """Candidate with the lowest validation loss when last measured."""
         return int(torch.nan_to_num(self.latest_valid_loss, nan=torch.inf).argmin())
+
+    def leaves(self, x: Tensor) -> Tensor:
+        """Leaf (E, B) that each encoded row (B, F) reaches."""
+        return axis_leaves(
+            x, self.logits, self.threshold, depths=self.depths, columns=self.columns
+        )
 
     @torch.no_grad()
     def reset(self, parameters: Sequence[Tensor], mask: Tensor) -> None:
@@ -158,82 +167,48 @@ class TreeBatch(nn.Module):
         for now, then in zip(self.parameters(), parameters):
             now.copy_(torch.where(mask.view(-1, *[1] * (now.ndim - 1)), then, now))
 
-    def splits(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
-        """Feature and threshold (encoded, float32) of every split of one tree."""
-        n_splits = 2 ** self.depths[tree] - 1
-        _, feature, threshold = chosen_split(
-            self.logits[tree : tree + 1, :n_splits],
-            self.threshold[tree : tree + 1, :n_splits],
-        )
-        return feature[0].cpu().numpy(), threshold[0].detach().cpu().numpy()
+    def _one(self, tree: int) -> dict:
+        """Selector, thresholds and columns of one tree, as a batch of one."""
+        n_splits, only = 2 ** self.depths[tree] - 1, slice(tree, tree + 1)
+        return {
+            "logits": self.logits[only, :n_splits],
+            "threshold": self.threshold[only, :n_splits],
+            "columns": None if self.columns is None else self.columns[only],
+        }
 
     @torch.no_grad()
-    def refitted(self, tree: int, x: Tensor, n_rows: int) -> np.ndarray:
-        """What the leaves of one tree say when fitted to the first `n_rows` rows.
+    def splits(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
+        """Feature and threshold (encoded, float32) of every split of one tree."""
+        _, feature, threshold = chosen_split(**self._one(tree))
+        return feature[0].cpu().numpy(), threshold[0].cpu().numpy()
+
+    @torch.no_grad()
+    def refitted(self, tree: int, x: Tensor, weighting: int = 0) -> np.ndarray:
+        """What the leaves of one tree say when fitted to the first rows.
 
         Parameters
         ----------
-        x : Tensor of shape (n_rows, F)
-            Those rows as they will be encoded at prediction.
+        x : Tensor of shape (m, F)
+            The first m rows, as they will be encoded at prediction.
+        weighting : int
+            Column of the rows' weights to use.
 
         Returns
         -------
         ndarray of shape (L, n_classes or 1)
             Class shares, or means in the units of the rows' target.
         """
-        n_leaves = 2 ** self.depths[tree]
-        leaf = axis_leaves(
-            x.to(self.logits.device),
-            self.logits[tree : tree + 1, : n_leaves - 1],
-            self.threshold[tree : tree + 1, : n_leaves - 1],
+        leaf = axis_leaves(x, **self._one(tree))
+        weight = self.rows.weight[: len(x), weighting][None]
+        value = leaf_means(
+            leaf, self.rows, weight, 2 ** self.depths[tree], prior=LEAF_PRIOR
         )
-        rows = replace(self.rows, target=self.rows.target[:n_rows])
-        weight = self.weight[tree : tree + 1, :n_rows]
-        value = leaf_means(leaf, rows, weight, n_leaves, prior=LEAF_PRIOR)
         return value[0].double().cpu().numpy()
 
-    @torch.no_grad()
-    def fit_leaves(self) -> None:
-        """Set every leaf to what its training rows say."""
-        self.leaf_value.copy_(
-            leaf_outputs(
-                self.leaves(self.rows.x),
-                self.rows,
-                self.train_weight,
-                self.leaf_value.shape[1],
-            )
-        )
 
-
-def leaf_outputs(
-    leaf: Tensor,
-    rows: Rows,
-    weight: Tensor,
-    n_leaves: int,
-    *,
-    prior: float = LEAF_PRIOR,
-) -> Tensor:
-    """Raw outputs that fit each leaf's rows best, drawn to the mean of all rows.
-
-    Parameters
-    ----------
-    leaf : LongTensor of shape (E, n)
-        Leaf that each row reaches.
-    rows : Rows
-        Targets of the rows.
-    weight : Tensor of shape (E, n)
-        What each row counts for each tree.
-    n_leaves : int
-        Leaves a tree, L.
-    prior : float, default=LEAF_PRIOR
-        Rows' worth of the overall mean that is added to every leaf.
-
-    Returns
-    -------
-    Tensor of shape (E, L, C)
-        Logits, or values in the units of the target.
-    """
-    told = leaf_means(leaf, rows, weight, n_leaves, prior=prior)
+def leaf_outputs(leaf: Tensor, rows: Rows, weight: Tensor, n_leaves: int) -> Tensor:
+    """Raw outputs (E, L, C) that fit each leaf's rows; see `leaf_means`."""
+    told = leaf_means(leaf, rows, weight, n_leaves, prior=LEAF_PRIOR)
     if rows.n_classes == 0:
         return told
     log_p = told.clamp(min=1e-6).log()
@@ -245,24 +220,42 @@ def leaf_outputs(
 def leaf_means(
     leaf: Tensor, rows: Rows, weight: Tensor, n_leaves: int, *, prior: float = 0.0
 ) -> Tensor:
-    """Weighted mean target in each leaf, (E, L, n_classes or 1); see `leaf_outputs`.
+    """Weighted mean target in each leaf, drawn to the mean of all rows.
 
-    A leaf that no row reaches takes the mean of all rows.
+    Parameters
+    ----------
+    leaf : LongTensor of shape (E, m)
+        Leaf that each of the first m rows reaches.
+    rows : Rows
+        Targets of the rows.
+    weight : Tensor of shape (E, m)
+        What each row counts for each tree.
+    n_leaves : int
+        Leaves a tree, L.
+    prior : float, default=0.0
+        Rows' worth of the overall mean that is added to every leaf. A leaf that no
+        row reaches takes the mean of all rows.
+
+    Returns
+    -------
+    Tensor of shape (E, L, n_classes or 1)
+        Class shares, or means.
     """
-    target = rows.target
+    target = rows.target[: leaf.shape[1]]
     if rows.n_classes and target.ndim == 1:
         target = nn.functional.one_hot(target, rows.n_classes)
-    target = target.reshape(len(target), -1).to(weight.dtype)  # (n, C)
+    target = target.reshape(len(target), -1).to(weight.dtype)  # (m, C)
     n_trees, n_outputs = len(leaf), target.shape[1]
-    flat = (leaf + n_leaves * torch.arange(n_trees, device=leaf.device)[:, None]).view(
-        -1
-    )
-    total = weight.new_zeros(n_trees * n_leaves, n_outputs)
+    first = n_leaves * torch.arange(n_trees, device=leaf.device)[:, None]
+    place = (leaf + first).view(-1)  # (E * m,)
+    total = weight.new_empty(n_outputs, n_trees * n_leaves)
     for output in range(n_outputs):
-        part = weight * target[:, output]  # (E, n)
-        total[:, output].index_add_(0, flat, part.reshape(-1))
-    count = weight.new_zeros(n_trees * n_leaves).index_add_(0, flat, weight.reshape(-1))
-    total = total.view(n_trees, n_leaves, n_outputs)
+        part = (weight * target[:, output]).view(-1)
+        total[output] = torch.bincount(place, part, minlength=n_trees * n_leaves)
+    count = torch.bincount(place, weight.reshape(-1), minlength=n_trees * n_leaves).to(
+        weight.dtype
+    )
+    total = total.view(n_outputs, n_trees, n_leaves).permute(1, 2, 0)
     count = count.view(n_trees, n_leaves, 1)
     overall = (weight @ target) / weight.sum(1, keepdim=True).clamp(min=1e-12)
     prior = torch.where(count > 0, prior, max(prior, 1.0))
