@@ -32,7 +32,7 @@ PILL_COLORS = {  # the theme gives these words the learners' colours
     "get": "green",
     "argmin": "violet",
 }
-X_TITLES = {"epoch": "epoch", "seconds": "seconds since the run began"}
+X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}
 
 
 def follow_address() -> None:
@@ -113,6 +113,8 @@ def watch() -> None:
     """Draw what the runs have done so far; goes on until all have ended."""
     queue().check()
     now = [found for run in shown if (found := find_run(run.id))]
+    if not now:  # deleted elsewhere
+        st.rerun()
     draw_result(now)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -137,14 +139,13 @@ def draw_result(now) -> None:
             st.page_link("pages/tree.py", label="See the tree", query_params=params)
             st.page_link("pages/compare.py", label="Compare")
         else:
-            busy = sum(not run.is_finished for run in now)
-            words = f"{count(busy, 'run')} on {queue().device()}" if busy else ""
-            st.markdown(f"{words}" or " ")
+            busy = count(sum(not run.is_finished for run in now), "run")
+            st.markdown(f"{busy} on {queue().device()}" if active else "No score yet")
 
 
 def draw_curves(now) -> None:
     """Draw all runs' losses on one chart, or apart, as the visitor chose."""
-    by = st.session_state.get("curves-by", "epoch")
+    by = st.session_state.get("curves-by", "seconds")
     curves = [curve(run, *labels[run.id], by) for run in now]
     curves = [one for one in reversed(curves) if len(one.x)]
     given = {
@@ -172,11 +173,12 @@ def draw_curves(now) -> None:
             st.segmented_control(
                 "Along",
                 list(X_TITLES),
-                default="epoch",
+                default="seconds",
                 required=True,
                 key="curves-by",
                 persist_state="session",
-                help="Runs that start together can be compared along seconds.",
+                help="An epoch is one pass over the rows; learners need very "
+                "different numbers of them.",
             )
 
 
@@ -240,7 +242,8 @@ def run_in_view(now):
     return run
 
 
-watch()
+with st.container(key="live"):
+    watch()
 if earlier:
     with st.expander(
         f"{count(len(earlier), 'earlier run')} on this table",

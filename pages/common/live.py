@@ -193,11 +193,14 @@ def growing_tree(run: Run) -> Picture:
     """Return the picture of a run's tree: of its model, or of its newest snapshot."""
     if run.has_model:
         return _picture(default_home(), run.id, None, mode(), run)
-    epochs = store().snapshots(run.id)
-    if not epochs:
-        wait = "its first tree comes soon" if run.learner != "grande" else SMALL_TREES
-        return Picture(wait if not run.is_finished else "kept no tree")
-    return _picture(default_home(), run.id, epochs[-1], mode(), run)
+    try:
+        if epochs := store().snapshots(run.id):
+            return _picture(default_home(), run.id, epochs[-1], mode(), run)
+    except LookupError:  # thinned out, or the run deleted, while we looked
+        return Picture("its tree is not there any more")
+    if run.is_finished:
+        return Picture("kept no tree")
+    return Picture(SMALL_TREES if run.learner == "grande" else "its first tree grows")
 
 
 @st.cache_data(show_spinner=False, max_entries=128)

@@ -123,7 +123,8 @@ def _questions(tree: Tree, x: np.ndarray) -> list[dict]:
     for node in splits[np.lexsort((x[splits], tree.level[splits]))]:
         if tree.level[node] != level:
             level, end = tree.level[node], 0.0
-        text = textwrap.wrap(question(tree, node, most=2, length=16), WRAP)
+        asked = _short_question(tree, node)
+        text = textwrap.wrap(asked.replace("≤ ", "≤\N{NO-BREAK SPACE}"), WRAP)
         if len(text) > 2:
             text = [text[0], text[1][: WRAP - 1] + "…"]
         half = max(map(len, text)) * LETTER / 2 + 5
@@ -140,3 +141,10 @@ def _questions(tree: Tree, x: np.ndarray) -> list[dict]:
             }
         )
     return placed
+
+
+def _short_question(tree: Tree, node: int) -> str:
+    """Say what a split asks; a weighted sum only by how many columns it weighs."""
+    if tree.weights is not None and (n := np.count_nonzero(tree.weights[node])) > 1:
+        return f"a mix of {n} columns"
+    return question(tree, node, most=2, length=16)
