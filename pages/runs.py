@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.common.live import state_color
 from pages.common.settings import setting_words
 from pages.common.store import store
 from pages.common.theme import page_title
@@ -17,11 +18,11 @@ def rows(runs: list[Run]) -> pd.DataFrame:
     """Return one row a run, in words that a person sorts by."""
     return pd.DataFrame(
         {
-            "run": [run_name(run) for run in runs],
             "learner": [LEARNERS[run.learner].title for run in runs],
+            "name": [own_name(run) for run in runs],
             "table": [run.problem.table_name for run in runs],
             "predicts": [run.problem.target for run in runs],
-            "state": [run.state for run in runs],
+            "state": [f"● {run.state}" for run in runs],
             "score": pd.array([score(run) for run in runs], dtype="Float64"),
             "measure": [TITLES[headline(run.problem.task)] for run in runs],
             "leaves": pd.array(
@@ -39,6 +40,17 @@ def rows(runs: list[Run]) -> pd.DataFrame:
             ],
         }
     )
+
+
+def own_name(run: Run) -> str:
+    """Return the name that somebody gave a run, "" where nobody did."""
+    name = run_name(run)
+    return "" if name == LEARNERS[run.learner].title else name
+
+
+def state_style(word: str) -> str:
+    """Give a state its colour, as CSS."""
+    return f"color: {state_color(word.removeprefix('● '))}"
 
 
 @st.dialog("Delete for good?")
@@ -76,16 +88,19 @@ if not runs:
     st.stop()
 
 known = hash(tuple(run.id for run in runs))
+table = rows(runs)
+hidden = [] if table["name"].any() else ["name"]
 picked = st.dataframe(
-    rows(runs),
+    table.style.map(state_style, subset=["state"]),
+    column_order=[name for name in table.columns if name not in hidden],
     key=f"runs-{known}",
     hide_index=True,
     on_select="rerun",
     selection_mode="multi-row",
     height=min(35 * (len(runs) + 1) + 3, 600),
     column_config={
-        "run": st.column_config.TextColumn("Run", pinned=True),
         "learner": "Learner",
+        "name": "Name",
         "table": "Table",
         "predicts": "Predicts",
         "state": "State",

@@ -40,7 +40,7 @@ class Picture:
 
 SMALL_TREES = "small trees that answer together; Explain opens them"
 STATE_COLORS = {
-    "queued": "line",
+    "queued": "muted",
     "running": "accent",
     "done": "good",
     "stopped": "muted",
@@ -129,11 +129,16 @@ def guess(problem: Problem) -> float:
     return guessing_loss(problem.task, parts.y_train, parts.y_valid)
 
 
+def state_color(state: str) -> str:
+    """Return the hex colour of a run's state on the visitor's ground."""
+    return getattr(palette(mode()), STATE_COLORS[state])
+
+
 def card(run: Run, name: str, color: str) -> str:
     """Draw a run as one line of HTML: name, bar, state, what there is to say."""
     share = 1.0 if run.state in ("done", "stopped") else run.progress
     settings = setting_words(run.learner, run.settings, run.problem.task)
-    state = getattr(palette(mode()), STATE_COLORS[run.state])
+    state = state_color(run.state)
     word = "stopping" if run.state == "running" and run.stop_requested else run.state
     under = f'<small class="quiet">{html.escape(settings)}</small>' if settings else ""
     return (

@@ -28,6 +28,7 @@ def load_style() -> None:
         "muted": colors.muted,
         "grid": colors.grid,
         "accent": colors.accent,
+        "bad": colors.bad,
         "on-accent": text_on(colors.accent),
         "mark": mix(colors.accent, colors.ground, 0.1),
     }
