@@ -133,13 +133,15 @@ def describe(tree, node: int) -> str:
     return f"{said} · {rows}" if rows else said
 
 
-def path_in_words(tree, row) -> list[str]:
+def path_in_words(tree, row, *, most: int | None = None) -> list[str]:
     """Return the way of one row, a sentence a node.
 
     Parameters
     ----------
     tree : Tree
     row : DataFrame or array of one row
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
 
     Returns
     -------
@@ -152,7 +154,7 @@ def path_in_words(tree, row) -> list[str]:
     for node, below in pairwise(nodes):
         side = "Yes" if below == tree.left[node] else "No"
         said = _row_says(tree, node, matrix, row)
-        sentences.append(f"{question(tree, node)}? {side}: it is {said}.")
+        sentences.append(f"{question(tree, node, most=most)}? {side}: it is {said}.")
     last = nodes[-1]
     said = answer(tree, last)
     if tree.leaf_weights is not None and tree.leaf_weights[last].any():
