@@ -12,6 +12,7 @@ from treelab.ops.route import route
 from treelab.ops.select import check_selection, chosen_split, select
 
 _HAS_NUMBA = find_spec("numba") is not None
+_HAS_TRITON = find_spec("triton") is not None
 
 
 def axis_trees(
@@ -47,8 +48,9 @@ def axis_trees(
         The features that each tree may use.
     transform, soft, scale_factor
         See `select` and `decide`.
-    backend : {"auto", "torch", "numba"}, default="auto"
-        Who computes it; "auto" takes the fastest that is there.
+    backend : {"auto", "torch", "numba", "triton"}, default="auto"
+        Who computes it; "auto" takes the fastest that is there: numba on the CPU,
+        Triton on CUDA in float32, torch everywhere else.
 
     Returns
     -------
@@ -63,10 +65,14 @@ def axis_trees(
             f"{logits.shape[1]} splits a tree want {logits.shape[1] + 1} leaves, got "
             f"leaf_value of shape {tuple(leaf_value.shape)}."
         )
-    if _resolve(backend, x) == "numba":
-        from treelab.ops.axis_trees_numba import AxisTreesOnCpu
+    backend = _resolve(backend, x)
+    if backend != "torch":
+        if backend == "numba":
+            from treelab.ops.axis_trees_numba import AxisTreesOnCpu as Fused
+        else:
+            from treelab.ops.axis_trees_triton import AxisTreesOnCuda as Fused
 
-        return AxisTreesOnCpu.apply(
+        return Fused.apply(
             x,
             logits,
             threshold,
@@ -156,11 +162,16 @@ def _splits_of_each(logits: Tensor, depths: Sequence[int] | None) -> np.ndarray:
 
 def _resolve(backend: str, x: Tensor) -> str:
     """Name of the backend to use for these rows."""
-    if backend == "auto":
-        on_cpu = x.device.type == "cpu" and not x.requires_grad
-        return "numba" if on_cpu and _HAS_NUMBA else "torch"
-    if backend not in {"torch", "numba"}:
+    if backend not in {"auto", "torch", "numba", "triton"}:
         raise ValueError(
-            f"backend must be 'auto', 'torch' or 'numba', got {backend!r}."
+            f"backend must be 'auto', 'torch', 'numba' or 'triton', got {backend!r}."
         )
-    return backend
+    if backend != "auto":
+        return backend
+    if x.requires_grad:
+        return "torch"
+    if x.device.type == "cpu" and _HAS_NUMBA:
+        return "numba"
+    if x.device.type == "cuda" and x.dtype == torch.float32 and _HAS_TRITON:
+        return "triton"
+    return "torch"
