@@ -1,10 +1,247 @@
-"""Compare: two runs side by side on the same test rows."""
+"""Compare: pick two runs of one problem, draw both, say which is better and where."""
 
-from pages.common.picker import pick_run
-from pages.common.theme import page_title
+import pandas as pd
+import streamlit as st
+
+from pages.common import store as door
+from pages.common.look import (
+    View,
+    answers,
+    comparable,
+    drawn_tree,
+    heaviest_estimators,
+    part_scores,
+    score_gains,
+)
+from pages.common.parts import draw_tree, part_words, pick_view, tree_notes
+from pages.common.theme import dot, mode, page_title, show_figure
+from pages.common.words import duration, plain, run_name
+from treelab.difference import Difference
+from treelab.disagreement import disagreement
+from treelab.figures.colors import learner_color
+from treelab.figures.compare import difference_figure
+from treelab.figures.words import count, number
+from treelab.metrics import TITLES, headline
+from treelab.runs.run import Run
+
+ROOM = 480  # pixels across for each of the two trees
+MOST_ROWS = 200  # rows of a number target that are listed
+ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
+
+
+def has_partner(run: Run) -> bool:
+    """Whether another finished run can be compared with this one."""
+    return any(
+        comparable(run, other) for other in door.finished_runs() if other.id != run.id
+    )
+
+
+def greedy_default(runs: list[Run]) -> Run:
+    """The newest CART beside what the visitor looked at last, else beside anything."""
+    looked_at = door.find_run(st.session_state.get("run"))
+    greedy = [run for run in runs if run.learner == "cart"]
+    beside = [run for run in greedy if looked_at and comparable(run, looked_at)]
+    against_gradients = [
+        run
+        for run in greedy
+        if any(comparable(run, other) and other.learner != "cart" for other in runs)
+    ]
+    return (beside or against_gradients or greedy or runs)[0]
+
+
+def gradient_default(runs: list[Run]) -> Run:
+    """What the visitor looked at last, else the newest run trained by gradients."""
+    looked_at = [run for run in runs if run.id == st.session_state.get("run")]
+    trained = [run for run in runs if run.learner != "cart"]
+    return (looked_at or trained or runs)[0]
+
+
+def finding(gain: Difference, names: tuple[str, str]) -> str:
+    """Say which run is better by the headline score, and how sure that is."""
+    interval = (
+        f"{gain.level:.0%} interval of the difference "
+        f"{number(gain.low)} to {number(gain.high)}"
+    )
+    scores = f"{gain.title} {number(gain.second)} and {number(gain.first)}"
+    first, second = map(plain, names)
+    if gain.winner is None:
+        return (
+            f"**No clear difference between {second} and {first}.** "
+            f"{scores}, {interval}"
+        )
+    better, other = (second, first) if gain.winner else (first, second)
+    if not gain.winner:
+        scores = f"{gain.title} {number(gain.first)} and {number(gain.second)}"
+    return (
+        f"**{better} gains {number(abs(gain.estimate))} over {other}.** "
+        f"{scores}, {interval}"
+    )
+
+
+def show_side(view: View, name: str, key: str) -> None:
+    """Draw one run's tree, or the heaviest of its trees."""
+    color = learner_color(view.run.learner, view.run.settings)
+    st.html(f'<span class="chip">{dot(color, name)}</span>', width="content")
+    estimator = None
+    if view.is_ensemble:
+        index, _ = heaviest_estimators(view)
+        estimator = int(index[0])
+        st.caption(
+            f"Tree {estimator}, the heaviest of {view.model.n_estimators:,} on the "
+            "test rows; all of them answer together."
+        )
+    tree = drawn_tree(view, estimator)
+    draw_tree(tree, view, key, room=ROOM)
+    tree_notes(tree, view)
+
+
+def score_table(
+    views: tuple[View, View], names: tuple[str, str], gains: dict[str, Difference]
+) -> pd.DataFrame:
+    """Scores on the test rows and sizes of both runs, as text."""
+    rows = {}
+    found = [part_scores(view, "test") for view in views]
+    for metric, title in TITLES.items():
+        if metric not in found[0]:
+            continue
+        gain = gains.get(metric)
+        rows[f"{title}, test"] = (
+            *(number(each[metric]) for each in found),
+            number(found[1][metric] - found[0][metric]),
+            f"{number(gain.low)} to {number(gain.high)}" if gain else "",
+        )
+    for name, key in (
+        ("leaves", "leaves"),
+        ("depth", "depth"),
+        ("trees", "estimators"),
+    ):
+        values = [view.run.summary.get(key) for view in views]
+        if any(value is not None for value in values):
+            rows[name] = (*(f"{v:,}" if v is not None else "1" for v in values), "", "")
+    seconds = [view.run.summary.get("seconds") for view in views]
+    rows["training time"] = (*(duration(s) for s in seconds), "", "")
+    columns = [*names, "difference", "95% interval"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def where_they_differ(views: tuple[View, View], names: tuple[str, str]) -> None:
+    """List the test rows that the two runs answer differently."""
+    X, y = views[0].split.rows("test")
+    task = views[0].run.problem.task
+    found = disagreement(task, y, *(answers(view, "test") for view in views))
+    if found.rows.empty:
+        st.markdown(f"Both say the same on all {count(len(y), 'test row')}.")
+        return
+    first, second = map(plain, names)
+    if found.apart is None:
+        st.markdown(
+            f"They differ on {len(found.rows):,} of {count(len(y), 'test row')}: "
+            f"{first} is right on {found.first_better:,}, {second} on "
+            f"{found.second_better:,}, neither on {found.neither:,}."
+        )
+    else:
+        unit = f" {plain(views[0].model.target_unit)}".rstrip()
+        st.markdown(
+            f"{second} is closer to the truth on {found.second_better:,} of "
+            f"{count(len(y), 'test row')}, {first} on {found.first_better:,}. The "
+            f"answers lie {number(found.apart)}{unit} apart on average; the furthest "
+            "apart come first."
+        )
+    rows = found.rows[:MOST_ROWS]
+    facts = pd.DataFrame(
+        {
+            "test row": rows["place"] + 1,
+            "truth": rows["truth"],
+            names[0]: rows["first"],
+            names[1]: rows["second"],
+            "right" if found.apart is None else "closer": [
+                (*names, "neither")[which] for which in rows["better"]
+            ],
+        }
+    )
+    if found.apart is None:
+        facts = facts.astype(dict.fromkeys(("truth", *names), str))
+    show_rows(facts, X.iloc[rows["place"]])
+
+
+def show_rows(facts: pd.DataFrame, X: pd.DataFrame) -> None:
+    """Show what is known of some rows, and then their columns."""
+    X = X.rename(columns={name: f"{name} " for name in X if name in facts})
+    st.dataframe(
+        pd.concat([facts, X.reset_index(drop=True)], axis=1),
+        hide_index=True,
+        key="rows-that-differ",
+        column_config={"test row": st.column_config.NumberColumn(pinned=True)},
+    )
+    st.caption("Open a row by its number on the Explain page.")
+
 
 page_title(
     "Is it better than greedy, and where?",
-    "Two trees side by side, scored on the same test rows.",
+    "Two trees side by side, scored on the same test rows. Only runs of the same "
+    "table, target and seed can be compared: others were tested on other rows.",
 )
-run = pick_run()
+left, right = st.columns(2, gap="large")
+with left:
+    first = pick_view(
+        key="first",
+        label="First run",
+        where=has_partner,
+        default=greedy_default,
+        growing=False,
+        empty="Comparing takes two finished runs of the same table, target and seed. "
+        "Train a second learner on the same problem.",
+    )
+with right:
+    second = pick_view(
+        key="second",
+        label="Second run",
+        where=lambda run: run.id != first.run.id and comparable(run, first.run),
+        default=gradient_default,
+        growing=False,
+    )
+views = (first, second)
+names = tuple(run_name(view.run) for view in views)
+if names[0] == names[1]:
+    names = (f"{names[0]} (first)", f"{names[1]} (second)")
+
+gains = score_gains(first, second)
+task = first.run.problem.task
+st.markdown(f"{finding(gains[headline(task)], names)}, {part_words(first, 'test')}.")
+on_scale = [gain for metric, gain in gains.items() if metric in ON_ONE_SCALE]
+show_figure(
+    difference_figure(
+        pd.DataFrame(
+            {
+                "title": [gain.title for gain in on_scale],
+                "estimate": [gain.estimate for gain in on_scale],
+                "low": [gain.low for gain in on_scale],
+                "high": [gain.high for gain in on_scale],
+            }
+        ),
+        *names,
+        colors=tuple(learner_color(v.run.learner, v.run.settings) for v in views),
+        mode=mode(),
+    ),
+    key="difference",
+    alt=finding(gains[headline(task)], names),
+)
+st.caption(
+    f"Point: the difference on {part_words(first, 'test')}. Bar: its 95% interval, "
+    "from drawing these rows anew 2,000 times (paired bootstrap); hollow and grey where "
+    "it holds zero."
+)
+
+left, right = st.columns(2, gap="large")
+with left:
+    show_side(first, names[0], "first")
+with right:
+    show_side(second, names[1], "second")
+
+st.subheader("Scores and sizes", anchor=False)
+st.table(score_table(views, names, gains))
+if set(first.run.problem.columns) != set(second.run.problem.columns):
+    st.caption("The two runs read different columns of the table.")
+
+st.subheader("Where they differ", anchor=False)
+where_they_differ(views, names)

@@ -1,7 +1,173 @@
-"""Explain: pick a run and a row, say why it got its answer."""
+"""Explain: pick a test row or change it, say the answer, show what decided it."""
 
-from pages.common.picker import pick_run
-from pages.common.theme import page_title
+import numpy as np
+import streamlit as st
 
-page_title("Why this answer?", "One row, its prediction, and the path that led to it.")
-run = pick_run()
+from pages.common.look import View, answers, drawn_tree, routed_tree
+from pages.common.parts import draw_tree, pick_view, tree_notes
+from pages.common.row import Row, pick_row
+from pages.common.theme import mode, page_title, show_figure
+from pages.common.words import plain
+from treelab.evidence import Evidence, leaf_evidence
+from treelab.figures.tree import along_path, plan_picture
+from treelab.figures.weights import percent, weights_figure
+from treelab.figures.words import count, number
+from treelab.trees.numerals import probability
+from treelab.trees.tree import Tree
+from treelab.trees.words import path_in_words
+
+BARS = 8  # trees that are named in "who decided"
+MOST_OF_IT = 0.9
+
+
+def answer_words(view: View, values) -> str:
+    """Say what the run answers for one row, in bold."""
+    if view.model.classes is None:
+        unit = f" {view.model.target_unit}" if view.model.target_unit else ""
+        return f"**{number(float(view.model.predict(values)[0]))}{plain(unit)}**"
+    said = view.model.predict(values)[0]
+    sure = view.model.predict_proba(values).max()
+    return f"**“{plain(said)}”, {probability(float(sure))}**"
+
+
+def truth_words(view: View, row: Row) -> str:
+    """Say what is true of the row, or how it was changed."""
+    if row.changed:
+        changes = ", ".join(
+            f"{plain(column)} from {plain(before)} to {plain(now)}"
+            for column, (before, now) in row.changed.items()
+        )
+        return (
+            f"You changed {changes}. As the row was, the answer is "
+            f"{answer_words(view, row.original)}. What would be true now is not known."
+        )
+    if view.model.classes is None:
+        unit = f" {view.model.target_unit}" if view.model.target_unit else ""
+        off = abs(float(view.model.predict(row.values)[0]) - float(row.truth))
+        return (
+            f"True is {number(float(row.truth))}{plain(unit)}: off by "
+            f"{number(off)}{plain(unit)}."
+        )
+    if view.model.predict(row.values)[0] == row.truth:
+        return f"It is right: the row is “{plain(row.truth)}”."
+    return f"It is wrong: the row is “{plain(row.truth)}”."
+
+
+def evidence_words(view: View, found: Evidence) -> str:
+    """Say how many test rows the rule holds for, and how good it is on them."""
+    if found.n_rows == 0:
+        return f"No other of the {found.n_total:,} test rows takes this way."
+    held = f"It holds for {found.n_rows:,} of {count(found.n_total, 'test row')}"
+    if found.right is None:
+        unit = f" {view.model.target_unit}" if view.model.target_unit else ""
+        return f"{held}, and is off by {number(found.error)}{plain(unit)} on average."
+    return f"{held}, and is right for {percent(found.right)} of them."
+
+
+def show_way(view: View, tree: Tree, row: Row, key: str) -> list[int]:
+    """Draw a tree with the row's path lit; a big one with the other ways folded."""
+    path = tree.path(row.values)
+    drawn, lit = tree, path
+    if plan_picture(tree).depth < tree.depth:
+        drawn, lit = along_path(tree, path)
+    draw_tree(drawn, view, key, highlight=lit, choose_depth=False)
+    if drawn is not tree:
+        st.caption(
+            f"Only this way is drawn, {count(len(path) - 1, 'question')} of the tree's "
+            f"{tree.n_splits:,}; each branch not taken is one box that stands for all "
+            "that is in it."
+        )
+    return path
+
+
+def explain_tree(view: View, row: Row) -> None:
+    """Show the way of the row through the one tree, in the picture and in words."""
+    tree = routed_tree(view, row=row.values)
+    left, right = st.columns([5, 2], gap="large")
+    with left:
+        path = show_way(view, tree, row, "way")
+        tree_notes(tree, view)
+    with right:
+        st.markdown("**The way there**")
+        steps = [plain(step) for step in path_in_words(tree, row.values, most=3)]
+        if view.on_top:
+            steps[-1] = (
+                "The predictor on top reads how far the row passed each node and "
+                f"answers {answer_words(view, row.values).strip('*')}."
+            )
+        st.markdown("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
+        says = answers(view, "test") if view.on_top else None
+        found = leaf_evidence(tree, path[-1], *view.split.rows("test"), says)
+        st.caption(evidence_words(view, found).replace("It holds", "The rule holds", 1))
+
+
+def explain_ensemble(view: View, row: Row) -> None:
+    """Show who decided, and the way of the row through one of those trees."""
+    model = view.model
+    k = min(BARS, model.n_estimators)
+    index, weight = (part[0] for part in model.top_estimators(row.values, k))
+    n_most = int(model.estimators_for_share(row.values, MOST_OF_IT)[0])
+    st.markdown(
+        f"{percent(weight[0])} of this answer comes from one of "
+        f"{count(model.n_estimators, 'small tree')}; "
+        f"{count(n_most, 'tree')} {'holds' if n_most == 1 else 'hold'} "
+        f"{MOST_OF_IT:.0%} of it."
+    )
+    said = model.predict(row.values)[0]
+    agree = None
+    if model.classes is not None:
+        agree = np.array(
+            [routed_tree(view, e, row=row.values).predict(row.values)[0] == said
+             for e in index.tolist()]
+        )  # fmt: skip
+    left, right = st.columns([5, 3], gap="large")
+    with right:
+        st.markdown("**Who decided**")
+        shown = st.pills(
+            "Tree that is drawn",
+            index.tolist(),
+            default=int(index[0]),
+            required=True,
+            format_func=lambda e: f"tree {e}",
+            key=f"opened-{view.run.id}-{index.tolist()}",
+        )
+        show_figure(
+            weights_figure(
+                index, weight, model.n_estimators, shown=shown, agree=agree, mode=mode()
+            ),
+            key="who-decided",
+            alt=f"Tree {index[0]} has {percent(weight[0])} of the say on this row; "
+            f"{n_most} trees hold {MOST_OF_IT:.0%}.",
+        )
+        if agree is not None and not agree.all():
+            st.caption("A hatched tree alone would say something else.")
+    with left:
+        say = weight[index.tolist().index(shown)]
+        st.markdown(f"**Tree {shown}, {percent(say)} of the answer**")
+        tree = routed_tree(view, shown, row=row.values)
+        path = show_way(view, tree, row, "way")
+        found = leaf_evidence(tree, path[-1], *view.split.rows("test"))
+        st.markdown(f"Its rule: {plain(tree.rule(path[-1]))}.")
+        st.caption(evidence_words(view, found))
+        tree_notes(tree, view)
+
+
+page_title(
+    "Why this answer?",
+    "The answer for one test row, what decided it, and what would change it.",
+)
+view = pick_view()
+if view.is_ensemble:
+    first = drawn_tree(
+        view, int(view.model.top_estimators(view.split.X_test[:1])[0][0, 0])
+    )
+    row = pick_row(view, first.columns)
+else:
+    row = pick_row(view, drawn_tree(view).columns)
+with st.container(key="answer"):
+    st.markdown(f"### {answer_words(view, row.values)}")
+    st.markdown(truth_words(view, row))
+if view.is_ensemble:
+    explain_ensemble(view, row)
+else:
+    explain_tree(view, row)

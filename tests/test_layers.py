@@ -15,6 +15,7 @@ LAYERS = {
     "data": {"trees"},
     "metrics": set(),
     "difference": {"metrics"},
+    "disagreement": set(),
     "evidence": {"trees"},
     "learners": {"ops", "training", "trees", "data", "metrics"},
     "runs": {"learners", "trees", "data", "metrics", "training"},

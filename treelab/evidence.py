@@ -32,7 +32,7 @@ class Evidence:
     error: float | None = None
 
 
-def leaf_evidence(tree: Tree, leaf: int, X: pd.DataFrame, y) -> Evidence:
+def leaf_evidence(tree: Tree, leaf: int, X: pd.DataFrame, y, says=None) -> Evidence:
     """Count the rows that end in ``leaf`` and how often it is right about them.
 
     Parameters
@@ -44,6 +44,9 @@ def leaf_evidence(tree: Tree, leaf: int, X: pd.DataFrame, y) -> Evidence:
         Rows that did not train the tree, in the table's own columns.
     y : array-like of shape (n_rows,)
         Their truth: labels, or values in the target's unit.
+    says : array-like of shape (n_rows,) or None, default=None
+        Answers to judge, where another model answers on top of the tree; None: the
+        tree's own.
 
     Raises
     ------
@@ -56,7 +59,8 @@ def leaf_evidence(tree: Tree, leaf: int, X: pd.DataFrame, y) -> Evidence:
     n_rows, n_total = int(here.sum()), len(here)
     if n_rows == 0:
         return Evidence(0, n_total)
-    truth, says = np.asarray(y)[here], tree.predict(X[here])
+    truth = np.asarray(y)[here]
+    says = tree.predict(X[here]) if says is None else np.asarray(says)[here]
     if tree.classes is None:
         error = float(np.mean(np.abs(says - truth.astype(float))))
         return Evidence(n_rows, n_total, error=error)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.common import store as door
 from treelab.data.problem import Split
+from treelab.difference import Difference, score_differences
 from treelab.figures.colors import class_colors
 from treelab.metrics import headline, scores
 from treelab.runs.run import Run
@@ -280,3 +281,36 @@ def _greedy_steps(view: View) -> Steps:
     table["leaves"] = [tree.n_leaves for tree in trees]
     table["depth"] = [tree.depth for tree in trees]
     return Steps(trees, table, None)
+
+
+def comparable(one: Run, other: Run) -> bool:
+    """Whether two runs were tested on the same rows of the same target."""
+    return _test_rows(one) == _test_rows(other)
+
+
+def _test_rows(run: Run) -> tuple:
+    """What decides on which rows, and against which truth, a run is tested."""
+    problem = run.problem
+    return (
+        problem.table_id,
+        problem.target,
+        problem.task,
+        problem.seed,
+        problem.valid_share,
+        problem.test_share,
+    )
+
+
+def score_gains(first: View, second: View) -> dict[str, Difference]:
+    """Return how the second run's scores differ from the first's, on the test rows."""
+    return _score_gains(*first.key, *second.key[1:], first, second)
+
+
+@st.cache_data(show_spinner="Drawing the test rows anew…", max_entries=32)
+def _score_gains(home: Path, one, epoch, other, other_epoch, _first, _second) -> dict:
+    return score_differences(
+        _first.run.problem.task,
+        _first.split.y_test.to_numpy(),
+        answers(_first, "test"),
+        answers(_second, "test"),
+    )

@@ -25,12 +25,12 @@ _THUMBNAILS = 6
 _MORE_LEVELS = 4  # that a visitor may add to those drawn at first
 
 
-def pick_view(**options) -> View:
+def pick_view(*, growing: bool = True, **options) -> View:
     """Let the visitor choose a run, and say so where it still grows.
 
     Takes the options of ``pick_run``.
     """
-    run = pick_run(growing=True, **options)
+    run = pick_run(growing=growing, **options)
     try:
         view = open_run(run)
     except (LookupError, OSError, ValueError) as error:

@@ -1,19 +1,21 @@
 """What goes with the picture of a tree: how much to draw, its words, its thumbnail."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from treelab.figures.colors import Mode, palette, with_alpha
 from treelab.figures.layout import tree_layout
 from treelab.figures.words import count
+from treelab.trees.cut import cut_at
 from treelab.trees.tree import Tree
 
 ROOM = 720  # pixels across that a picture has in the wider of two columns
 WRAP = 18  # letters a line of a node, so that more nodes stand beside each other
 _ACROSS, _ALONG = 142, 150  # pixels that a node takes beside the next, one a level
 _MOST_ENDS = 14  # branches below each other on a page
-_MOST_LEVELS = 8  # levels below each other on a page
+_MOST_LEVELS = 12  # levels below each other on a page
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,33 @@ def _plan(tree: Tree, room: int, depth: int) -> Plan:
         return Plan(depth, "TB", True)
     fits = ends <= _MOST_ENDS and (depth + 1) * _ALONG <= room * 1.1
     return Plan(depth, "LR" if (depth + 1) * _ALONG < widest else "TB", fits)
+
+
+def along_path(tree: Tree, path: list[int]) -> tuple[Tree, list[int]]:
+    """Fold each branch that a path does not take into one leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+    path : list of int
+        Nodes from the root to a leaf.
+
+    Returns
+    -------
+    Tree
+        Nodes are numbered anew; a folded branch tells of all rows that take it.
+    list of int
+        The path in it.
+    """
+    on_path = np.zeros(tree.n_nodes, dtype=bool)
+    on_path[path] = True
+    folded = cut_at(tree, ~on_path)
+    node, new_path = 0, [0]
+    for above, below in pairwise(path):
+        children = folded.left if below == tree.left[above] else folded.right
+        node = int(children[node])
+        new_path.append(node)
+    return folded, new_path
 
 
 def tree_alt(tree: Tree) -> str:
