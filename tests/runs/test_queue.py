@@ -56,7 +56,7 @@ def test_a_cluster_gets_the_id_and_the_home_and_no_worker_starts(
     asked = []
 
     class Client:
-        def __init__(self, address):
+        def __init__(self, address, timeout):
             asked.append(address)
 
         def get_executor(self):

@@ -7,6 +7,8 @@ that all of them share and on which SQLite's write-ahead log works.
 import os
 from concurrent.futures import Executor
 
+CONNECT_SECONDS = 10
+
 
 def cluster_address() -> str:
     """Address of the Dask scheduler to train on, empty for this machine."""
@@ -32,7 +34,7 @@ def cluster_executor(address: str) -> Executor:
             "unset TREELAB_CLUSTER to train on this machine."
         ) from error
     try:
-        return Client(address).get_executor()
+        return Client(address, timeout=CONNECT_SECONDS).get_executor()
     except (OSError, ValueError) as error:
         raise OSError(
             f"No Dask scheduler answers at TREELAB_CLUSTER={address}: {error}. Start "
