@@ -228,8 +228,8 @@ show_figure(
 )
 st.caption(
     f"Point: the difference on {part_words(first, 'test')}. Bar: its 95% interval, "
-    "from drawing these rows anew 2,000 times (paired bootstrap); hollow and grey where "
-    "it holds zero."
+    "from drawing these rows anew 2,000 times (paired bootstrap); hollow and grey "
+    "where it holds zero."
 )
 
 left, right = st.columns(2, gap="large")

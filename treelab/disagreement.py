@@ -1,4 +1,4 @@
-"""On which rows two models answer differently, and which of them is nearer the truth."""
+"""Where two models answer differently, and which of them is nearer the truth."""
 
 from dataclasses import dataclass
 
