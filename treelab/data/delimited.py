@@ -17,7 +17,7 @@ DELIMITERS = ("\t", ";", "|", ",")  # in this order where a file fits several
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 SAMPLE_LINES = 200
 SAMPLE_CHARACTERS = 2**18
-NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$")
+NUMBER = re.compile(r"[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     if heads:
         return True
     again = [name != "" and name in column for name, column in zip(first, columns)]
-    return sum(again) < len(first) / 2
+    return sum(again) <= len(first) / 2
 
 
 def _mostly_numbers(cells: tuple[str, ...]) -> bool:
@@ -189,8 +189,8 @@ def _mend_header(text: str, delimiter: str) -> str:
     """
     sample = _sample(text, delimiter)
     widths = {len(row) for row in sample[1:]}
-    if widths != {len(sample[0]) + 1}:
-        return text
+    if len(sample[0]) < 2 or widths != {len(sample[0]) + 1}:
+        return text  # a single field may well be a title
     start = re.match(r"[\r\n]*", text).end()
     if all(row[-1].strip() == "" for row in sample[1:]):
         end = re.search(r"\r?\n|\Z", text[start:]).start() + start

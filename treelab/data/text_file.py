@@ -37,7 +37,8 @@ OTHER_TEXTS = (  # (first text, lower case, what the file is)
     ("{\\rtf", "a rich text document"),
 )
 # Polish and Czech letters that become signs when read as Western European.
-EASTERN_SIGNS = re.compile(r"[^\W\d_][¹³¿¢¥ª¯»¾¼¶][^\W\d_]")
+EASTERN_SIGNS = re.compile(r"[^\W\d_][¹³¿¢¥ª¯»¾¼¶£][^\W\d_]|[£¯][^\W\d_]")
+MIXED_SCRIPTS = re.compile(r"[A-Za-z][\u0370-\uffff]|[\u0370-\uffff][A-Za-z]")
 
 
 def unpack(content: bytes, name: str) -> bytes:
@@ -152,13 +153,22 @@ def _guess(content: bytes, first: int) -> str:
 
     start = content.rfind(b"\n", 0, first) + 1
     sample = content[start : start + SAMPLE]
-    best = from_bytes(sample).best()
-    if best is not None:
-        letters = [c for c in str(best) if ord(c) > 127 and c.isalpha()]
-        other_script = sum(ord(c) >= 0x370 for c in letters)
-        if other_script > len(letters) / 2 or best.encoding == "cp1254":
-            return best.encoding
+    likely = []
+    for match in from_bytes(sample):
+        if match.encoding == "cp1254" or _other_script(str(match)):
+            likely.append(match.encoding)
+        elif not likely:
+            break
+    if likely:  # files from old Macs are rare, but read much like those from Windows
+        return next((name for name in likely if not name.startswith("mac")), likely[0])
     western = sample.decode("cp1252", errors="replace")
     if "\ufffd" in western or EASTERN_SIGNS.search(western):
         return "cp1250"
     return "cp1252"
+
+
+def _other_script(text: str) -> bool:
+    """Tell whether most letters beyond ASCII are of another script, in whole words."""
+    letters = [c for c in text if ord(c) > 127 and c.isalpha()]
+    others = sum(ord(c) >= 0x370 for c in letters)
+    return others > len(letters) / 2 and not MIXED_SCRIPTS.search(text)
