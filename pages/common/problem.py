@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.common.store import find_run, store, table
 from treelab.data.builtin import BUILTIN
-from treelab.data.columns import describe_columns, infer_task
+from treelab.data.columns import describe_columns, infer_task, useful_columns
 from treelab.data.problem import Finding, Problem, check_problem, make_problem
 from treelab.runs.store import RunStore, default_home
 
@@ -58,23 +58,11 @@ def first_problem(key: str) -> Problem:
     for run in store().runs():
         if run.problem.table_id == found:
             return run.problem
+    name = {"table_id": found, "table_name": table_choices()[key].title}
     if key in BUILTIN:
         built = BUILTIN[key]
-        return make_problem(
-            table(found),
-            built.target,
-            table_id=found,
-            table_name=built.title,
-            task=built.task,
-            units=built.units,
-        )
-    frame = table(found)
-    return make_problem(
-        frame,
-        str(frame.columns[-1]),
-        table_id=found,
-        table_name=table_choices()[key].title,
-    )
+        return _problem(built.target, task=built.task, units=built.units, **name)
+    return _problem(str(table(found).columns[-1]), **name)
 
 
 def current_problem() -> Problem:
@@ -115,8 +103,7 @@ def table_key(problem: Problem) -> str:
 
 def with_target(problem: Problem, target: str) -> Problem:
     """Return the problem with another target, all else as a first look would choose."""
-    fresh = make_problem(
-        table(problem.table_id),
+    fresh = _problem(
         target,
         table_id=problem.table_id,
         table_name=problem.table_name,
@@ -124,6 +111,14 @@ def with_target(problem: Problem, target: str) -> Problem:
         units=problem.units,
     )
     return replace(fresh, kinds=problem.kinds)
+
+
+def _problem(target: str, *, table_id: str, **given) -> Problem:
+    """Make a problem of a stored table; where no column seems useful, of them all."""
+    frame = table(table_id)
+    names = tuple(str(name) for name in frame.columns if str(name) != target)
+    columns = useful_columns(frame, target) or names
+    return make_problem(frame, target, table_id=table_id, columns=columns, **given)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.common.problem import choose_table, table_choices
+from pages.common.problem import choose_table
 from pages.common.store import store
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
@@ -46,12 +46,12 @@ def _take() -> None:
         found = read_table(file.getvalue(), file.name)
         name = _free_name(file.name)
         key = store().add_table(found.frame, name)
+        choose_table(key)
     except (TableError, ValueError) as error:
         st.session_state["upload-error"] = f"{file.name}: {error}"
         return
     st.session_state["upload-notes"] = found.notes
-    st.session_state["table"] = key if key in table_choices() else None
-    choose_table(key)
+    st.session_state["table"] = key
 
 
 def _free_name(name: str) -> str:

@@ -1,0 +1,39 @@
+"""The app as a visitor opens it, over a store of its own and without workers."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from treelab.runs.store import RunStore
+
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> RunStore:
+    """An empty run store that the app uses; nothing trains in it."""
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TREELAB_SLOTS", "0")
+    monkeypatch.delenv("TREELAB_CLUSTER", raising=False)
+    return RunStore()
+
+
+@pytest.fixture
+def visit(store):
+    """Open a page by its file's name, and the address's parameters."""
+
+    def open_page(name: str, **params: str) -> AppTest:
+        app = AppTest.from_file(str(APP), default_timeout=30)
+        for key, value in params.items():
+            app.query_params[key] = value
+        app.run()
+        if name != "data":
+            app.switch_page(f"pages/{name}.py")
+            for key, value in params.items():
+                app.query_params[key] = value
+            app.run()
+        assert not app.exception, app.exception
+        return app
+
+    return open_page

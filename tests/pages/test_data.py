@@ -1,0 +1,124 @@
+"""Data opens with a table at hand, takes others, and never loses the one it has."""
+
+import pandas as pd
+import pytest
+
+from tests.pages.stores import add_run
+from treelab.data.builtin import BUILTIN
+
+CSV = b"age,city,ill\n" + b"".join(
+    b"%d,%s,%s\n"
+    % (20 + i % 50, [b"Bern", b"Basel"][i % 2], [b"no", b"yes"][i % 3 == 0])
+    for i in range(60)
+)
+
+
+def box(app, label):
+    return next(found for found in app.selectbox if found.label == label)
+
+
+def test_the_first_visit_finds_breast_cancer_and_one_prominent_button(visit):
+    app = visit("data")
+    assert box(app, "Table").value == "breast_cancer"
+    assert box(app, "Predict").value == "diagnosis"
+    assert app.button(key="train-defaults").label == "Train with defaults"
+    assert not app.button(key="train-defaults").disabled
+    assert app.query_params["table"] == "breast_cancer"
+
+
+@pytest.mark.parametrize("key", BUILTIN)
+def test_every_built_in_table_opens_with_its_own_target(visit, key):
+    app = visit("data", table=key)
+    assert box(app, "Predict").value == BUILTIN[key].target
+    assert not app.error
+
+
+def test_training_with_defaults_starts_two_runs_and_turns_to_train(store, visit):
+    app = visit("data")
+    app.button(key="train-defaults").click().run()
+    runs = store.runs()
+    assert {run.learner for run in runs} == {"cart", "gradtree"}
+    assert {run.state for run in runs} == {"queued"}
+    assert app.title[0].value == "How do the trees learn?"
+
+
+def test_a_double_click_starts_nothing_twice(store, visit):
+    app = visit("data")
+    app.button(key="train-defaults").click().run()
+    app.switch_page("pages/data.py").run()
+    app.button(key="train-defaults").click().run()
+    assert len(store.runs()) == 2
+
+
+def test_another_target_brings_its_own_task(visit):
+    app = visit("data")
+    box(app, "Predict").select("mean radius").run()
+    assert app.session_state["problem"].task == "regression"
+    assert "diagnosis" in app.session_state["problem"].columns
+    assert not app.exception
+
+
+def test_a_task_that_does_not_fit_is_refused_in_a_sentence(visit):
+    app = visit("data")
+    box(app, "Which is").select("regression").run()
+    assert "holds text" in app.error[0].value
+    assert app.button(key="train-defaults").disabled
+    assert not app.exception
+
+
+def test_choices_are_kept_from_page_to_page_and_table_to_table(visit):
+    app = visit("data")
+    box(app, "Predict").select("mean area").run()
+    app.switch_page("pages/runs.py").run()
+    app.switch_page("pages/data.py").run()
+    assert box(app, "Predict").value == "mean area"
+    box(app, "Table").select("iris").run()
+    assert box(app, "Predict").value == BUILTIN["iris"].target
+    box(app, "Table").select("breast_cancer").run()
+    assert box(app, "Predict").value == "mean area"
+
+
+def test_the_seed_deals_the_rows(visit):
+    app = visit("data")
+    app.number_input(key="seed").set_value(7).run()
+    assert app.session_state["problem"].seed == 7
+
+
+def test_an_upload_becomes_the_table_in_view(store, visit):
+    app = visit("data")
+    app.file_uploader(key="upload").upload("people.csv", CSV, "text/csv").run()
+    assert box(app, "Predict").value == "ill"
+    assert app.session_state["problem"].task == "binary"
+    assert store.tables()[0].name == "people.csv"
+    assert not app.error
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"a,b\n", b"a,b\n1,2\n3\n4,5,6,7\n", b"\x00\x01"]
+)
+def test_a_file_that_is_no_table_leaves_the_table_in_view(visit, content):
+    app = visit("data", table="wine")
+    app.file_uploader(key="upload").upload("bad.csv", content, "text/csv").run()
+    assert not app.exception
+    assert box(app, "Table").value == "wine"
+    assert len(app.error) == 1
+    assert app.error[0].value.startswith("bad.csv")
+
+
+def test_a_column_named_like_markup_is_shown_as_it_stands(visit):
+    frame = pd.DataFrame({"<b>x</b> $a$": range(40), "kind": ["**u**", "v"] * 20})
+    app = visit("data")
+    content = frame.to_csv(index=False).encode()
+    app.file_uploader(key="upload").upload("odd.csv", content, "text/csv").run()
+    assert not app.exception
+    page = "".join(element.proto.body for element in app.get("html"))
+    assert "&lt;b&gt;x" in page
+    assert "<b>x</b>" not in page
+
+
+def test_a_table_opens_as_it_was_last_trained_on(store, visit):
+    add_run(store, "cart", target="weight")
+    (info,) = store.tables()
+    app = visit("data", table=info.id)
+    assert box(app, "Predict").value == "weight"
+    assert app.session_state["problem"].columns == ("radius", "texture $x$", "colour")

@@ -1,0 +1,131 @@
+"""Train starts what was chosen and shows what has happened so far."""
+
+import pytest
+
+from tests.pages.stores import add_run
+from treelab.runs.process import ProcessId
+from treelab.training.events import Progress
+
+
+def cards(app) -> str:
+    return "".join(
+        html.proto.body for html in app.get("html") if 'class="run"' in html.proto.body
+    )
+
+
+def report(store, run_id, n=5):
+    for epoch in range(1, n + 1):
+        store.add_event(
+            run_id, Progress(epoch, 10, 1 / epoch, 1.2 / epoch, epoch * 0.1)
+        )
+
+
+def test_an_empty_store_says_what_will_be_here(visit):
+    app = visit("train")
+    assert "No run on this table yet" in app.info[0].value
+    assert not app.button(key="train").disabled
+
+
+def test_train_starts_the_ticked_learners_with_their_settings(store, visit):
+    app = visit("train")
+    app.number_input(key="setting-gradtree-depth").set_value(3).run()
+    app.button(key="train").click().run()
+    runs = {run.learner: run for run in store.runs()}
+    assert set(runs) == {"cart", "gradtree"}
+    assert runs["gradtree"].settings["depth"] == 3
+    assert runs["cart"].settings == {"depth": 6, "min_leaf_rows": 1}
+    assert "depth 3" in cards(app)
+
+
+def test_nothing_ticked_trains_nothing(visit):
+    app = visit("train")
+    app.pills(key="learners").set_value([]).run()
+    assert app.button(key="train").disabled
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("1, two", "'two'"), ("-1", "too small"), ("", "at least one")]
+)
+def test_strengths_that_cannot_be_read_are_refused_in_place(visit, text, said):
+    app = visit("train")
+    app.pills(key="learners").set_value(["argmin"]).run()
+    app.text_input(key="setting-argmin-pruning_strength").set_value(text).run()
+    assert said in app.error[0].value.replace("\\", "")
+    assert app.button(key="train").disabled
+
+
+def test_every_run_has_a_card_with_its_state_and_score(store, visit):
+    done = add_run(store, "gradtree")
+    add_run(store, "cart")
+    app = visit("train", run=done)
+    assert cards(app).count('class="run"') == 2
+    assert "macro F1 · test, 48 rows" in cards(app)
+    assert "Runs that predict kind" in app.caption[0].value
+
+
+def test_when_all_are_done_one_line_says_what_was_found(store, visit):
+    done = add_run(store, "gradtree")
+    add_run(store, "cart")
+    lines = [text.value for text in visit("train", run=done).markdown]
+    assert any("on 48 test rows" in line and "GradTree" in line for line in lines)
+
+
+def test_the_address_brings_the_table_of_its_run(store, visit):
+    add_run(store, "cart", target="kind")
+    run_id = add_run(store, "cart", target="weight")
+    app = visit("train", run=run_id)
+    assert app.session_state["problem"].target == "weight"
+    assert app.query_params["run"] == run_id
+
+
+def test_an_unknown_run_in_the_address_is_no_trouble(store, visit):
+    add_run(store, "cart")
+    assert visit("train", run="../../etc").title
+
+
+def test_stop_asks_the_run_to_stop(store, visit):
+    run_id = add_run(store, "gradtree", state="running")
+    report(store, run_id)
+    app = visit("train", run=run_id)
+    app.button(key=f"stop-{run_id}").click().run()
+    assert store.run(run_id).stop_requested
+    assert "stopping" in cards(app)
+
+
+def test_curves_hold_every_point_whoever_opens_the_page(store, visit):
+    run_id = add_run(store, "gradtree", state="running")
+    report(store, run_id, n=4)
+    first = visit("train", run=run_id)
+    store.add_event(run_id, Progress(5, 10, 0.1, 0.2, 0.9))
+    for app in (first.run(), visit("train", run=run_id)):
+        (curve,) = app.session_state["events"].values()
+        assert curve["epoch"].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_a_run_whose_worker_died_is_interrupted_and_keeps_its_curve(
+    store, visit, monkeypatch
+):
+    run_id = add_run(store, "gradtree", state="running")
+    report(store, run_id)
+    monkeypatch.setattr(ProcessId, "is_alive", lambda self: False)
+    app = visit("train", run=run_id)
+    assert store.run(run_id).state == "interrupted"
+    assert "interrupted" in cards(app)
+    assert len(app.session_state["events"][run_id]) == 5
+    app.button(key="train").click().run()
+    assert len(store.runs()) == 3
+
+
+def test_two_runs_of_one_learner_have_two_names_and_two_shades(store, visit):
+    add_run(store, "gradtree", title="")
+    run_id = add_run(store, "gradtree", seed=1)
+    text = cards(visit("train", run=run_id))
+    assert "GradTree 2" in text
+    assert "#0072B2" in text
+
+
+def test_a_run_again_just_so_waits_below(store, visit):
+    add_run(store, "gradtree")
+    run_id = add_run(store, "gradtree")
+    app = visit("train", run=run_id)
+    assert any("1 earlier run" in expander.label for expander in app.expander)
