@@ -24,7 +24,7 @@ from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.runs.run import Run
 
-ROOM = 480  # pixels across for each of the two trees
+ROOM = 560  # pixels across for each of the two trees
 MOST_ROWS = 200  # rows of a number target that are listed
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
 
@@ -57,24 +57,23 @@ def gradient_default(runs: list[Run]) -> Run:
 
 
 def finding(gain: Difference, names: tuple[str, str]) -> str:
-    """Say which run is better by the headline score, and how sure that is."""
-    interval = (
-        f"{gain.level:.0%} interval of the difference "
-        f"{number(gain.low)} to {number(gain.high)}"
-    )
-    scores = f"{gain.title} {number(gain.second)} and {number(gain.first)}"
-    first, second = map(plain, names)
+    """Say which run is better by the headline score."""
+    first, second = names
     if gain.winner is None:
-        return (
-            f"**No clear difference between {second} and {first}.** "
-            f"{scores}, {interval}"
-        )
+        return f"No clear difference between {second} and {first}"
     better, other = (second, first) if gain.winner else (first, second)
-    if not gain.winner:
-        scores = f"{gain.title} {number(gain.first)} and {number(gain.second)}"
+    return f"{better} gains {number(abs(gain.estimate))} over {other}"
+
+
+def interval_words(gain: Difference, names: tuple[str, str]) -> str:
+    """Say both scores, the interval of their difference, and the rows behind them."""
+    low, high = gain.low, gain.high
+    if gain.winner == 0:  # told from the better one's side
+        low, high = -high, -low
     return (
-        f"**{better} gains {number(abs(gain.estimate))} over {other}.** "
-        f"{scores}, {interval}"
+        f"{gain.title}: {plain(names[0])} {number(gain.first)}, {plain(names[1])} "
+        f"{number(gain.second)} on the same {gain.n_rows:,} test rows; "
+        f"{gain.level:.0%} interval of the difference {number(low)} to {number(high)}."
     )
 
 
@@ -93,6 +92,16 @@ def show_side(view: View, name: str, key: str) -> None:
     tree = drawn_tree(view, estimator)
     draw_tree(tree, view, key, room=ROOM)
     tree_notes(tree, view)
+
+
+def size_of(view: View) -> dict[str, int]:
+    """Leaves, depth and number of the trees that a run answers with."""
+    if view.is_ensemble:
+        model = view.model
+        leaves = model.n_estimators * model.n_leaves
+        return {"leaves": leaves, "depth": model.depth, "trees": model.n_estimators}
+    tree = drawn_tree(view)
+    return {"leaves": tree.n_leaves, "depth": tree.depth, "trees": 1}
 
 
 def score_table(
@@ -161,19 +170,32 @@ def where_they_differ(views: tuple[View, View], names: tuple[str, str]) -> None:
     )
     if found.apart is None:
         facts = facts.astype(dict.fromkeys(("truth", *names), str))
-    show_rows(facts, X.iloc[rows["place"]])
+    show_rows(facts, X.iloc[rows["place"]], views, names)
 
 
-def show_rows(facts: pd.DataFrame, X: pd.DataFrame) -> None:
-    """Show what is known of some rows, and then their columns."""
+def show_rows(facts: pd.DataFrame, X: pd.DataFrame, views, names) -> None:
+    """Show what is known of some rows, then their columns; open the chosen one."""
     X = X.rename(columns={name: f"{name} " for name in X if name in facts})
-    st.dataframe(
+    chosen = st.dataframe(
         pd.concat([facts, X.reset_index(drop=True)], axis=1),
         hide_index=True,
         key="rows-that-differ",
+        on_select="rerun",
+        selection_mode="single-row",
         column_config={"test row": st.column_config.NumberColumn(pinned=True)},
-    )
-    st.caption("Open a row by its number on the Explain page.")
+    ).selection.rows
+    if not chosen or chosen[0] >= len(facts):
+        st.caption("Tick a row to open it on the Explain page.")
+        return
+    row = int(facts["test row"].iloc[chosen[0]])
+    with st.container(horizontal=True):
+        for view, name in zip(views, names):
+            st.page_link(
+                "pages/explain.py",
+                label=f"Why does {plain(name)} say so for row {row:,}?",
+                icon=":material/help:",
+                query_params={"run": view.run.id, "row": str(row)},
+            )
 
 
 page_title(
@@ -202,12 +224,13 @@ with right:
     )
 views = (first, second)
 names = tuple(run_name(view.run) for view in views)
-if names[0] == names[1]:
+if names[0] == names[1] or set(names) & {"test row", "truth", "right", "closer"}:
     names = (f"{names[0]} (first)", f"{names[1]} (second)")
 
 gains = score_gains(first, second)
 task = first.run.problem.task
-st.markdown(f"{finding(gains[headline(task)], names)}, {part_words(first, 'test')}.")
+st.subheader(plain(finding(gains[headline(task)], names)), anchor=False)
+st.markdown(interval_words(gains[headline(task)], names))
 on_scale = [gain for metric, gain in gains.items() if metric in ON_ONE_SCALE]
 show_figure(
     difference_figure(
@@ -224,7 +247,7 @@ show_figure(
         mode=mode(),
     ),
     key="difference",
-    alt=finding(gains[headline(task)], names),
+    alt=f"{finding(gains[headline(task)], names)}.",
 )
 st.caption(
     f"Point: the difference on {part_words(first, 'test')}. Bar: its 95% interval, "

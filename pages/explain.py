@@ -3,15 +3,17 @@
 import numpy as np
 import streamlit as st
 
-from pages.common.look import View, answers, drawn_tree, routed_tree
+from pages.common.look import View, answers, drawn_tree, label_colors, routed_tree
 from pages.common.parts import draw_tree, pick_view, tree_notes
-from pages.common.row import Row, pick_row
-from pages.common.theme import mode, page_title, show_figure
+from pages.common.row import Row, pick_place, pick_row
+from pages.common.theme import dot, mode, page_title, show_figure
 from pages.common.words import plain
 from treelab.evidence import Evidence, leaf_evidence
+from treelab.figures.colors import palette
 from treelab.figures.tree import along_path, plan_picture
 from treelab.figures.weights import percent, weights_figure
 from treelab.figures.words import count, number
+from treelab.trees.labels import plain_label
 from treelab.trees.numerals import probability
 from treelab.trees.tree import Tree
 from treelab.trees.words import path_in_words
@@ -21,13 +23,27 @@ MOST_OF_IT = 0.9
 
 
 def answer_words(view: View, values) -> str:
-    """Say what the run answers for one row, in bold."""
-    if view.model.classes is None:
-        unit = f" {view.model.target_unit}" if view.model.target_unit else ""
-        return f"**{number(float(view.model.predict(values)[0]))}{plain(unit)}**"
+    """Say what the run answers for one row."""
     said = view.model.predict(values)[0]
+    if view.model.classes is None:
+        return with_unit(view, float(said))
     sure = view.model.predict_proba(values).max()
-    return f"**“{plain(said)}”, {probability(float(sure))}**"
+    return f"“{said}”, {probability(float(sure))}"
+
+
+def with_unit(view: View, value: float) -> str:
+    """Write a value of the target with its unit."""
+    return f"{number(value)} {view.model.target_unit}".rstrip()
+
+
+def show_answer(view: View, row: Row) -> None:
+    """Say the answer, large, and below it what is true."""
+    color = palette(mode()).accent
+    if view.model.classes is not None:
+        color = label_colors(view)[plain_label(view.model.predict(row.values)[0])]
+    words = dot(color, answer_words(view, row.values))
+    st.html(f'<div class="answer">{words}</div>')
+    st.markdown(truth_words(view, row))
 
 
 def truth_words(view: View, row: Row) -> str:
@@ -39,15 +55,13 @@ def truth_words(view: View, row: Row) -> str:
         )
         return (
             f"You changed {changes}. As the row was, the answer is "
-            f"{answer_words(view, row.original)}. What would be true now is not known."
+            f"{plain(answer_words(view, row.original))}. "
+            "What would be true now is not known."
         )
     if view.model.classes is None:
-        unit = f" {view.model.target_unit}" if view.model.target_unit else ""
         off = abs(float(view.model.predict(row.values)[0]) - float(row.truth))
-        return (
-            f"True is {number(float(row.truth))}{plain(unit)}: off by "
-            f"{number(off)}{plain(unit)}."
-        )
+        truth = plain(with_unit(view, float(row.truth)))
+        return f"True is {truth}: off by {plain(with_unit(view, off))}."
     if view.model.predict(row.values)[0] == row.truth:
         return f"It is right: the row is “{plain(row.truth)}”."
     return f"It is wrong: the row is “{plain(row.truth)}”."
@@ -59,8 +73,8 @@ def evidence_words(view: View, found: Evidence) -> str:
         return f"No other of the {found.n_total:,} test rows takes this way."
     held = f"It holds for {found.n_rows:,} of {count(found.n_total, 'test row')}"
     if found.right is None:
-        unit = f" {view.model.target_unit}" if view.model.target_unit else ""
-        return f"{held}, and is off by {number(found.error)}{plain(unit)} on average."
+        off = plain(with_unit(view, found.error))
+        return f"{held}, and is off by {off} on average."
     return f"{held}, and is right for {percent(found.right)} of them."
 
 
@@ -93,7 +107,7 @@ def explain_tree(view: View, row: Row) -> None:
         if view.on_top:
             steps[-1] = (
                 "The predictor on top reads how far the row passed each node and "
-                f"answers {answer_words(view, row.values).strip('*')}."
+                f"answers {plain(answer_words(view, row.values))}."
             )
         st.markdown("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
         says = answers(view, "test") if view.on_top else None
@@ -128,6 +142,7 @@ def explain_ensemble(view: View, row: Row) -> None:
             index.tolist(),
             default=int(index[0]),
             required=True,
+            wrap=True,
             format_func=lambda e: f"tree {e}",
             key=f"opened-{view.run.id}-{index.tolist()}",
         )
@@ -152,21 +167,24 @@ def explain_ensemble(view: View, row: Row) -> None:
         tree_notes(tree, view)
 
 
+def deciding_tree(view: View, place: int) -> int | None:
+    """Return an ensemble's heaviest tree on a test row; None for a single tree."""
+    if not view.is_ensemble:
+        return None
+    return int(view.model.top_estimators(view.split.X_test.iloc[[place]])[0][0, 0])
+
+
 page_title(
     "Why this answer?",
     "The answer for one test row, what decided it, and what would change it.",
 )
 view = pick_view()
-if view.is_ensemble:
-    first = drawn_tree(
-        view, int(view.model.top_estimators(view.split.X_test[:1])[0][0, 0])
-    )
-    row = pick_row(view, first.columns)
-else:
-    row = pick_row(view, drawn_tree(view).columns)
-with st.container(key="answer"):
-    st.markdown(f"### {answer_words(view, row.values)}")
-    st.markdown(truth_words(view, row))
+place = pick_place(view)
+answer = st.container(key="answer", gap="xsmall")
+asked = drawn_tree(view, deciding_tree(view, place)).columns
+row = pick_row(view, place, asked)
+with answer:
+    show_answer(view, row)
 if view.is_ensemble:
     explain_ensemble(view, row)
 else:

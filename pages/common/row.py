@@ -38,17 +38,18 @@ class Row:
     changed: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def pick_row(view: View, columns_first: tuple[str, ...]) -> Row:
-    """Let the visitor choose a test row and change its values.
+def pick_row(view: View, place: int, columns_first: tuple[str, ...]) -> Row:
+    """Return a test row, with the values that the visitor changed in it.
 
     Parameters
     ----------
     view : View
+    place : int
+        Of the row among the test rows, from 0.
     columns_first : tuple of str
         Columns whose fields come first, such as those the tree asks about.
     """
     X, y = view.split.rows("test")
-    place = _pick_place(view, len(X))
     original, truth = X.iloc[[place]], y.iloc[place]
     with st.expander("Change its values", icon=":material/edit:"):
         new = _edit(view, original, place, columns_first)
@@ -68,8 +69,15 @@ def pick_row(view: View, columns_first: tuple[str, ...]) -> Row:
     return Row(values, None, original, changed)
 
 
-def _pick_place(view: View, n_rows: int) -> int:
-    """Choose a test row by its number, or go on to the next wrong answer."""
+def pick_place(view: View) -> int:
+    """Let the visitor choose a test row, or go on to the next wrong answer.
+
+    Returns
+    -------
+    int
+        Its place among the test rows, from 0.
+    """
+    n_rows = len(view.split.y_test)
     if not 1 <= st.session_state.get("row", 1) <= n_rows:
         st.session_state["row"] = 1
     with st.container(horizontal=True, vertical_alignment="bottom", key="row-controls"):

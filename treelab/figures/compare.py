@@ -75,9 +75,9 @@ def difference_figure(
         height=96 + 44 * len(differences),
         showlegend=False,
         xaxis={
-            "title": {"text": f"score of {escape_html(second)} minus the other's"},
+            "title": {"text": f"{escape_html(second)} minus {escape_html(first)}"},
             "range": [-reach, reach],
-            "tickformat": "+.3~f",
+            "tickformat": ".3~f",
             "nticks": 7,
         },
         yaxis={"showgrid": False, "autorange": "reversed"},

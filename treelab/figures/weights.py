@@ -80,7 +80,8 @@ def weights_figure(
     )
     return figure.update_layout(
         template=template(mode),
-        height=60 + 30 * len(names),
+        height=64 + 30 * len(names),
+        margin={"l": 8, "r": 8, "t": 4, "b": 8},
         showlegend=False,
         xaxis={
             "title": {"text": "share of the answer"},
