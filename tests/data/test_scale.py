@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
@@ -26,6 +26,7 @@ COLUMNS = st.integers(1, 60).flatmap(
 
 @pytest.mark.parametrize("name", SCALES)
 @given(x=COLUMNS, probe=COLUMNS)
+@settings(deadline=None)
 def test_every_scale_is_finite_and_never_decreases(name, x, probe):
     scale = SCALES[name](x)
     points = np.sort(np.concatenate([x, probe]))
@@ -49,6 +50,7 @@ def test_normal_scores_are_scikit_learns_where_no_values_are_equal(n):
 
 
 @given(x=st.lists(st.integers(-4, 4), min_size=2, max_size=30))
+@settings(deadline=None)
 def test_equal_values_share_the_score_of_their_middle_rank(x):
     mapped = SCALES["quantile"](np.array(x, dtype=float))(np.array(x, dtype=float))
     for value, score in zip(x, mapped):
@@ -61,6 +63,7 @@ def test_equal_values_share_the_score_of_their_middle_rank(x):
 
 
 @given(x=arrays(np.float64, 30, elements=st.floats(-100, 100)))
+@settings(deadline=None)
 def test_affine_scales_are_scikit_learns(x):
     if np.ptp(x) < 1e-3:
         return

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treelab.data.split import deal_rows
@@ -9,6 +9,7 @@ STRATA = st.lists(st.integers(0, 6), min_size=3, max_size=200).map(np.array)
 
 
 @given(strata=STRATA, seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None)
 def test_every_part_has_a_row_and_every_class_is_trained_on(strata, seed):
     part = deal_rows(strata, 0.2, 0.2, seed)
     assert set(part) == {0, 1, 2}
@@ -25,6 +26,7 @@ def test_every_part_has_a_row_and_every_class_is_trained_on(strata, seed):
     seed=st.integers(0, 100),
     valid_share=st.sampled_from([0.1, 0.2, 0.3]),
 )
+@settings(deadline=None)
 def test_shares_hold_in_each_class_and_in_all(counts, seed, valid_share):
     strata = np.repeat(np.arange(len(counts)), counts)
     part = deal_rows(strata, valid_share, 0.2, seed)

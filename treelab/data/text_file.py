@@ -38,6 +38,8 @@ OTHER_TEXTS = (  # (first text, lower case, what the file is)
 )
 # Polish and Czech letters that become signs when read as Western European.
 EASTERN_SIGNS = re.compile(r"[^\W\d_][¹³¿¢¥ª¯»¾¼¶£][^\W\d_]|[£¯][^\W\d_]")
+# Files from old Macs are rare, and the guesser takes those from Windows for such.
+WINDOWS_FOR = {"mac_cyrillic": "cp1251", "mac_greek": "cp1253"}
 MIXED_SCRIPTS = re.compile(r"[A-Za-z][\u0370-\uffff]|[\u0370-\uffff][A-Za-z]")
 
 
@@ -153,14 +155,13 @@ def _guess(content: bytes, first: int) -> str:
 
     start = content.rfind(b"\n", 0, first) + 1
     sample = content[start : start + SAMPLE]
-    likely = []
     for match in from_bytes(sample):
+        if match.encoding.startswith("utf"):
+            continue  # it would have a mark or zeros
         if match.encoding == "cp1254" or _other_script(str(match)):
-            likely.append(match.encoding)
-        elif not likely:
+            return WINDOWS_FOR.get(match.encoding, match.encoding)
+        if not MIXED_SCRIPTS.search(str(match)):
             break
-    if likely:  # files from old Macs are rare, but read much like those from Windows
-        return next((name for name in likely if not name.startswith("mac")), likely[0])
     western = sample.decode("cp1252", errors="replace")
     if "\ufffd" in western or EASTERN_SIGNS.search(western):
         return "cp1250"
