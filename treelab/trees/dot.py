@@ -235,7 +235,10 @@ class _Picture:
 
     def _question(self, node: int) -> str:
         """Return what a split asks, cut to the picture's size."""
-        return question(self.tree, node, most=_LISTED, length=self.max_name)
+        # The edge says where missing values go.
+        return question(
+            self.tree, node, most=_LISTED, length=self.max_name, missing=False
+        )
 
     def _answer(self, node: int) -> str:
         """Return what a leaf answers, cut to the picture's size."""

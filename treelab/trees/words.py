@@ -26,7 +26,7 @@ from treelab.trees.sums import combination, rounded, weighted_sum
 from treelab.trees.walk import OBLIQUE, read
 
 
-def question(tree, node: int, *, most=None, length=None) -> str:
+def question(tree, node: int, *, most=None, length=None, missing=True) -> str:
     """Return what a split asks; "yes" is left.
 
     Parameters
@@ -38,6 +38,8 @@ def question(tree, node: int, *, most=None, length=None) -> str:
         Categories, or columns of an oblique split, that are listed; None: all.
     length : int or None, default=None
         Letters of a column's or category's name before it is cut; None: all.
+    missing : bool, default=True
+        Whether "(or missing)" may be said.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def question(tree, node: int, *, most=None, length=None) -> str:
     add(found, tree, node, True)
     (condition,) = found.values()
     column = condition.feature.column
-    mention = column in tree.missing_columns
+    mention = missing and column in tree.missing_columns
     # An infinite threshold may let everything pass.
     return condition.text(mention, most, length) or f"any {short(column, length)}"
 
