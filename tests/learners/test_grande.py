@@ -62,6 +62,7 @@ def test_the_exported_ensemble_answers_as_the_tensors_did_on_training_rows(key):
     else:
         told = ensemble.predict_proba(data.frame)
         logits = output if len(output) > 1 else np.stack([0 * output[0], output[0]])
+        logits = logits + fitted._lean[:, None]
         shifted = np.exp(logits - logits.max(0))
         expected = (shifted / shifted.sum(0)).T
     np.testing.assert_allclose(told, expected, rtol=2e-5, atol=1e-6)
@@ -156,3 +157,13 @@ def test_a_setting_out_of_range_is_refused_by_name(setting, value):
     _, X, y = table("iris")
     with pytest.raises(ValueError, match=setting):
         GrandeClassifier(**{setting: value}).fit(X, y)
+
+
+def test_logits_lean_to_a_rare_class_where_that_scores_better_on_validation():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.where(rng.random(600) < 0.1 + 0.25 * (X[:, 0] > 0.5), "ill", "well")
+    fitted = GrandeClassifier(**QUICK).fit(X, y)
+    even = GrandeClassifier(**QUICK, class_weight=None).fit(X, y)
+    ill = [(model.predict(X) == "ill").mean() for model in (fitted, even)]
+    assert ill[0] > ill[1]

@@ -14,14 +14,16 @@ from treelab.learners.checks import (
 )
 from treelab.learners.device import resolve_device
 from treelab.learners.schedule import CosineDecay
+from treelab.learners.tree_choice import macro_f1
 from treelab.learners.weighted_trees import WeightedTreesNetwork
 from treelab.ops.decide import SOFT
-from treelab.ops.losses import LOSSES
+from treelab.ops.losses import LOSSES, log_shares
 from treelab.ops.select import chosen_split
 from treelab.training.loop import train
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
+BALANCE = (0.0, 0.5, 1.0)  # powers of balanced class weights that "auto" tries
 FEWEST_COLUMNS = 5  # a tree's share of the columns is never fewer, where there are
 
 
@@ -44,6 +46,7 @@ class _Grande:
             best ensemble so far is kept.
         """
         self._check_settings()
+        self._lean = np.zeros(1)  # none while training
         device = resolve_device(self.device)
         data = self._read(X, y, X_valid, y_valid, numbers="quantile")
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -51,6 +54,7 @@ class _Grande:
         network = self._network(data, device, generator)
         result = self._train(network, data, generator, callbacks)
         self.history_ = result.history_frame()
+        self._weigh_classes(network, data)
         self.model_ = self._export(network, data).with_rows(
             data.frame, self._told(data.y)
         )
@@ -75,7 +79,7 @@ class _Grande:
         for part in ("index", "values", "leaf", "weights"):
             name = f"learning_rate_{part}"
             check_number(name, getattr(self, name), above=0)
-        for name in ("max_epochs", "patience", "batch_size"):
+        for name in ("max_epochs", "max_steps", "patience", "batch_size"):
             check_at_least(name, getattr(self, name), 1)
 
     def _network(self, data: TrainingData, device, generator) -> WeightedTreesNetwork:
@@ -120,16 +124,17 @@ class _Grande:
             ],
             fused=True,
         )
+        steps = max(1, round(n_rows / batch_size))  # an epoch
+        max_epochs = min(self.max_epochs, -(-self.max_steps // steps))
         after_step = None
         if self.cosine_decay:
-            steps = self.max_epochs * max(1, round(n_rows / batch_size))
-            after_step = CosineDecay(optimizer, steps, warm_up=0.05)
+            after_step = CosineDecay(optimizer, max_epochs * steps, warm_up=0.05)
         return train(
             network,
             optimizer,
             n_rows=n_rows,
             batch_size=batch_size,
-            max_epochs=self.max_epochs,
+            max_epochs=max_epochs,
             patience=self.patience,
             generator=generator,
             callbacks=callbacks,
@@ -206,12 +211,16 @@ class GrandeClassifier(_Grande, TableClassifier):
         Warm up, then let the learning rates fall along a cosine.
     max_epochs : int, default=250
         Passes over the rows at the latest.
+    max_steps : int, default=6000
+        Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=25
         Epochs without a better validation loss until training ends.
     batch_size : int, default=128
         Rows a step.
-    class_weight : None, "balanced" or dict of label to weight, default=None
-        What a row of each class counts.
+    class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
+        What a row of each class counts. "auto" trains with equal weights, then moves
+        all leaves' logits as equal, balanced, or in-between weights (the square root
+        of balanced) would, whichever has the best macro F1 on validation.
     random_state : int, RandomState instance or None, default=None
         Seeds starts, subsets and batches; an int gives the same ensemble every time
         on the CPU.
@@ -245,9 +254,10 @@ class GrandeClassifier(_Grande, TableClassifier):
         learning_rate_weights=0.005,
         cosine_decay=False,
         max_epochs=250,
+        max_steps=6000,
         patience=25,
         batch_size=128,
-        class_weight=None,
+        class_weight="auto",
         random_state=None,
         device="auto",
     ):
@@ -267,6 +277,7 @@ class GrandeClassifier(_Grande, TableClassifier):
         self.learning_rate_weights = learning_rate_weights
         self.cosine_decay = cosine_decay
         self.max_epochs = max_epochs
+        self.max_steps = max_steps
         self.patience = patience
         self.batch_size = batch_size
         self.class_weight = class_weight
@@ -277,6 +288,8 @@ class GrandeClassifier(_Grande, TableClassifier):
         """Refuse settings out of range before any work is done."""
         super()._check_settings()
         check_choice("loss", self.loss, LOSSES)
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("auto", "balanced"))
         check_number("focal_gamma", self.focal_gamma, minimum=0)
 
     def _loss_settings(self) -> dict:
@@ -285,15 +298,44 @@ class GrandeClassifier(_Grande, TableClassifier):
 
     def _row_weight(self, target, train_target):
         """Weight of each row, by its class."""
+        if isinstance(self.class_weight, str) and self.class_weight == "auto":
+            return np.ones(len(target))
         return self._class_weights(train_target)[target]
+
+    def _weigh_classes(self, network, data):
+        """Choose, by macro F1 on validation, how far logits lean to rare classes."""
+        n_classes = len(self.classes_)
+        self._lean = np.zeros(n_classes)
+        if not isinstance(self.class_weight, str) or self.class_weight != "auto":
+            return
+        if len(data.y_valid) == 0:
+            return
+        counts = np.maximum(np.bincount(data.y, minlength=n_classes), 1)
+        balanced = np.log(len(data.y) / (n_classes * counts))  # (C,)
+        logits = log_shares(network.valid_output()).cpu().numpy().T  # (m, C)
+        best = -1.0
+        for power in BALANCE:
+            told = (logits + power * balanced).argmax(1)
+            cell = data.y_valid * n_classes + told
+            counted = np.bincount(cell, minlength=n_classes**2)
+            score = float(macro_f1(counted.reshape(n_classes, n_classes)))
+            if score > best:
+                best, self._lean = score, power * balanced
 
     def _scaled_target(self, target, train_target):
         """Class codes stay as they are."""
         return target
 
     def _leaf_values(self, value):
-        """Logits stay as they are."""
-        return value
+        """Logits (..., C), leaning to rare classes as far as was chosen.
+
+        The shares of the trees sum to one, so what is added to every leaf is added to
+        the answer.
+        """
+        lean = self._lean
+        if value.shape[-1] == 1 and len(lean) == 2:
+            lean = lean[1:] - lean[:1]
+        return value + lean
 
 
 class GrandeRegressor(_Grande, TableRegressor):
@@ -332,6 +374,8 @@ class GrandeRegressor(_Grande, TableRegressor):
         Warm up, then let the learning rates fall along a cosine.
     max_epochs : int, default=250
         Passes over the rows at the latest.
+    max_steps : int, default=6000
+        Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=25
         Epochs without a better validation loss until training ends.
     batch_size : int, default=128
@@ -367,6 +411,7 @@ class GrandeRegressor(_Grande, TableRegressor):
         learning_rate_weights=0.005,
         cosine_decay=False,
         max_epochs=250,
+        max_steps=6000,
         patience=25,
         batch_size=128,
         random_state=None,
@@ -386,6 +431,7 @@ class GrandeRegressor(_Grande, TableRegressor):
         self.learning_rate_weights = learning_rate_weights
         self.cosine_decay = cosine_decay
         self.max_epochs = max_epochs
+        self.max_steps = max_steps
         self.patience = patience
         self.batch_size = batch_size
         self.random_state = random_state
@@ -398,6 +444,9 @@ class GrandeRegressor(_Grande, TableRegressor):
     def _row_weight(self, target, train_target):
         """Rows count alike."""
         return np.ones(len(target))
+
+    def _weigh_classes(self, network, data):
+        """There are no classes."""
 
     def _scaled_target(self, target, train_target):
         """Standardise by the training rows; a constant target only moves to 0."""

@@ -129,9 +129,14 @@ class WeightedTreesNetwork(nn.Module):
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
         """Mean validation loss (1,)."""
-        x, target, weight = self.validation_rows
-        output = torch.cat([self(part) for part in x.split(VALID_ROWS)], 1)
-        return self._mean_loss(output, target, weight)[None]
+        _, target, weight = self.validation_rows
+        return self._mean_loss(self.valid_output(), target, weight)[None]
+
+    @torch.no_grad()
+    def valid_output(self) -> Tensor:
+        """Raw outputs (C, m) on the validation rows."""
+        x = self.validation_rows[0]
+        return torch.cat([self(part) for part in x.split(VALID_ROWS)], 1)
 
     def _mean_loss(self, output: Tensor, target: Tensor, weight: Tensor) -> Tensor:
         """Weighted mean loss of outputs (C, B)."""

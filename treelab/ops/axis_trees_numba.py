@@ -33,6 +33,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
         columns = _columns(columns)
         run_alone(
             _forward,
+            logits.shape[2] * leaf.numel(),
             x.numpy(),
             logits.numpy(),
             threshold.numpy(),
@@ -56,6 +57,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
         grad_leaf = torch.zeros_like(leaf_value)
         run_alone(
             _backward,
+            logits.shape[2] * leaf.numel(),
             x.numpy(),
             logits.numpy(),
             threshold.numpy(),
@@ -84,6 +86,7 @@ def leaves_on_cpu(x, logits, threshold, columns, n_splits):
     position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
     run_alone(
         _forward,
+        logits.shape[2] * leaf.numel(),
         x.numpy(),
         logits.numpy(),
         threshold.numpy(),

@@ -5,15 +5,27 @@ import threading
 import numba
 import torch
 
+SMALL = 2**17  # numbers below which waking another thread costs more than it saves
+
 # numba's workqueue threads must never be entered by two Python threads at once.
 _LOCK = threading.Lock()
 
 
-def run_alone(kernel, *arguments) -> None:
-    """Run a parallel kernel while no other runs, on as many threads as torch uses."""
+def run_alone(kernel, n_numbers: int, *arguments) -> None:
+    """Run a parallel kernel while no other runs, on as many threads as torch uses.
+
+    Parameters
+    ----------
+    kernel : numba function compiled with ``parallel=True``
+    n_numbers : int
+        How many numbers it works through; few are left to one thread.
+    arguments
+        For the kernel.
+    """
     with _LOCK:
         allowed = torch.get_num_threads()
-        numba.set_num_threads(max(1, min(allowed, numba.config.NUMBA_NUM_THREADS)))
+        threads = 1 if n_numbers < SMALL else allowed
+        numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
         kernel(*arguments)
         # numba's OpenMP layer, when it starts, writes over torch's number of threads.
         if torch.get_num_threads() != allowed:
