@@ -33,7 +33,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
         columns = _columns(columns)
         run_alone(
             _forward,
-            logits.shape[2] * leaf.numel(),
+            _n_numbers(logits, leaf),
             x.numpy(),
             logits.numpy(),
             threshold.numpy(),
@@ -57,7 +57,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
         grad_leaf = torch.zeros_like(leaf_value)
         run_alone(
             _backward,
-            logits.shape[2] * leaf.numel(),
+            _n_numbers(logits, leaf),
             x.numpy(),
             logits.numpy(),
             threshold.numpy(),
@@ -86,7 +86,7 @@ def leaves_on_cpu(x, logits, threshold, columns, n_splits):
     position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
     run_alone(
         _forward,
-        logits.shape[2] * leaf.numel(),
+        _n_numbers(logits, leaf),
         x.numpy(),
         logits.numpy(),
         threshold.numpy(),
@@ -98,6 +98,11 @@ def leaves_on_cpu(x, logits, threshold, columns, n_splits):
         position.numpy(),
     )
     return leaf.long()
+
+
+def _n_numbers(logits, leaf) -> int:
+    """About how many numbers the backward kernel works through."""
+    return logits.shape[2] * leaf.numel() * logits.shape[1].bit_length()
 
 
 def _columns(columns):
