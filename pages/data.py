@@ -11,6 +11,7 @@ from pages.common.problem import (
     current_problem,
     findings,
     inferred_task,
+    label_colors,
     table_choices,
     table_key,
     with_target,
@@ -135,6 +136,8 @@ with left:
     left_out = [n for n in names if n not in (problem.target, *problem.columns)]
     kinds = chosen_kinds(problem)
     numbers = [name for name, kind in kinds.items() if kind == "number"]
+    if problem.task != "regression" and problem.target in numbers:
+        numbers.remove(problem.target)
     st.html(first_rows(problem.table_id, problem.target, numbers, left_out))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     st.caption(
@@ -159,7 +162,10 @@ with right:
     st.subheader(plain(problem.target), anchor=False)
     unit = dict(problem.units).get(problem.target, "")
     if problem.task != "regression" or kinds[problem.target] == "number":
-        figure = target_figure(frame[problem.target], problem.task, unit, mode())
+        colors = {} if errors else label_colors(problem)
+        figure = target_figure(
+            frame[problem.target], problem.task, unit, colors, mode()
+        )
         show_figure(figure, key="target-figure")
     if not errors:
         parts = split_of(problem)

@@ -9,12 +9,13 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.common.problem import label_colors
 from pages.common.settings import setting_words
 from pages.common.store import model, queue, split_of, store
 from pages.common.theme import mode
 from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
-from treelab.figures.colors import class_colors, learner_color, palette, shade
+from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
 from treelab.figures.growing import growing_figure
 from treelab.figures.tree import tree_alt
@@ -223,13 +224,5 @@ def _picture(
     if isinstance(tree, WeightedTrees):
         return Picture(f"{tree.n_estimators:,} {SMALL_TREES}")
     tree = prune_empty(tree)
-    figure = growing_figure(tree, _class_colors(_run.problem), ground)
+    figure = growing_figure(tree, label_colors(_run.problem), ground)
     return Picture(words, figure, tree_alt(tree))
-
-
-def _class_colors(problem: Problem) -> dict:
-    """Return a colour for each class, the most frequent in training first."""
-    if problem.task == "regression":
-        return {}
-    labels = split_of(problem).y_train.value_counts().index.tolist()
-    return dict(zip(labels, class_colors(len(labels))))

@@ -6,10 +6,11 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.common.store import find_run, store, table
+from pages.common.store import find_run, split_of, store, table
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import describe_columns, infer_task, useful_columns
 from treelab.data.problem import Finding, Problem, check_problem, make_problem
+from treelab.figures.colors import class_colors
 from treelab.runs.store import RunStore, default_home
 
 FIRST_TABLE = "breast_cancer"
@@ -111,6 +112,15 @@ def with_target(problem: Problem, target: str) -> Problem:
         units=problem.units,
     )
     return replace(fresh, kinds=problem.kinds)
+
+
+def label_colors(problem: Problem) -> dict:
+    """Return a hex colour for each class, the most frequent in training first."""
+    if problem.task == "regression":
+        return {}
+    counts = split_of(problem).y_train.value_counts().sort_index()
+    labels = counts.sort_values(ascending=False, kind="stable").index.tolist()
+    return dict(zip(labels, class_colors(len(labels))))
 
 
 def _problem(target: str, *, table_id: str, **given) -> Problem:

@@ -27,7 +27,7 @@ def upload_report() -> None:
     if error := st.session_state.get("upload-error"):
         st.error(plain(error), icon=":material/error:")
     for note in st.session_state.get("upload-notes", []):
-        st.info(plain(note), icon=":material/info:")
+        st.caption(f":material/info: {plain(note)}")
 
 
 def forget_report() -> None:

@@ -34,3 +34,10 @@ def test_a_histogram_counts_every_finite_row_once(n_rows):
 def test_labels_are_escaped():
     (bars,) = target_figure(pd.Series(["<i>x</i>", "y"]), "binary").data
     assert "<i>" not in "".join(bars.y)
+
+
+def test_classes_take_the_colours_they_are_given():
+    labels = pd.Series([1, 1, 0])
+    (bars,) = target_figure(labels, "binary", colors={0: "#111111"}).data
+    assert bars.y == ("1", "0")
+    assert bars.marker.color[1] == "#111111"

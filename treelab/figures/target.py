@@ -13,7 +13,11 @@ MOST_BINS = 32
 
 
 def target_figure(
-    target: pd.Series, task: str, unit: str = "", mode: Mode = "light"
+    target: pd.Series,
+    task: str,
+    unit: str = "",
+    colors: dict | None = None,
+    mode: Mode = "light",
 ) -> go.Figure:
     """Draw how often each class, or each range of the number, occurs.
 
@@ -24,6 +28,8 @@ def target_figure(
     task : {"binary", "multiclass", "regression"}
     unit : str, default=""
         Unit of a number, written on its axis.
+    colors : dict or None, default=None
+        Hex colour of each class; None: by frequency.
     mode : {"light", "dark"}, default="light"
         The ground that the figure lies on.
 
@@ -36,7 +42,7 @@ def target_figure(
     known = target.dropna()
     if task == "regression":
         return _histogram(known.astype(float), unit, mode)
-    return _bars(known, mode)
+    return _bars(known, {str(label): c for label, c in (colors or {}).items()}, mode)
 
 
 def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
@@ -66,10 +72,13 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
     )
 
 
-def _bars(labels: pd.Series, mode: Mode) -> go.Figure:
+def _bars(labels: pd.Series, given: dict[str, str], mode: Mode) -> go.Figure:
     """Draw a bar a class, the most frequent first."""
     counts = labels.astype(str).value_counts()
-    colors = class_colors(len(counts))
+    colors = [
+        given.get(label, color)
+        for label, color in zip(counts.index, class_colors(len(counts)))
+    ]
     if len(counts) > MOST_CLASSES:
         rest = counts.iloc[MOST_CLASSES - 1 :]
         counts = counts.iloc[: MOST_CLASSES - 1]
