@@ -25,14 +25,13 @@ class ActivityOnCpu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, target, pull, price, offset):
-        target, pull, price = (
-            t.detach().contiguous() for t in (target, pull, price)
-        )
+        target, pull, price = (t.detach().contiguous() for t in (target, pull, price))
         activity = torch.empty_like(pull)
         weight = torch.empty_like(pull)  # of the node's group; 0 where clipped
         top = torch.empty(pull.shape, dtype=torch.int32)
         run_alone(
             _solve,
+            target.numel(),
             target.numpy(),
             pull.numpy(),
             price.numpy(),
@@ -52,6 +51,7 @@ class ActivityOnCpu(torch.autograd.Function):
         share = torch.empty_like(activity)
         run_alone(
             _differentiate,
+            target.numel(),
             target.numpy(),
             target.numpy().dtype.type(ctx.offset),
             activity.numpy(),
@@ -69,34 +69,17 @@ def _solve(target, pull, price, offset, activity, weight, top):
     n_trees, n_nodes, n_rows = target.shape
     count = np.empty((n_trees, n_nodes, BINS + 1), np.int32)
     total = np.empty((n_trees, n_nodes, BINS + 1), np.float64)
+    between = np.empty((n_trees, n_nodes, n_rows), target.dtype)
     for i in prange(n_trees * n_nodes):
         e, t = i // n_nodes, i % n_nodes
-        _fill_bins(target[e, t], offset, count[e, t], total[e, t])
-    bin_of = np.empty((n_trees, n_nodes), np.int32)
+        fill_bins(target[e, t], offset, between[e, t], count[e, t], total[e, t])
     for e in prange(n_trees):
-        _find_bins(count[e], total[e], pull[e], price[e], bin_of[e])
-    start = np.zeros(n_trees * n_nodes + 1, np.int64)
-    for i in range(n_trees * n_nodes):
-        e, t = i // n_nodes, i % n_nodes
-        k = bin_of[e, t]
-        here = count[e, t, k] - count[e, t, k + 1] if 0 <= k < BINS else 0
-        start[i + 1] = start[i] + here
-    inside = np.empty(start[-1], np.float64)
-    for i in prange(n_trees * n_nodes):
-        if start[i + 1] > start[i]:
-            e, t = i // n_nodes, i % n_nodes
-            own = inside[start[i] : start[i + 1]]
-            _collect(target[e, t], offset, bin_of[e, t], own)
-    for e in prange(n_trees):
-        first = start[e * n_nodes : (e + 1) * n_nodes + 1]
-        _finish(
+        solve_tree(
             count[e],
             total[e],
+            between[e],
             pull[e],
             price[e],
-            bin_of[e],
-            first,
-            inside,
             activity[e],
             weight[e],
             top[e],
@@ -104,19 +87,64 @@ def _solve(target, pull, price, offset, activity, weight, top):
 
 
 @njit(**_OPTIONS)
-def _fill_bins(target, offset, count, total):
-    """Count and add up, for each bin, the targets in it and above it."""
+def fill_bins(target, offset, between, count, total):
+    """Count and add up the targets at or above each bin's start, and copy some.
+
+    Parameters
+    ----------
+    target : float array of shape (B,)
+        Of one node; ``offset`` is added to each.
+    between : float array of shape (B,), written
+        The targets in (0, 1) first. Those below never act, those above always do.
+    count, total : arrays of shape (BINS + 1,), written
+    """
     count[:] = 0
     total[:] = 0
+    n, always, sum_always = 0, 0, 0.0
     for b in range(len(target)):
         c = target[b] + offset
-        if c > 0:
-            k = int(min(c, 1) * BINS)
-            count[k] += 1
-            total[k] += c
+        between[n] = c
+        n += (c > 0) & (c < 1)
+    for b in range(len(target)):  # a loop of its own, which the compiler vectorises
+        c = target[b] + offset
+        always += c >= 1
+        sum_always += c if c >= 1 else 0
+    for i in range(n):
+        k = int(between[i] * BINS)
+        count[k] += 1
+        total[k] += between[i]
+    count[BINS], total[BINS] = always, sum_always
     for k in range(BINS - 1, -1, -1):
         count[k] += count[k + 1]
         total[k] += total[k + 1]
+
+
+@njit(**_OPTIONS)
+def solve_tree(count, total, between, pull, price, activity, weight, top):
+    """Find one tree's activities, and their groups, from its filled bins.
+
+    Parameters
+    ----------
+    count, total, between : arrays of shape (T, BINS + 1), (T, BINS + 1), (T, B)
+        Of ``fill_bins``; ``between`` is used up.
+    pull : float array of shape (T,)
+    price : float
+    activity : float array of shape (T,), written
+    weight : float array of shape (T,), written
+        What the sum of the group's targets is divided by; 0 where clipped.
+    top : int32 array of shape (T,), written
+        The topmost node of each node's group.
+    """
+    n_nodes = len(pull)
+    bin_of = np.empty(n_nodes, np.int32)
+    _find_bins(count, total, pull, price, bin_of)
+    n_inside = np.zeros(n_nodes, np.int32)
+    for t in range(n_nodes):
+        k = bin_of[t]
+        if 0 <= k < BINS and count[t, k] > count[t, k + 1]:
+            n_between = count[t, 0] - count[t, BINS]
+            n_inside[t] = _keep_bin(between[t], n_between, k)
+    _finish(count, total, between, n_inside, pull, price, bin_of, activity, weight, top)
 
 
 @njit(**_OPTIONS)
@@ -142,21 +170,19 @@ def _find_bins(count, total, pull, price, bin_of):
 
 
 @njit(**_OPTIONS)
-def _collect(target, offset, k, own):
-    """Copy the targets that lie in bin k."""
+def _keep_bin(between, n_between, k):
+    """Move the targets that lie in bin k to the front, and count them."""
     low, high = k / BINS, (k + 1) / BINS
     n = 0
-    for b in range(len(target)):
-        c = target[b] + offset
-        if low <= c < high and c > 0:
-            own[n] = c
-            n += 1
+    for i in range(n_between):
+        c = between[i]
+        between[n] = c
+        n += (c >= low) & (c < high)
+    return n
 
 
 @njit(**_OPTIONS)
-def _finish(
-    count, total, pull, price, bin_of, start, inside, activity, weight, top
-):
+def _finish(count, total, inside, n_inside, pull, price, bin_of, activity, weight, top):
     """Find the exact activities, the groups, and the weight of each group."""
     n_nodes = len(pull)
     root = np.empty(n_nodes)
@@ -164,7 +190,7 @@ def _finish(
     for t in range(n_nodes - 1, -1, -1):
         if 0 <= bin_of[t] < BINS:
             root[t] = _root(
-                t, count, total, pull, price, bin_of, start, inside, root, stack
+                t, count, total, inside, n_inside, pull, price, bin_of, root, stack
             )
     exact = np.empty(n_nodes)
     own_weight = np.empty(n_nodes)
@@ -181,8 +207,8 @@ def _finish(
                 top[t] = top[parent]
             activity[t] = exact[t]  # rounded, as the way back will compare
             acting = count[t, bin_of[t] + 1]
-            for i in range(start[t], start[t + 1]):
-                acting += inside[i] >= activity[t]
+            for i in range(n_inside[t]):
+                acting += inside[t, i] >= activity[t]
             own_weight[top[t]] += price + acting
         activity[t] = exact[t]
     for t in range(n_nodes):
@@ -190,7 +216,7 @@ def _finish(
 
 
 @njit(**_OPTIONS)
-def _root(t, count, total, pull, price, bin_of, start, inside, root, stack):
+def _root(t, count, total, inside, n_inside, pull, price, bin_of, root, stack):
     """Root of F_t in the node's bin, or the bin's end where it lies beyond."""
     k = bin_of[t]
     theta, end = k / BINS, (k + 1) / BINS
@@ -203,9 +229,9 @@ def _root(t, count, total, pull, price, bin_of, start, inside, root, stack):
             height -= 1
             s = stack[height]
             lift, n = total[s, k + 1], count[s, k + 1]
-            for i in range(start[s], start[s + 1]):
-                if inside[i] > theta:
-                    lift += inside[i]
+            for i in range(n_inside[s]):
+                if inside[s, i] > theta:
+                    lift += inside[s, i]
                     n += 1
             slope += price + n
             value += (price + n) * theta - pull[s] - lift
@@ -224,18 +250,28 @@ def _root(t, count, total, pull, price, bin_of, start, inside, root, stack):
             return end
 
 
+@njit(**_OPTIONS)
+def share_grad(grad, weight, top, share):
+    """Divide each group's gradient by its weight: what each acting target is handed.
+
+    Parameters
+    ----------
+    grad, weight : float arrays of shape (T,)
+    top : int32 array of shape (T,)
+    share : float array of shape (T,), written
+    """
+    share[:] = 0
+    for t in range(len(grad)):
+        share[top[t]] += grad[t]
+    for t in range(len(grad) - 1, -1, -1):  # a top comes after all of its group
+        share[t] = share[top[t]] / weight[t] if weight[t] > 0 else 0
+
+
 @njit(parallel=True, **_OPTIONS)
-def _differentiate(
-    target, offset, activity, weight, top, grad, share, grad_target
-):
+def _differentiate(target, offset, activity, weight, top, grad, share, grad_target):
     n_trees, n_nodes, n_rows = target.shape
     for e in range(n_trees):
-        share[e] = 0
-        for t in range(n_nodes):
-            share[e, top[e, t]] += grad[e, t]
-        for t in range(n_nodes - 1, -1, -1):
-            n = weight[e, t]
-            share[e, t] = share[e, top[e, t]] / n if n > 0 else 0
+        share_grad(grad[e], weight[e], top[e], share[e])
     for i in prange(n_trees * n_nodes):
         e, t = i // n_nodes, i % n_nodes
         own, limit = share[e, t], activity[e, t]
