@@ -208,3 +208,12 @@ def test_a_table_of_thousands_of_columns_trains_on_subsets_of_them():
     y = (X[:, 4321] > 0).astype(int)
     fitted = GradTreeClassifier(**QUICK).fit(X, y)
     assert fitted.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("key", ["wine", "breast_cancer", "diabetes"])
+def test_a_forest_may_teach_and_the_tree_says_so(key):
+    task, X, y = table(key)
+    learner = GradTreeRegressor if task == "regression" else GradTreeClassifier
+    fitted = learner(**QUICK, teacher="forest").fit(X, y)
+    assert "random forest" in fitted.tree_.notes[-1]
+    assert fitted.score(X, y) > 0.4

@@ -17,6 +17,7 @@ from treelab.learners.device import resolve_device
 from treelab.learners.folds import assign_folds
 from treelab.learners.schedule import CosineDecay
 from treelab.learners.starts import start_batch
+from treelab.learners.teacher import forest_targets
 from treelab.learners.tree_batch import Rows, TreeBatch
 from treelab.learners.tree_choice import choose_tree
 from treelab.ops.decide import SOFT
@@ -92,6 +93,7 @@ class _GradTree:
         check_choice("greedy_starts", self.greedy_starts, (True, False))
         check_at_least("n_restarts", self.n_restarts, 1)
         check_choice("selection", self.selection, ("auto", "cv", "holdout"))
+        check_choice("teacher", self.teacher, (None, "forest"))
         check_choice("decision", self.decision, SOFT)
         check_choice("selector", self.selector, ("entmax15", "softmax"))
         for part in ("index", "values", "leaf"):
@@ -132,18 +134,26 @@ class _GradTree:
             n_train = len(data.y)
         weight = self._row_weights(target, n_train)
         x = to_float32(np.concatenate([data.X, data.X_valid]))
+        n_classes = 0 if self.labels() is None else len(self.labels())
+        taught = truth = self._scaled_target(target, n_train)
+        if self.teacher == "forest":
+            taught = forest_targets(x, truth, n_train, n_classes=n_classes, seed=seed)
         rows = Rows(
             x=torch.tensor(x, device=device),
-            target=torch.tensor(self._scaled_target(target, n_train), device=device),
-            codes=None
-            if self.labels() is None
-            else torch.tensor(target, device=device),
+            target=torch.tensor(taught, device=device),
+            truth=torch.tensor(truth, device=device),
             weight=torch.tensor(weight, dtype=torch.float32, device=device),
             fold=torch.tensor(fold, device=device),
             n_train=n_train,
-            n_classes=0 if self.labels() is None else len(self.labels()),
+            n_classes=n_classes,
         )
         return rows, target
+
+    def _teacher_note(self) -> tuple[str, ...]:
+        """Say whom the tree imitates."""
+        if self.teacher is None:
+            return ()
+        return ("Trained to imitate a random forest; leaves mix its answers in.",)
 
     def _train(self, batch: TreeBatch, data, generator, callbacks) -> TrainResult:
         """Train all candidates; on return each is at its best, its start included."""
@@ -203,7 +213,7 @@ class _GradTree:
             missing_left,
             self._leaf_values(value),
             classes=labels,
-            notes=self._notes(batch.rows, weighting),
+            notes=self._notes(batch.rows, weighting) + self._teacher_note(),
         )
         told = target if labels is None else self.classes_[target]
         tree = simplify(tree.with_rows(frame, told))
@@ -240,6 +250,9 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         See ``treelab.ops.losses.class_loss``.
     focal_gamma, poly_epsilon : float, default=2.0, 1.0
         Of the focal and the poly loss.
+    teacher : None or "forest", default=None
+        "forest" trains on soft targets: half the label, half what a random forest
+        says of rows that its trees did not see.
     decision : {"logistic", "softsign", "entmoid"}, default="logistic"
         Whose gradient a hard decision takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -295,6 +308,7 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         loss="cross_entropy",
         focal_gamma=2.0,
         poly_epsilon=1.0,
+        teacher=None,
         decision="logistic",
         selector="entmax15",
         learning_rate_index=0.02,
@@ -317,6 +331,7 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         self.loss = loss
         self.focal_gamma = focal_gamma
         self.poly_epsilon = poly_epsilon
+        self.teacher = teacher
         self.decision = decision
         self.selector = selector
         self.learning_rate_index = learning_rate_index
@@ -363,7 +378,7 @@ class GradTreeClassifier(_GradTree, TableClassifier):
         weight = rows.weight[: rows.n_train, weighting]
         if bool((weight == weight[0]).all()):
             return ()
-        codes = rows.codes[: rows.n_train]
+        codes = rows.truth[: rows.n_train]
         told = [
             f"{label} {float(weight[codes == code][0]):.2g}"
             for code, label in enumerate(self.labels())
@@ -410,6 +425,9 @@ class GradTreeRegressor(_GradTree, TableRegressor):
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
+    teacher : None or "forest", default=None
+        "forest" trains on soft targets: half the label, half what a random forest
+        says of rows that its trees did not see.
     decision : {"logistic", "softsign", "entmoid"}, default="logistic"
         Whose gradient a hard decision takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -455,6 +473,7 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         n_restarts=8,
         greedy_starts=True,
         selection="auto",
+        teacher=None,
         decision="logistic",
         selector="entmax15",
         learning_rate_index=0.02,
@@ -472,6 +491,7 @@ class GradTreeRegressor(_GradTree, TableRegressor):
         self.n_restarts = n_restarts
         self.greedy_starts = greedy_starts
         self.selection = selection
+        self.teacher = teacher
         self.decision = decision
         self.selector = selector
         self.learning_rate_index = learning_rate_index

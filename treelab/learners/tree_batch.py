@@ -23,9 +23,10 @@ class Rows:
     x : Tensor of shape (n, F)
         Encoded features, float32.
     target : Tensor of shape (n,) or (n, n_classes)
-        Class codes (long), a teacher's shares, or standardised values.
-    codes : LongTensor of shape (n,) or None
-        Class codes; None for regression.
+        What to train on: class codes (long), shares of the classes, or standardised
+        values.
+    truth : Tensor of shape (n,)
+        What to validate on: class codes, or standardised values.
     weight : Tensor of shape (n, W)
         What a row counts, under each of ``W`` weightings. Trees train under the
         first; their leaves may answer under another.
@@ -39,7 +40,7 @@ class Rows:
 
     x: Tensor
     target: Tensor
-    codes: Tensor | None
+    truth: Tensor
     weight: Tensor
     fold: Tensor
     n_train: int
@@ -147,7 +148,7 @@ class TreeBatch(nn.Module):
         """Mean loss (E,) on the rows that each tree's fold holds out."""
         rows = slice(self.first_held_out, None)
         output = self(self.rows.x[rows])
-        loss = self.row_loss(output, self.rows.target[rows])
+        loss = self.row_loss(output, self.rows.truth[rows])
         self.latest_valid_loss = _weighted_mean(loss, self.valid_weight[:, rows])
         return self.latest_valid_loss
 

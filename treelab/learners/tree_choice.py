@@ -86,7 +86,7 @@ def confusions(batch: TreeBatch) -> np.ndarray:
     rows, n_trees = batch.rows, batch.n_candidates
     n_leaves, n_classes = batch.leaf_value.shape[1], rows.n_classes
     leaf = batch.leaves(rows.x)  # (E, n)
-    cell = rows.codes * n_classes + n_classes**2 * torch.arange(
+    cell = rows.truth * n_classes + n_classes**2 * torch.arange(
         n_trees, device=leaf.device
     ).unsqueeze(1)  # (E, n)
     counts = []
