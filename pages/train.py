@@ -15,10 +15,15 @@ from pages.common.live import (
     result_words,
     runs_of,
 )
-from pages.common.problem import choose_problem, current_problem, findings
+from pages.common.problem import (
+    choose_problem,
+    current_problem,
+    findings,
+    label_colors,
+)
 from pages.common.settings import settings_form
 from pages.common.store import find_run, queue, start_runs, store
-from pages.common.theme import mode, page_title, show_figure
+from pages.common.theme import color_key, mode, page_title, show_figure
 from pages.common.words import plain
 from treelab.figures.curves import loss_figure, loss_panels
 from treelab.figures.words import count
@@ -189,6 +194,7 @@ def draw_tree(now) -> None:
     st.markdown(f"**{plain(labels[run.id][0])}**, {plain(picture.words)}")
     if picture.figure is not None:
         show_figure(picture.figure, key="tree", alt=picture.alt)
+        st.html(color_key(label_colors(problem)))
 
 
 def draw_card(run) -> None:

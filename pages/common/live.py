@@ -137,7 +137,8 @@ def state_color(state: str) -> str:
 
 def card(run: Run, name: str, color: str) -> str:
     """Draw a run as one line of HTML: name, bar, state, what there is to say."""
-    share = 1.0 if run.state in ("done", "stopped") else run.progress
+    share = 1.0 if run.state == "done" else run.epoch / max(run.max_epochs, 1)
+    share = min(share, 1.0)
     settings = setting_words(run.learner, run.settings, run.problem.task)
     state = state_color(run.state)
     word = "stopping" if run.state == "running" and run.stop_requested else run.state

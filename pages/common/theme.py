@@ -58,6 +58,22 @@ def dot(color: str, label: str) -> str:
     )
 
 
+def color_key(colors: dict, most: int = 8) -> str:
+    """Return HTML that names what each colour stands for."""
+    if not colors:
+        return (
+            '<div class="legend quiet">The darker a leaf, the higher its answer.</div>'
+        )
+    items = [dot(color, str(label)) for label, color in colors.items()]
+    if len(items) > most:
+        items = [*items[: most - 1], f"and {len(items) - most + 1} more"]
+    return (
+        '<div class="legend">'
+        + "".join(f'<span class="key">{item}</span>' for item in items)
+        + "</div>"
+    )
+
+
 def split_bar(n_rows: dict[str, int]) -> str:
     """Return HTML of one bar in three parts: rows to train, to validate, to test."""
     names = {"train": "training", "valid": "validation", "test": "test"}
