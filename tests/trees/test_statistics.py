@@ -62,6 +62,19 @@ def test_between_holds_the_values_next_to_each_threshold(seed, n_leaves):
 
 @settings(deadline=None, max_examples=20)
 @given(seed=SEEDS)
+def test_a_question_keeps_its_words_when_other_rows_are_shown(seed):
+    rng = np.random.default_rng(seed)
+    tree = make_tree(rng, 12)
+    first, second = make_table(rng, 30), make_table(rng, 30, missing=0)
+    tree = tree.with_rows(first, make_target(rng, tree, 30))
+    other = tree.with_rows(second, make_target(rng, tree, 30))
+    assert other.node_counts(second).tolist() == other.n_rows.tolist()
+    for node in np.flatnonzero(~tree.is_leaf):
+        assert other.question(node) == tree.question(node)
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=SEEDS)
 def test_counts_of_any_rows_by_class(seed):
     rng = np.random.default_rng(seed)
     tree = make_tree(rng, 10)

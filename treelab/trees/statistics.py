@@ -77,7 +77,11 @@ def with_rows(tree, X, y):
         impurity = np.maximum(second - first**2, 0.0)
     heard = (n_rows > 0) & ~tree.is_leaf
     value = np.where(heard[:, None], mean, tree.value)
-    between, missing_rows = _neighbours(tree, matrix, leaf)
+    between, missing_rows = tree.between, tree.missing_rows
+    if between is None or missing_rows is None:
+        # Once only, from the training rows: a question keeps its words when the tree
+        # is shown other rows.
+        between, missing_rows = _neighbours(tree, matrix, leaf)
     return replace(
         tree,
         n_rows=n_rows,

@@ -322,6 +322,8 @@ class Tree(Arrays):
 
         The answers stay: values of leaves are kept. Values of internal nodes become
         the class shares, or the mean, of the rows that pass (kept where none does).
+        The first rows shown, the training rows, also set ``between`` and
+        ``missing_rows``, so that words stay the same whatever rows come after.
         """
         from treelab.trees.statistics import with_rows
 
