@@ -96,18 +96,20 @@ LEARNERS: dict[str, LearnerSpec] = {
                 Setting(
                     "depth",
                     "Depth",
-                    "Splits on the way to an answer, before pruning.",
+                    "Most splits on the way to an answer; shallower trees are trained "
+                    "beside it, and validation chooses.",
                     "int",
-                    6,
+                    8,
                     1,
                     12,
                 ),
                 Setting(
                     "n_restarts",
                     "Restarts",
-                    "Trees trained side by side; validation picks one.",
+                    "Trees of each depth and fold, trained side by side; validation "
+                    "picks one.",
                     "int",
-                    16,
+                    8,
                     1,
                     128,
                 ),
