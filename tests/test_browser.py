@@ -1,0 +1,251 @@
+"""A visitor's first ten minutes, in a real Chromium, on breast cancer.
+
+Screenshots of every step are left in ``test-artifacts/browser``.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from treelab.runs.queue import Queue
+from treelab.runs.store import RunStore
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+ROOT = Path(__file__).parents[1]
+SHOTS = ROOT / "test-artifacts" / "browser"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SLOW = 120_000  # milliseconds that a step may take on a busy machine
+# The points of a run's validation curve, as the chart in the page holds them.
+POINTS = """name => {
+  const chart = document.querySelector('.st-key-loss .js-plotly-plot');
+  const lines = (chart?._fullData ?? []).filter(
+    line => line.legendgroup === name && line.line?.dash === 'dash');
+  return lines.length ? lines[0].x.length : 0;
+}"""
+
+
+def chromium() -> str | None:
+    """Path of an installed Chromium or Chrome."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture
+def address(tmp_path, monkeypatch):
+    """The app, served over an empty store; its workers end with it."""
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TREELAB_SLOTS", raising=False)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
+    log = (tmp_path / "server.log").open("wb")
+    server = subprocess.Popen(
+        [*command, "--server.headless=true"],
+        cwd=ROOT,
+        env=os.environ,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        wait_until_served(f"http://127.0.0.1:{port}/_stcore/health", server)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(20)
+        log.close()
+        Queue(RunStore()).shut_down()
+
+
+@pytest.fixture
+def page(address):
+    """A browser window on the app's first page."""
+    path = chromium()
+    if path is None:
+        pytest.skip("No Chromium or Chrome is installed.")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.set_default_timeout(SLOW)
+        sync_api.expect.set_options(timeout=SLOW)
+        page.goto(address)
+        yield page
+        browser.close()
+
+
+def wait_until_served(url: str, server: subprocess.Popen) -> None:
+    """Wait until the server answers; fail at once when it ends instead."""
+    for _ in range(600):
+        assert server.poll() is None, "The server ended while it started."
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError(f"{url} did not answer within a minute.")
+
+
+def opened(page, question: str) -> None:
+    """Wait until a page is drawn whole, without a traceback."""
+    sync_api.expect(page.get_by_role("heading", name=question)).to_be_visible()
+    settled(page)
+
+
+def settled(page) -> None:
+    """Wait until the script has run to its end; nothing may have broken."""
+    state = "[data-testid=stApp][data-test-script-state="
+    page.wait_for_timeout(300)
+    page.wait_for_selector(f"{state}notRunning]")
+    page.wait_for_timeout(300)
+    assert page.get_by_test_id("stException").count() == 0
+
+
+def go(page, name: str, question: str) -> None:
+    """Turn to a page by the sidebar."""
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name).click()
+    opened(page, question)
+
+
+def shot(page, name: str) -> None:
+    """Keep a picture of the whole window."""
+    page.screenshot(path=SHOTS / f"{name}.png")
+
+
+def card(page, learner: str):
+    """The line of a run on Train."""
+    return page.locator(".run", has_text=learner).first
+
+
+def train(page, *learners: str, **settings) -> None:
+    """Choose learners on Train, fill settings in, press the button."""
+    pills = page.locator(".st-key-learners")
+    for pill in pills.get_by_role("button").all():
+        is_on = pill.get_attribute("aria-pressed") == "true"
+        if is_on != (pill.inner_text().removeprefix("●").strip() in learners):
+            pill.click()
+            settled(page)
+    if settings:
+        page.locator(".st-key-settings summary").click()
+    for key, value in settings.items():
+        box = page.locator(f".st-key-setting-{key} input")
+        box.fill(str(value))
+        box.press("Enter")
+        settled(page)
+    page.locator(".st-key-train button:visible").click()
+    settled(page)
+
+
+def pick(page, learner: str) -> None:
+    """Choose a run in the picker of the Look pages."""
+    page.locator(".st-key-run input").first.click()
+    page.get_by_role("option", name=re.compile(f"^{learner}")).first.click()
+    settled(page)
+
+
+def nodes(page) -> int:
+    """Nodes of the trees that the page draws as graphs."""
+    page.wait_for_selector("[data-testid=stGraphVizChart] g.node")
+    return page.locator("[data-testid=stGraphVizChart] g.node").count()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_first_ten_minutes(page):
+    store = RunStore()
+    expect = sync_api.expect
+
+    # 1. Data: breast cancer is there, its columns, its target, its split.
+    opened(page, "What do you want to predict?")
+    expect(page.locator(".tl-table th.target")).to_contain_text("diagnosis")
+    assert page.locator(".tl-table th").count() == 31
+    expect(page.locator(".split .words")).to_contain_text("114 test")
+    shot(page, "1-data")
+    page.get_by_role("button", name="Train with defaults").click()
+
+    # 2. Train: curves move and survive a reload; a stopped run keeps its best.
+    opened(page, "How do the trees learn?")
+    expect(card(page, "CART")).to_contain_text("macro F1")
+    page.wait_for_function(POINTS, arg="GradTree")
+    shot(page, "2-train")
+    expect(card(page, "GradTree")).to_contain_text("done")
+    train(page, "GRANDE")
+    page.wait_for_function(f"name => ({POINTS})(name) >= 2", arg="GRANDE")
+    before = page.evaluate(POINTS, "GRANDE")
+    page.reload()
+    opened(page, "How do the trees learn?")
+    page.wait_for_function(f"name => ({POINTS})(name) >= {before}", arg="GRANDE")
+    shot(page, "2-train-reloaded")
+    page.get_by_role("button", name="Stop").first.click()
+    expect(card(page, "GRANDE")).to_contain_text(re.compile("stopped|done"))
+    expect(card(page, "GRANDE")).to_contain_text("macro F1")
+    quick = {"get-depth": 2, "get-n_starts": 2, "argmin-depth": 3}
+    quick |= {"argmin-pruning_strength": "0, 10, 1000", "argmin-max_epochs": 15}
+    train(page, "GET", "Argmin tree", **quick)
+    for learner in ("GET", "Argmin tree"):
+        expect(card(page, learner)).to_contain_text("macro F1")
+    expect(page.locator(".st-key-result")).to_contain_text("on 114 test rows")
+    shot(page, "2-train-done")
+
+    # 3. Tree: the picture, the score, the rules.
+    go(page, "Tree", "What did it learn?")
+    pick(page, "GradTree")
+    assert nodes(page) >= 3
+    expect(page.get_by_test_id("stMetric").first).to_contain_text("114 rows")
+    expect(page.get_by_role("heading", name="As rules")).to_be_visible()
+    shot(page, "3-tree")
+
+    # 4. Compare: two trees on the same rows.
+    go(page, "Compare", "Is it better than greedy, and where?")
+    assert page.get_by_test_id("stGraphVizChart").count() == 2
+    shot(page, "4-compare")
+
+    # 5. Pruning: another tree at once, with nothing trained.
+    go(page, "Pruning", "How small can it be?")
+    pick(page, "Argmin tree")
+    n_runs = len(store.runs())
+    slider = page.get_by_test_id("stMain").get_by_role("slider").first
+    shown = slider.get_attribute("aria-valuetext")
+    slider.press("End")
+    settled(page)
+    if slider.get_attribute("aria-valuetext") == shown:
+        slider.press("Home")
+        settled(page)
+    assert slider.get_attribute("aria-valuetext") != shown
+    assert len(store.runs()) == n_runs
+    shot(page, "5-pruning")
+
+    # 6. Routing: two classes side by side.
+    go(page, "Routing", "Where does each class go?")
+    expect(page.locator(".st-key-heat-0 .js-plotly-plot")).to_be_visible()
+    expect(page.locator(".st-key-heat-1 .js-plotly-plot")).to_be_visible()
+    shot(page, "6-routing")
+
+    # 7. Explain: one answer, and the tree of the ensemble that decided it.
+    go(page, "Explain", "Why this answer?")
+    pick(page, "GRANDE")
+    expect(page.locator(".answer").first).to_contain_text(re.compile("malig|benign"))
+    assert nodes(page) >= 3
+    shot(page, "7-explain")
+
+    # 8. Runs: all of them; one is deleted, after a question.
+    go(page, "Runs", "What have I tried?")
+    expect(page.get_by_text("5 runs.")).to_be_visible()
+    shot(page, "8-runs")
+    box = page.get_by_test_id("stDataFrame").bounding_box()
+    page.mouse.click(box["x"] + 16, box["y"] + 52)  # the tick of the first row
+    page.locator(".st-key-delete button:visible").click()
+    page.locator(".st-key-delete-sure button:visible").click()
+    expect(page.get_by_text("4 runs.")).to_be_visible()
+    assert len(store.runs()) == 4
