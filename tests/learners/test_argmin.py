@@ -11,7 +11,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.learners import argmin
 from treelab.learners.argmin_network import even_bias
 from treelab.learners.argmin_path import smallest_good
-from treelab.ops.activity import traverse
+from treelab.ops.activity import known_traversal
 from treelab.trees.tree import Tree
 
 QUICK = {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 60}
@@ -61,7 +61,7 @@ def test_export_answers_as_the_trained_tensors(key, kind, monkeypatch):
     # Other rows may enter a node that no training row passed; there the export stops.
     rows = torch.tensor(data.encoder.transform(data.frame).T, dtype=torch.float32)
     with torch.no_grad():
-        z = traverse(network.scores(rows), network.reference_activity())
+        z = known_traversal(network.scores(rows), network.reference_activity())
         said = network.outputs(z, rows).double()  # (E, C, B)
     for e in range(len(model.path_)):
         if key == "wine":
@@ -79,7 +79,7 @@ def test_rows_take_the_route_of_the_trained_splits(key, monkeypatch):
     encoded = torch.tensor(data.encoder.transform(X).T, dtype=torch.float32)
     trained = X.index.isin(data.frame.index)
     with torch.no_grad():
-        left = network.scores(encoded)[:, 1::2] > 0  # (E, N, B): q of left children
+        left = network.scores(encoded) >= 0  # (E, N, B)
     for e, tree in enumerate(model.path_.trees):
         # Nodes of the export are the trained ones in their order; find them again.
         place = {0: 0}

@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treelab.ops.activity import (
+    known_traversal,
     path_scores,
     preference_activity,
+    preference_traversal,
     ridge_activity,
+    ridge_traversal,
     traverse,
 )
-from treelab.ops.activity_solve import solve_activity
+from treelab.ops.activity_solve import ActivityInTorch, solve_activity
 
 
 def group_value(targets, pull, price):
@@ -239,3 +242,61 @@ def test_stronger_pruning_leaves_fewer_active_nodes():
     a = ridge_activity(q.expand(5, -1, -1), strengths)
     total = a.sum(1)
     assert (total.diff() < 0).all()
+
+
+@pytest.mark.parametrize("depth", [1, 3, 5])
+@pytest.mark.parametrize("form", ["ridge", "preference"])
+def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
+    rng = torch.Generator().manual_seed(depth)
+    score = torch.randn(3, 2**depth - 1, 40, generator=rng, dtype=torch.float64)
+    if form == "ridge":
+        price = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
+        fused, alone = ridge_traversal, ridge_activity
+    else:
+        shape = (3, 2 ** (depth + 1) - 1)
+        price = 4 * torch.rand(shape, generator=rng, dtype=torch.float64) - 2
+        fused, alone = preference_traversal, preference_activity
+    results = []
+    for one_kernel in (True, False):
+        inputs = score.clone().requires_grad_(), price.clone().requires_grad_()
+        if one_kernel:
+            z, a = fused(*inputs)
+        else:
+            q = path_scores(inputs[0])
+            a = alone(q, inputs[1])
+            z = traverse(q, a)
+        known = torch.linspace(-1, 1, z.numel(), dtype=z.dtype).view_as(z)
+        ((z * known).sum() + a.square().sum()).backward()
+        results.append((z.detach(), a.detach(), *(i.grad for i in inputs)))
+    for one, other in zip(*results):
+        torch.testing.assert_close(one, other)
+    z = known_traversal(score, results[0][1])
+    torch.testing.assert_close(z, results[0][0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs())
+def test_torch_and_the_cpu_kernels_agree(program):
+    target, pull, price = (torch.tensor(part, dtype=torch.float64) for part in program)
+    target, pull, price = target[None], pull[None], price[None]
+    torch.testing.assert_close(
+        solve_activity(target, pull, price, offset=0.25),
+        ActivityInTorch.apply(target + 0.25, pull, price),
+        atol=1e-9,
+        rtol=0,
+    )
+
+
+@pytest.mark.parametrize("depth", [2, 4])
+def test_torch_and_the_cpu_kernels_have_one_gradient(depth):
+    q, rng = random_scores(depth, 30, 3, seed=depth)
+    pull = torch.rand(q.shape[:2], generator=rng, dtype=torch.float64)
+    price = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
+    results = []
+    for solve in (solve_activity, ActivityInTorch.apply):
+        inputs = [part.clone().requires_grad_() for part in (q, pull, price)]
+        a = solve(*inputs)
+        (a * torch.linspace(0, 1, a.numel(), dtype=a.dtype).view_as(a)).sum().backward()
+        results.append([part.grad for part in inputs])
+    for one, other in zip(*results):
+        torch.testing.assert_close(one, other)

@@ -9,14 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from treelab.ops.activity import (
-    path_scores,
-    preference_activity,
-    ridge_activity,
-    traverse,
+    known_traversal,
+    preference_traversal,
+    ridge_traversal,
 )
 from treelab.ops.losses import class_loss, squared_error
 
-REFERENCE_ROWS = 4096  # training rows that decide the activity outside of training
+REFERENCE_ROWS = 2048  # training rows that decide the activity outside of training
 BLOCK = 2**24  # numbers a layer of all trees may hold at once outside of training
 
 
@@ -113,23 +112,23 @@ class ArgminTrees(nn.Module):
         self.reference = rows.take(picked.to(device))
 
     def scores(self, x: Tensor) -> Tensor:
-        """Path score q (E, T, B) of rows ``x`` (F, B)."""
+        """Split scores (E, N, B) of rows ``x`` (F, B); left is where they are >= 0."""
         flat = torch.addmm(
             self.bias.reshape(-1, 1), self.weights.flatten(0, 1), x
         )  # (E * N, B): one product for all trees
-        return path_scores(flat.view(*self.bias.shape, -1))
+        return flat.view(*self.bias.shape, -1)
 
-    def activity(self, q: Tensor) -> Tensor:
-        """Activity (E, T) under the path scores (E, T, B) of B training rows."""
+    def traversal(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+        """z (E, T, B) of B training rows, and the activity (E, T) under them."""
         if self.preference is not None:
-            return preference_activity(q, self.preference)
+            return preference_traversal(scores, self.preference)
         # A batch's rows pull together, so the price of activity grows with them.
-        price = self.strength * (q.shape[-1] / self.batch_size)
-        return ridge_activity(q, price)
+        price = self.strength * (scores.shape[-1] / self.batch_size)
+        return ridge_traversal(scores, price)
 
     def reference_activity(self) -> Tensor:
         """Activity (E, T) outside of training, from one fixed set of training rows."""
-        return self.activity(self.scores(self.reference.x))
+        return self.traversal(self.scores(self.reference.x))[1]
 
     def outputs(self, z: Tensor, x: Tensor) -> Tensor:
         """Predictor's answer (E, C, B) to traversals (E, T, B) of rows (F, B)."""
@@ -147,8 +146,7 @@ class ArgminTrees(nn.Module):
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Training loss (E,) on the training rows of these indices."""
         batch = self.rows.take(rows)
-        q = self.scores(batch.x)
-        z = traverse(q, self.activity(q))
+        z, _ = self.traversal(self.scores(batch.x))
         loss = self._row_loss(self.outputs(z, batch.x), batch)
         loss = (loss * batch.weight).mean(1)
         if self.preference is not None:
@@ -165,7 +163,7 @@ class ArgminTrees(nn.Module):
         every = torch.arange(len(self.valid_rows.y), device=self.bias.device)
         for rows in every.split(block):
             part = self.valid_rows.take(rows)
-            z = traverse(self.scores(part.x), activity)
+            z = known_traversal(self.scores(part.x), activity)
             loss = self._row_loss(self.outputs(z, part.x), part)
             total = total + (loss * part.weight).sum(1)
         self.train()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from treelab.ops.activity_solve import solve_activity
+from treelab.ops.traversal_numba import TraversalOnCpu, traverse_on_cpu
 
 MARGIN = 0.5  # the ridge program rewards a up to q + 1/2 (ICML version, its eq. 4)
 
@@ -105,6 +106,64 @@ def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
     Tensor of shape (E, T, B)
     """
     return torch.minimum(path_score.clamp(min=0), activity[..., None])
+
+
+def ridge_traversal(split_score: Tensor, strength: Tensor) -> tuple[Tensor, Tensor]:
+    """Traversal and activity under :func:`ridge_activity`, from split scores.
+
+    What :func:`path_scores`, :func:`ridge_activity` and :func:`traverse` say one after
+    another; on the CPU one kernel says it.
+
+    Parameters
+    ----------
+    split_score : Tensor of shape (E, N, B)
+    strength : Tensor of shape (E,)
+
+    Returns
+    -------
+    traversal : Tensor of shape (E, T, B)
+    activity : Tensor of shape (E, T)
+    """
+    no_pull = split_score.new_zeros(len(split_score), 2 * split_score.shape[1] + 1)
+    return _traversal(split_score, no_pull, strength, MARGIN)
+
+
+def preference_traversal(
+    split_score: Tensor, preference: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Traversal and activity under :func:`preference_activity`, from split scores.
+
+    Parameters
+    ----------
+    split_score : Tensor of shape (E, N, B)
+    preference : Tensor of shape (E, T)
+
+    Returns
+    -------
+    traversal : Tensor of shape (E, T, B)
+    activity : Tensor of shape (E, T)
+    """
+    price = preference.new_ones(len(preference))
+    return _traversal(split_score, preference, price, 0.0)
+
+
+def known_traversal(split_score: Tensor, activity: Tensor) -> Tensor:
+    """Traversal (E, T, B) under activities (E, T) that are known; no gradient."""
+    if split_score.device.type == "cpu":
+        return traverse_on_cpu(split_score, activity)
+    with torch.no_grad():
+        return traverse(path_scores(split_score), activity)
+
+
+def _traversal(
+    split_score: Tensor, pull: Tensor, price: Tensor, offset: float
+) -> tuple[Tensor, Tensor]:
+    """Traversal and activity, fused where there is a kernel for it."""
+    if split_score.device.type == "cpu":
+        return TraversalOnCpu.apply(split_score, pull, price, offset)
+    q = path_scores(split_score)
+    activity = solve_activity(q, pull, price, offset=offset)
+    return traverse(q, activity), activity
 
 
 def _level_starts(n_splits: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""CPU kernels of `solve_activity`: exact, without sorting, about two passes over scores.
+"""CPU kernels of `solve_activity`: exact, with no sorting, a pass or two over scores.
 
 The first pass sorts targets into bins, which gives every derivative f_t at the bins'
 edges, and with it, by threshold decomposition, the bin of every node's activity. Only
@@ -8,7 +8,6 @@ left end at its root exactly, and a node's activity is the smaller of its own ro
 its parent's activity.
 """
 
-import numba
 import numpy as np
 import torch
 from numba import njit, prange
