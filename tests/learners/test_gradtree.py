@@ -9,7 +9,6 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.encode import to_float32
 from treelab.learners.cart import CartClassifier
 from treelab.learners.gradtree import GradTreeClassifier, GradTreeRegressor
-from treelab.ops.axis_trees import axis_leaves
 
 QUICK = {"depth": 4, "n_restarts": 4, "max_steps": 120, "random_state": 0}
 
@@ -48,13 +47,8 @@ def test_the_exported_tree_sends_every_training_row_where_the_tensors_did(key):
     unmerged = {} if task == "regression" else {"merge_leaves": False}
     fitted = learner(**QUICK, **unmerged).fit(X, y)
     batch, chosen, weighting, data = fitted.exported
-    n_splits = len(batch.splits(chosen)[0])
     encoded = torch.as_tensor(to_float32(data.encoder.transform(data.frame)))
-    leaf = axis_leaves(
-        encoded,
-        batch.logits[chosen : chosen + 1, :n_splits],
-        batch.threshold[chosen : chosen + 1, :n_splits],
-    )[0]
+    leaf = batch.leaves(encoded)[chosen]
     value = fitted._leaf_values(batch.refitted(chosen, encoded, weighting))
     tree = fitted.tree_
     told = tree.value[tree.apply(data.frame)]

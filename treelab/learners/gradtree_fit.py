@@ -161,13 +161,13 @@ class GradTreeFit:
         max_epochs = min(self.max_epochs, -(-self.max_steps // steps))
         optimizer = torch.optim.Adam(
             [
-                {"params": [batch.logits], "lr": self.learning_rate_index},
-                {"params": [batch.threshold], "lr": self.learning_rate_values},
-                {"params": [batch.leaf_value], "lr": self.learning_rate_leaf},
+                {"params": [*batch.logits], "lr": self.learning_rate_index},
+                {"params": [*batch.threshold], "lr": self.learning_rate_values},
+                {"params": [*batch.leaf_value], "lr": self.learning_rate_leaf},
             ],
             fused=True,
         )
-        at_start = [p.detach().clone() for p in batch.parameters()]
+        at_start = batch.state()
         loss_at_start = batch.valid_loss().clone()
         result = train(
             batch,

@@ -75,16 +75,23 @@ def start_batch(
     columns = None
     if x.shape[1] > max_columns:
         columns = _columns(candidates, planted, x.shape[1], max_columns, generator)
-    logits, threshold = random_splits(
-        rows.x[: rows.n_train],
-        len(candidates),
-        2 ** max(depths) - 1,
-        generator,
-        columns=columns,
-    )
+    of_depth = len(candidates) // len(depths)
+    logits, threshold = [], []
+    for group, depth in enumerate(depths):
+        trees = slice(group * of_depth, (group + 1) * of_depth)
+        drawn = random_splits(
+            rows.x[: rows.n_train],
+            of_depth,
+            2**depth - 1,
+            generator,
+            columns=None if columns is None else columns[trees],
+        )
+        logits.append(drawn[0])
+        threshold.append(drawn[1])
     for tree, (feature, value) in planted.items():
+        group, place = divmod(tree, of_depth)
         offered = None if columns is None else columns[tree]
-        plant(logits[tree], threshold[tree], feature, value, offered)
+        plant(logits[group][place], threshold[group][place], feature, value, offered)
     return TreeBatch(rows, candidates, logits, threshold, columns, **settings)
 
 

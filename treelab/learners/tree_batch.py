@@ -62,7 +62,7 @@ class Candidate:
 
 
 class TreeBatch(nn.Module):
-    """E trees with parameters padded to the deepest one; see `axis_trees`.
+    """E trees, those of one depth sharing their tensors; see `axis_trees`.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class TreeBatch(nn.Module):
         What to train and validate on.
     candidates : sequence of E Candidate
         Ordered by depth.
-    logits, threshold : Tensor of shape (E, N, K)
-        Where the selectors and thresholds start.
+    logits, threshold : list of Tensor of shape (E_d, N_d, K)
+        Where the selectors and thresholds start, for each depth in ascending order.
     columns : LongTensor of shape (E, K) or None
         The features that each tree may use; None: all.
     soft, transform : str
@@ -84,8 +84,8 @@ class TreeBatch(nn.Module):
         self,
         rows: Rows,
         candidates: Sequence[Candidate],
-        logits: Tensor,
-        threshold: Tensor,
+        logits: Sequence[Tensor],
+        threshold: Sequence[Tensor],
         columns: Tensor | None = None,
         *,
         soft: str = "logistic",
@@ -106,29 +106,44 @@ class TreeBatch(nn.Module):
             "focal_gamma": focal_gamma,
             "poly_epsilon": poly_epsilon,
         }
-        fold = torch.tensor([c.fold for c in self.candidates], device=logits.device)
+        device = rows.x.device
+        fold = torch.tensor([c.fold for c in self.candidates], device=device)
         self.held_out = rows.fold == fold[:, None]  # (E, n)
         self.train_weight = rows.weight[:, 0] * ~self.held_out
         self.valid_weight = rows.weight[:, 0] * self.held_out
         # Rows that no candidate holds out come first; validation passes them by.
         self.first_held_out = int((rows.fold >= 0).long().argmax())
         self.latest_valid_loss = torch.full((self.n_candidates,), torch.inf)
-        self.logits = nn.Parameter(logits)
-        self.threshold = nn.Parameter(threshold)
-        n_leaves = logits.shape[1] + 1
-        told = leaf_outputs(self.leaves(rows.x), rows, self.train_weight, n_leaves)
-        self.leaf_value = nn.Parameter(told)  # (E, L, C)
+        self.groups = _groups([len(part) for part in logits])  # slices of candidates
+        self.logits = nn.ParameterList(logits)
+        self.threshold = nn.ParameterList(threshold)
+        self.leaf_value = nn.ParameterList(
+            leaf_outputs(leaf, rows, self.train_weight[trees], part.shape[1] + 1)
+            for trees, leaf, part in zip(
+                self.groups, self._leaves(rows.x), logits, strict=True
+            )
+        )
+        # For the training loop: whose each parameter is.
+        self.parameter_candidates = {
+            f"{name}.{group}": trees
+            for group, trees in enumerate(self.groups)
+            for name in ("logits", "threshold", "leaf_value")
+        }
 
     def forward(self, x: Tensor) -> Tensor:
         """Raw outputs (E, C, B) on encoded rows (B, F)."""
-        return axis_trees(
-            x,
-            self.logits,
-            self.threshold,
-            self.leaf_value,
-            depths=self.depths,
-            columns=self.columns,
-            **self.decision,
+        return torch.cat(
+            [
+                axis_trees(
+                    x,
+                    self.logits[group],
+                    self.threshold[group],
+                    self.leaf_value[group],
+                    columns=self._columns(trees),
+                    **self.decision,
+                )
+                for group, trees in enumerate(self.groups)
+            ]
         )
 
     def row_loss(self, output: Tensor, target: Tensor) -> Tensor:
@@ -158,23 +173,51 @@ class TreeBatch(nn.Module):
 
     def leaves(self, x: Tensor) -> Tensor:
         """Leaf (E, B) that each encoded row (B, F) reaches."""
-        return axis_leaves(
-            x, self.logits, self.threshold, depths=self.depths, columns=self.columns
-        )
+        return torch.cat(self._leaves(x))
+
+    def _leaves(self, x: Tensor) -> list[Tensor]:
+        """Leaf (E_d, B) that each row reaches, for each depth."""
+        return [
+            axis_leaves(
+                x,
+                self.logits[group],
+                self.threshold[group],
+                columns=self._columns(trees),
+            )
+            for group, trees in enumerate(self.groups)
+        ]
+
+    def _columns(self, trees: slice) -> Tensor | None:
+        """Features that these trees may use."""
+        return None if self.columns is None else self.columns[trees]
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the deepest trees."""
+        return 2 ** max(self.depths)
 
     @torch.no_grad()
-    def reset(self, parameters: Sequence[Tensor], mask: Tensor) -> None:
-        """Put the candidates of ``mask`` (E,) back to these parameters."""
-        for now, then in zip(self.parameters(), parameters):
-            now.copy_(torch.where(mask.view(-1, *[1] * (now.ndim - 1)), then, now))
+    def state(self) -> dict[str, Tensor]:
+        """A copy of every parameter."""
+        return {name: t.detach().clone() for name, t in self.named_parameters()}
+
+    @torch.no_grad()
+    def reset(self, state: dict[str, Tensor], mask: Tensor) -> None:
+        """Put the candidates of ``mask`` (E,) back to what `state` copied."""
+        for name, now in self.named_parameters():
+            own = mask[self.parameter_candidates[name]]
+            own = own.view(-1, *[1] * (now.ndim - 1))
+            now.copy_(torch.where(own, state[name], now))
 
     def _one(self, tree: int) -> dict:
         """Selector, thresholds and columns of one tree, as a batch of one."""
-        n_splits, only = 2 ** self.depths[tree] - 1, slice(tree, tree + 1)
+        group = sum(tree >= trees.stop for trees in self.groups)
+        place = tree - self.groups[group].start
+        only = slice(place, place + 1)
         return {
-            "logits": self.logits[only, :n_splits],
-            "threshold": self.threshold[only, :n_splits],
-            "columns": None if self.columns is None else self.columns[only],
+            "logits": self.logits[group][only],
+            "threshold": self.threshold[group][only],
+            "columns": self._columns(slice(tree, tree + 1)),
         }
 
     @torch.no_grad()
@@ -261,6 +304,12 @@ def leaf_means(
     overall = (weight @ target) / weight.sum(1, keepdim=True).clamp(min=1e-12)
     prior = torch.where(count > 0, prior, max(prior, 1.0))
     return (total + prior * overall[:, None]) / (count + prior)
+
+
+def _groups(sizes: Sequence[int]) -> list[slice]:
+    """Slices of these sizes, one after another."""
+    stops = np.cumsum(sizes).tolist()
+    return [slice(stop - size, stop) for stop, size in zip(stops, sizes)]
 
 
 def _weighted_mean(loss: Tensor, weight: Tensor) -> Tensor:

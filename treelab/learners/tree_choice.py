@@ -84,7 +84,7 @@ def confusions(batch: TreeBatch) -> np.ndarray:
     The leaves of each tree answer as its training rows say, under each weighting.
     """
     rows, n_trees = batch.rows, batch.n_candidates
-    n_leaves, n_classes = batch.leaf_value.shape[1], rows.n_classes
+    n_leaves, n_classes = batch.n_leaves, rows.n_classes
     leaf = batch.leaves(rows.x)  # (E, n)
     cell = rows.truth * n_classes + n_classes**2 * torch.arange(
         n_trees, device=leaf.device

@@ -18,7 +18,9 @@ REPORT_SECONDS = 0.5  # a longer epoch reports in between
 class Candidates(Protocol):
     """K independent models in one module, trained as one batch.
 
-    Every parameter has the K candidates as its first axis, unless K is 1.
+    Every parameter has the K candidates as its first axis, unless K is 1. Where a
+    parameter belongs to some of them alone, ``parameter_candidates`` maps its name to
+    the slice of candidates along its first axis.
     """
 
     n_candidates: int
@@ -63,6 +65,7 @@ class _Keeper:
         self.tensors = dict(module.named_parameters())
         self.kept = {name: t.detach().clone() for name, t in self.tensors.items()}
         self.single = n_candidates == 1
+        self.owners = getattr(module, "parameter_candidates", {})
 
     @torch.no_grad()
     def keep(self, improved: Tensor):
@@ -73,7 +76,8 @@ class _Keeper:
                     self.kept[name].copy_(now)
             return
         for name, now in self.tensors.items():
-            mask = improved.reshape(-1, *[1] * (now.dim() - 1))
+            mask = improved[self.owners.get(name, slice(None))]
+            mask = mask.reshape(-1, *[1] * (now.dim() - 1))
             self.kept[name].copy_(torch.where(mask, now, self.kept[name]))
 
     @torch.no_grad()
