@@ -79,7 +79,7 @@ def page(address):
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(SLOW)
         sync_api.expect.set_options(timeout=SLOW)
-        page.goto(address)
+        page.goto(f"{address}/runs")
         yield page
         browser.close()
 
@@ -166,8 +166,11 @@ def test_first_ten_minutes(page):
     store = RunStore()
     expect = sync_api.expect
 
+    # A link to an inner page of a fresh server comes into the frame.
+    opened(page, "What have I tried?")
+    go(page, "Data", "What do you want to predict?")
+
     # 1. Data: breast cancer is there, its columns, its target, its split.
-    opened(page, "What do you want to predict?")
     expect(page.locator(".tl-table th.target")).to_contain_text("diagnosis")
     assert page.locator(".tl-table th").count() == 31
     expect(page.locator(".split .words")).to_contain_text("114 test")

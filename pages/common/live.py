@@ -9,9 +9,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.common.look import drawn_tree, heaviest_estimators, open_run
 from pages.common.problem import label_colors
 from pages.common.settings import setting_words
-from pages.common.store import model, queue, split_of, store
+from pages.common.store import queue, split_of, store
 from pages.common.theme import mode
 from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
@@ -20,11 +21,10 @@ from treelab.figures.curves import Curve
 from treelab.figures.growing import growing_figure
 from treelab.figures.tree import tree_alt
 from treelab.figures.words import count, number
+from treelab.learners.registry import LEARNERS
 from treelab.metrics import TITLES, guessing_loss, headline
 from treelab.runs.run import Run
 from treelab.runs.store import default_home
-from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.path import PruningPath
 from treelab.trees.prune import prune_empty
 
 SQUARED = {"cart", "argmin"}  # report squared units; the others shares of the variance
@@ -39,7 +39,6 @@ class Picture:
     alt: str = ""
 
 
-SMALL_TREES = "small trees that answer together; Explain opens them"
 STATE_COLORS = {
     "queued": "muted",
     "running": "accent",
@@ -207,23 +206,25 @@ def growing_tree(run: Run) -> Picture:
         return Picture("its tree is not there any more")
     if run.is_finished:
         return Picture("kept no tree")
-    return Picture(SMALL_TREES if run.learner == "grande" else "its first tree grows")
+    return Picture("its first tree grows")
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
 def _picture(
     home: Path, run_id: str, epoch: float | None, ground, _run: Run
 ) -> Picture:
+    """Draw the tree of an epoch, or of the model where ``epoch`` is None."""
     if epoch is None:
-        tree = model(_run)
-        words = count(_run.summary["leaves"], "leaf", "leaves")
+        view = open_run(_run)
+        heaviest = int(heaviest_estimators(view)[0][0]) if view.is_ensemble else None
+        tree = drawn_tree(view, heaviest)
+        words = count(tree.n_leaves, "leaf", "leaves")
+        if heaviest is not None:
+            words = f"tree {heaviest} of {view.model.n_estimators:,}, the heaviest"
     else:
-        tree = store().snapshot(run_id, epoch)
+        tree = prune_empty(store().snapshot(run_id, epoch))
         words = f"epoch {epoch:g}"
-    if isinstance(tree, PruningPath):
-        tree = tree.trees[tree.chosen]
-    if isinstance(tree, WeightedTrees):
-        return Picture(f"{tree.n_estimators:,} {SMALL_TREES}")
-    tree = prune_empty(tree)
+        if not LEARNERS[_run.learner].single_tree:
+            words += ", the heaviest of its trees"
     figure = growing_figure(tree, label_colors(_run.problem), ground)
     return Picture(words, figure, tree_alt(tree))

@@ -5,7 +5,7 @@ import html
 import streamlit as st
 
 from pages.common.store import queue, store
-from pages.common.words import run_name
+from pages.common.words import plain, run_name
 from treelab.figures.colors import learner_color
 from treelab.figures.words import count
 
@@ -22,14 +22,16 @@ def foot() -> None:
 def _jobs() -> None:
     """Draw the jobs that are not finished, as small bars that lead to Train."""
     queue().check()
+    st.caption(f":material/memory: {plain(queue().device())}")
+    if trouble := queue().trouble():
+        st.error(plain(trouble), icon=":material/error:")
     jobs = [run for run in reversed(store().runs()) if not run.is_finished]
     for run in jobs[:MOST_JOBS]:
         color = learner_color(run.learner, run.settings)
         st.page_link(
             "pages/train.py",
-            label=f"{run_name(run)} {run.progress:.0%}"
-            if run.state == "running"
-            else f"{run_name(run)} waits",
+            label=plain(run_name(run))
+            + (f" {run.progress:.0%}" if run.state == "running" else " waits"),
             query_params={"run": run.id},
         )
         st.html(
@@ -38,6 +40,3 @@ def _jobs() -> None:
         )
     if len(jobs) > MOST_JOBS:
         st.caption(f"and {count(len(jobs) - MOST_JOBS, 'more job')}")
-    if trouble := queue().trouble():
-        st.error(trouble, icon=":material/error:")
-    st.caption(f":material/memory: {queue().device()}")

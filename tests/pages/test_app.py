@@ -1,0 +1,62 @@
+"""The frame: every page opens, whatever the store holds and wherever one comes in."""
+
+import subprocess
+import sys
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import APP
+from tests.pages.stores import add_run
+
+PAGES = sorted(path.stem for path in (APP.parent / "pages").glob("*.py"))
+
+LIGHT = """
+import sys
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file("app.py", default_timeout=60).run()
+for page in {pages}:
+    app.switch_page(f"pages/{{page}}.py").run()
+    assert not app.exception, app.exception
+assert "torch" not in sys.modules, "the app loads torch"
+"""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_on_an_empty_store(visit, page):
+    app = visit(page)
+    assert app.title
+    if page not in ("data", "train"):
+        assert app.info  # says what will be here
+
+
+@pytest.mark.parametrize("target", ["kind", "ripe", "weight"])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_on_a_filled_store(store, visit, page, target):
+    for learner in ("cart", "grande", "argmin", "gradtree"):
+        add_run(store, learner, target=target)
+    add_run(store, "gradtree", target=target, state="running")
+    assert visit(page).title
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("run", ["no-such-run", "", "../../secret", "<b>"])
+def test_an_address_with_a_wrong_run_is_no_trouble(store, visit, page, run):
+    add_run(store, "cart")
+    assert visit(page, run=run).title
+
+
+def test_the_app_does_without_torch(store):
+    add_run(store, "cart")
+    code = LIGHT.format(pages=PAGES)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=APP.parent, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_page_opened_past_the_frame_comes_back_into_it(store):
+    app = AppTest.from_file(str(APP), default_timeout=30)
+    app.session_state["wanted"] = ("pages/runs.py", {"run": "x"})
+    app.run()
+    assert app.title[0].value == "What have I tried?"
