@@ -1,8 +1,7 @@
 """Tree: the plain, immutable decision tree in which every learner ends.
 
-It answers from the user's own table, in the user's own columns and units, so that
-what is drawn is what predicts. What can be done to a tree stands beside it: words,
-pictures, pruning and files each have a file of their own.
+It answers from the user's own table, in its columns and units: what is drawn is what
+predicts. Words, pictures, pruning and files each have a file of their own.
 """
 
 from dataclasses import dataclass
