@@ -68,8 +68,7 @@ class Tree(Arrays):
     Raises
     ------
     ValueError
-        If the arrays are not one tree: wrong shapes, children that form a circle,
-        unknown features, a split without a threshold.
+        If the arrays are not one tree: wrong shapes, circles, unknown features.
     """
 
     features: tuple[Feature, ...]
