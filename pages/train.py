@@ -145,7 +145,8 @@ def draw_result(now) -> None:
             st.page_link("pages/compare.py", label="Compare")
         else:
             busy = count(sum(not run.is_finished for run in now), "run")
-            st.markdown(f"{busy} on {queue().device()}" if active else "No score yet")
+            words = f"Training {busy} on {plain(queue().device())}"
+            st.markdown(words if active else "No score yet")
 
 
 def draw_curves(now) -> None:

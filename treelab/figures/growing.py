@@ -124,7 +124,9 @@ def _questions(tree: Tree, x: np.ndarray) -> list[dict]:
         if tree.level[node] != level:
             level, end = tree.level[node], 0.0
         asked = _short_question(tree, node)
-        text = textwrap.wrap(asked.replace("≤ ", "≤\N{NO-BREAK SPACE}"), WRAP)
+        name, at, threshold = asked.partition("≤")  # the number keeps its unit
+        asked = name + (at + threshold).replace(" ", "\N{NO-BREAK SPACE}")
+        text = textwrap.wrap(asked, WRAP)
         if len(text) > 2:
             text = [text[0], text[1][: WRAP - 1] + "…"]
         half = max(map(len, text)) * LETTER / 2 + 5
