@@ -105,7 +105,7 @@ def pick_place(view: View) -> int:
             )
         label = view.split.X_test.index[place - 1]
         st.caption(
-            f"Row {plain(label)} of the table {plain(view.run.problem.table_name)}"
+            f"Row {int(label) + 1:,} of the table {plain(view.run.problem.table_name)}"
         )
     return place - 1
 

@@ -1,0 +1,37 @@
+"""What the tests of the Look pages read from a page."""
+
+import json
+
+from streamlit.testing.v1 import AppTest
+
+LOOK = ("tree", "pruning", "routing", "explain", "compare")
+
+
+def dots(app: AppTest) -> list[str]:
+    """DOT text of each tree that is drawn."""
+    return [chart.proto.spec for chart in app.get("graphviz_chart")]
+
+
+def figures(app: AppTest) -> list[dict]:
+    """Each plotly figure, as plain values."""
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def said(app: AppTest) -> str:
+    """All words of the page that are not in pictures or controls."""
+    kinds = ("title", "subheader", "markdown", "caption", "info", "html")
+    return "\n".join(element.value for kind in kinds for element in words(app, kind))
+
+
+def words(app: AppTest, kind: str) -> list:
+    """Elements of one kind; HTML is known by its proto alone."""
+    if kind != "html":
+        return list(getattr(app, kind))
+    return [_Html(element.proto.body) for element in app.get("html")]
+
+
+class _Html:
+    """An HTML element, with its text as value."""
+
+    def __init__(self, value: str):
+        self.value = value

@@ -1,0 +1,71 @@
+"""The Compare page."""
+
+from tests.pages.look import dots, figures, said
+from tests.pages.stores import add_run
+
+
+def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
+    add_run(store, "cart")
+    app = visit("compare")
+    assert "two finished runs" in app.info[0].value
+
+
+def test_runs_tested_on_other_rows_are_not_offered(visit, store):
+    add_run(store, "cart")
+    add_run(store, "gradtree", seed=1)
+    add_run(store, "gradtree", "ripe")
+    assert "two finished runs" in visit("compare").info[0].value
+
+
+def test_the_newest_cart_meets_the_newest_gradient_run(visit, store):
+    add_run(store, "cart", title="old cart")
+    cart = add_run(store, "cart", title="new cart")
+    add_run(store, "gradtree", title="old")
+    newest = add_run(store, "gradtree", title="new")
+    add_run(store, "gradtree", "ripe")
+    app = visit("compare")
+    assert app.selectbox(key="first").value == cart
+    assert app.selectbox(key="second").value == newest
+    assert len(dots(app)) == 2
+
+
+def test_equal_trees_have_no_clear_difference(visit, store):
+    add_run(store, "cart")
+    add_run(store, "gradtree")
+    app = visit("compare")
+    assert "No clear difference between GradTree and CART" in said(app)
+    assert "same on all 48 test rows" in said(app)
+
+
+def test_a_better_run_is_named_with_its_interval(visit, store):
+    add_run(store, "cart")
+    add_run(store, "argmin")
+    app = visit("compare")
+    assert "CART gains" in app.subheader[0].value
+    assert "95% interval" in said(app)
+    assert "on the same 48 test rows" in said(app)
+    assert figures(app)[0]["data"][0]["line"]["color"] == "#6B7280"
+
+
+def test_rows_on_which_they_differ_are_listed(visit, store):
+    cart, other = add_run(store, "cart"), add_run(store, "argmin")
+    problem = store.run(cart).problem
+    X = problem.split(store.table(problem.table_id)).X_test
+    differ = store.model(cart).predict(X) != store.model(other).predict(X)
+    listed = visit("compare").dataframe[0].value
+    assert len(listed) == differ.sum()
+    assert set(listed["right"]) <= {"CART", "Argmin tree", "neither"}
+
+
+def test_numbers_are_compared_by_who_is_closer(visit, store):
+    add_run(store, "cart", "weight")
+    add_run(store, "grande", "weight")
+    app = visit("compare")
+    assert "closer to the truth" in said(app)
+    assert len(app.dataframe[0].value) == 48
+
+
+def test_two_runs_of_one_learner_keep_two_names(visit, store):
+    add_run(store, "cart")
+    add_run(store, "cart")
+    assert "CART (first)" in said(visit("compare"))

@@ -1,0 +1,61 @@
+"""The Pruning page."""
+
+import time
+
+import pytest
+
+from tests.pages.look import dots, figures, said
+from tests.pages.stores import add_run
+
+
+def slide(app, step: int):
+    """Move the slider to a step."""
+    slider = app.select_slider[0]
+    return slider.set_value(step).run()
+
+
+@pytest.mark.parametrize("learner", ["cart", "gradtree", "argmin"])
+def test_sliding_to_the_end_leaves_a_smaller_tree(visit, store, learner):
+    app = visit("pruning", run=add_run(store, learner))
+    slide(app, 0)
+    large = dots(app)[0].count("->")
+    slide(app, len(app.select_slider[0].options) - 1)
+    assert dots(app)[0].count("->") < large
+    assert not app.exception
+
+
+def test_a_trained_path_starts_where_training_chose(visit, store):
+    app = visit("pruning", run=add_run(store, "argmin"))
+    assert app.select_slider[0].value == 1
+    assert "Validation rows chose the strength" in said(app)
+
+
+def test_curves_name_their_rows(visit, store):
+    (figure,) = figures(visit("pruning", run=add_run(store, "cart")))
+    names = {trace.get("name") for trace in figure["data"]}
+    assert {"validation, 48 rows", "test, 48 rows", "leaves"} <= names
+
+
+def test_the_way_of_a_class_is_one_click_away(visit, store):
+    app = visit("pruning", run=add_run(store, "argmin"))
+    app.button_group[0].set_value("Where rough goes").run()
+    assert not app.exception
+    assert len(figures(app)) == 2
+    assert not dots(app)
+
+
+def test_an_ensemble_says_why_it_has_no_slider(visit, store):
+    app = visit("pruning", run=add_run(store, "grande"))
+    assert not app.select_slider
+    assert "no slider" in said(app)
+    assert "fewer estimators" in said(app)
+
+
+@pytest.mark.parametrize("learner", ["cart", "argmin"])
+def test_a_step_answers_at_once(visit, store, learner):
+    app = visit("pruning", run=add_run(store, learner))
+    slide(app, 0)
+    began = time.perf_counter()
+    slide(app, 1)
+    # AppTest runs the whole script, not the fragment alone, on a busy machine.
+    assert time.perf_counter() - began < 3

@@ -1,0 +1,48 @@
+"""The Routing page."""
+
+import pytest
+
+from tests.pages.look import figures, said
+from tests.pages.stores import add_run
+
+
+def test_two_classes_stand_side_by_side(visit, store):
+    app = visit("routing", run=add_run(store, "cart"))
+    assert len(figures(app)) == 2
+    assert "rough" in said(app)
+
+
+def test_each_class_can_be_added(visit, store):
+    run = add_run(store, "cart")
+    app = visit("routing", run=run)
+    kinds = next(g for g in app.button_group if g.key == f"routing-kinds-{run}")
+    kinds.set_value(["small", "fine", "rough"]).run()
+    assert len(figures(app)) == 3
+    kinds = next(g for g in app.button_group if g.key == f"routing-kinds-{run}")
+    kinds.set_value([]).run()
+    assert not figures(app)
+    assert "Choose at least one" in app.info[0].value
+
+
+@pytest.mark.parametrize(("part", "n_rows"), [("test", 48), ("train", 144)])
+def test_the_rows_are_those_of_the_chosen_part(visit, store, part, n_rows):
+    run = add_run(store, "cart")
+    app = visit("routing", run=run)
+    next(g for g in app.button_group if g.key == "routing-rows").set_value(part)
+    kinds = next(g for g in app.button_group if g.key == f"routing-kinds-{run}")
+    kinds.set_value(["small", "fine", "rough"]).run()
+    rows = [
+        int(text.split(" of the")[0].split("<br>")[-1].replace(",", ""))
+        for figure in figures(app)
+        for trace in figure["data"]
+        if trace.get("name") == "nodes"
+        for text in trace["hovertext"][:1]
+    ]
+    assert sum(rows) == n_rows
+
+
+def test_a_number_target_is_followed_by_bands(visit, store):
+    app = visit("routing", run=add_run(store, "cart", "weight"))
+    assert "low" in said(app)
+    assert "high" in said(app)
+    assert "kg" in said(app)
