@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score
 
-from treelab.metrics import headline, scores
+from treelab.metrics import guessing_loss, headline, scores
 
 
 def test_classification_scores_by_hand():
@@ -50,3 +50,15 @@ def test_no_rows_are_refused():
 def test_headline():
     assert headline("regression") == "r2"
     assert headline("multiclass") == "macro_f1"
+
+
+def test_guessing_costs_the_entropy_or_one_variance():
+    y = ["a"] * 30 + ["b"] * 10
+    entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    assert guessing_loss("binary", y, y) == pytest.approx(entropy)
+    assert guessing_loss(
+        "regression", [1.0, 2.0, 6.0], [1.0, 2.0, 6.0]
+    ) == pytest.approx(1)
+    assert guessing_loss("regression", [1.0, 3.0], [5.0]) == pytest.approx(9)
+    assert np.isfinite(guessing_loss("binary", ["a", "b"], ["new"]))
+    assert guessing_loss("regression", [2.0, 2.0], [2.0]) == 1.0

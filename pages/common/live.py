@@ -118,8 +118,8 @@ def loss_scale(run: Run) -> float:
 def loss_unit(problem: Problem) -> str:
     """Say in what unit the chart's losses are."""
     if problem.task == "regression":
-        return "loss (squared error, share of the variance)"
-    return "loss (log loss, nats)"
+        return "squared error / variance"
+    return "log loss (nats)"
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

@@ -61,9 +61,8 @@ def dot(color: str, label: str) -> str:
 def color_key(colors: dict, most: int = 8) -> str:
     """Return HTML that names what each colour stands for."""
     if not colors:
-        return (
-            '<div class="legend quiet">The darker a leaf, the higher its answer.</div>'
-        )
+        words = "The stronger the colour of a leaf, the higher its answer."
+        return f'<div class="legend quiet">{words}</div>'
     items = [dot(color, str(label)) for label, color in colors.items()]
     if len(items) > most:
         items = [*items[: most - 1], f"and {len(items) - most + 1} more"]

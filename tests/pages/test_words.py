@@ -1,0 +1,42 @@
+"""Words on a page are short, and text from a table stands as it is."""
+
+import pytest
+
+from pages.common.words import duration, plain
+from treelab.figures.colors import contrast, palette, shade
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, "–"),
+        (0, "0.0 s"),
+        (9.96, "10 s"),
+        (59.6, "1 min 0 s"),
+        (59.4, "59 s"),
+        (119.7, "2 min 0 s"),
+        (3600, "1 h 0 min"),
+    ],
+)
+def test_durations_read_well(seconds, said):
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    "text", ["*a*", "$x$", "[a](b)", ":red[x]", "<b>", "a_b", "~~"]
+)
+def test_no_mark_of_markdown_is_left_bare(text):
+    said = plain(text)
+    assert said.replace("\\", "") == text
+    for place, letter in enumerate(said):
+        if letter in "*_$[]()<>:~":
+            assert said[place - 1] == "\\"
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_shades_step_back_towards_the_ground(mode):
+    ground = palette(mode).ground
+    steps = [contrast(shade("#0072B2", step, mode), ground) for step in range(5)]
+    assert steps[:4] == sorted(steps[:4], reverse=True)
+    assert steps[3] == steps[4]
+    assert steps[3] > 1.2
