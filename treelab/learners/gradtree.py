@@ -80,8 +80,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     history_ : DataFrame
         Epoch, training and validation loss (nats) of the leading candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss and score of each candidate, and which was
-        chosen. The score is macro F1 for classes, minus the loss for regression.
+        Depth, fold, start, validation loss and agreement with the vote of each
+        candidate, and which was chosen. The agreement is macro F1, or minus the mean
+        squared difference for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str
@@ -248,8 +249,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Epoch, training and validation loss (variances of the target) of the leading
         candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss and score of each candidate, and which was
-        chosen. The score is macro F1 for classes, minus the loss for regression.
+        Depth, fold, start, validation loss and agreement with the vote of each
+        candidate, and which was chosen. The agreement is macro F1, or minus the mean
+        squared difference for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str

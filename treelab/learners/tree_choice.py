@@ -1,4 +1,4 @@
-"""Which tree of a batch to keep, and how its leaves weigh the classes."""
+"""Which tree of a batch to keep: the one that says what all of them say together."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,13 @@ import torch
 from torch import Tensor
 
 from treelab.learners.tree_batch import TreeBatch, leaf_means
+
+# Between equal and balanced weights the square root of balanced is the safest; another
+# weighting must score this much better over the held-out rows.
+MARGIN = 0.005
+# A tree's say falls by a factor e where its loss (nats, variances of the target) lies
+# this far above the best of its fold: trees that failed are not heard.
+TEMPERATURE = 0.05
 
 
 @dataclass(frozen=True)
@@ -20,23 +27,27 @@ class Choice:
         Position in the batch.
     weighting : int
         Column of ``Rows.weight`` under which the leaves answer.
+    vote : Tensor of shape (n, n_classes or 1)
+        What the trees that did not see a row say of it, on average; NaN where every
+        tree saw it.
     table : DataFrame
-        One row a candidate: depth, fold, start, valid_loss, valid_score under the
-        chosen weighting, chosen.
+        One row a candidate: depth, fold, start, valid_loss, agreement, chosen.
     """
 
     tree: int
     weighting: int
+    vote: Tensor
     table: pd.DataFrame
 
 
+@torch.no_grad()
 def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
-    """Choose the recipe over all folds first, then the tree within its fold.
+    """Let the trees vote on the rows they did not see, keep the one most like the vote.
 
-    A recipe is a depth, a kind of start and a weighting of the classes. In each fold
-    the tree of lowest validation loss stands for its depth and start. The recipe with
-    the best score over the held-out rows of all folds wins, the shallower one where
-    two are equal; of its trees, the one that scored best in its own fold is kept.
+    A validation fold of a small table says little about one tree, but a vote over the
+    trees of all depths and starts is steady. The weighting of classes is the one under
+    which the vote has the best macro F1; the tree, with leaves fitted to every row,
+    the one that agrees best with the vote (macro F1, or squared error for regression).
 
     Parameters
     ----------
@@ -44,65 +55,87 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
         Trained candidates.
     loss : Tensor of shape (E,)
         Validation loss of each.
-
-    The score is macro F1 for classes, and minus the loss for regression.
     """
     table = pd.DataFrame(
         [(c.depth, c.fold, c.start) for c in batch.candidates],
         columns=["depth", "fold", "start"],
     ).assign(valid_loss=loss.cpu().numpy())
-    standing = table.groupby(["depth", "start", "fold"])["valid_loss"].idxmin()
-    if batch.rows.n_classes == 0:
-        confusion, own = None, -table["valid_loss"].to_numpy()[None]
-    else:
-        confusion = confusions(batch)  # (W, E, C, C)
-        own = macro_f1(confusion)  # (W, E)
-    best, recipe = -np.inf, None
-    for _, trees in standing.groupby(level=["depth", "start"]):
-        trees = trees.to_numpy()
-        for weighting in range(len(own)):
-            score = (
-                own[0, trees].mean()
-                if confusion is None
-                else float(macro_f1(confusion[weighting, trees].sum(0)))
-            )
-            if score > best:
-                best, recipe = score, (trees, weighting)
-    trees, weighting = recipe
-    chosen = int(trees[np.argmax(own[weighting, trees])])
-    return Choice(
-        chosen,
-        weighting,
-        table.assign(valid_score=own[weighting], chosen=table.index == chosen),
-    )
+    leaf = batch.leaves(batch.rows.x)  # (E, n)
+    say = np.zeros(len(table))
+    for _, trees in table.groupby("fold").groups.items():
+        above = table.loc[trees, "valid_loss"] - table.loc[trees, "valid_loss"].min()
+        say[trees] = np.exp(-np.nan_to_num(above, nan=np.inf) / TEMPERATURE)
+    vote = vote_on_held_out(batch, leaf, torch.as_tensor(say).to(loss))
+    voted = torch.isfinite(vote[:, 0])
+    weighting, lean = 0, None
+    if batch.rows.n_classes:
+        leans = class_leans(batch)  # (W, C)
+        truth = batch.rows.truth[voted]
+        scores = [
+            macro_f1(confusion(truth, (vote[voted] * lean).argmax(1), len(lean)))
+            for lean in leans
+        ]
+        if len(scores) == 3:
+            scores[1] += MARGIN
+        weighting = int(np.argmax(scores))
+        lean = leans[weighting]
+    agreement = agreement_with(batch, leaf, vote, voted, lean)
+    chosen = int(np.where(say > 0, agreement, -np.inf).argmax())
+    table = table.assign(agreement=agreement, chosen=table.index == chosen)
+    return Choice(chosen, weighting, vote, table)
 
 
-@torch.no_grad()
-def confusions(batch: TreeBatch) -> np.ndarray:
-    """Count held-out rows by true and predicted class, (W, E, C, C).
+def vote_on_held_out(batch: TreeBatch, leaf: Tensor, say: Tensor) -> Tensor:
+    """Mean answer of the trees that did not see a row, (n, n_classes or 1).
 
-    The leaves of each tree answer as its training rows say, under each weighting.
+    Parameters
+    ----------
+    leaf : LongTensor of shape (E, n)
+        Leaf that each row reaches in each tree.
+    say : Tensor of shape (E,)
+        Weight of each tree in the mean.
     """
-    rows, n_trees = batch.rows, batch.n_candidates
-    n_leaves, n_classes = batch.n_leaves, rows.n_classes
-    leaf = batch.leaves(rows.x)  # (E, n)
-    cell = rows.truth * n_classes + n_classes**2 * torch.arange(
-        n_trees, device=leaf.device
-    ).unsqueeze(1)  # (E, n)
-    counts = []
-    for weight in rows.weight.t():
-        told = leaf_means(leaf, rows, weight * ~batch.held_out, n_leaves).argmax(-1)
-        told = told.gather(1, leaf)  # (E, n)
-        found = torch.bincount(
-            (cell + told)[batch.held_out], minlength=n_trees * n_classes**2
+    told = leaf_means(leaf, batch.rows, batch.train_weight, batch.n_leaves, prior=1.0)
+    total = told.new_zeros(leaf.shape[1], told.shape[2])
+    for tree, held_out in enumerate(batch.held_out):
+        total[held_out] += say[tree] * told[tree, leaf[tree, held_out]]
+    return total / (say @ batch.held_out.to(say.dtype))[:, None]
+
+
+def class_leans(batch: TreeBatch) -> Tensor:
+    """What each weighting multiplies the share of each class by, (W, C)."""
+    rows = batch.rows
+    leans = rows.weight.new_ones(rows.weight.shape[1], rows.n_classes)
+    leans[:, rows.truth] = (rows.weight / rows.weight[:, :1]).t()
+    return leans
+
+
+def agreement_with(batch, leaf, vote, voted, lean) -> np.ndarray:
+    """How well each tree, its leaves fitted to every row, tells the vote; (E,)."""
+    rows = batch.rows
+    weight = rows.weight[:, 0].expand(len(leaf), -1)
+    told = leaf_means(leaf, rows, weight, batch.n_leaves, prior=1.0)  # (E, L, C)
+    agreement = np.empty(len(leaf))
+    if lean is not None:
+        told, vote = (told * lean).argmax(-1), (vote[voted] * lean).argmax(1)
+    for tree in range(len(leaf)):
+        answer = told[tree, leaf[tree, voted]]
+        agreement[tree] = (
+            -float((answer - vote[voted]).square().mean())
+            if lean is None
+            else macro_f1(confusion(vote, answer, rows.n_classes))
         )
-        counts.append(found.view(n_trees, n_classes, n_classes).cpu().numpy())
-    return np.stack(counts)
+    return agreement
 
 
-def macro_f1(confusion: np.ndarray) -> np.ndarray:
-    """Mean F1 (...) over the classes that occur, from counts (..., C, C)."""
-    hit = np.diagonal(confusion, axis1=-2, axis2=-1)
-    size = confusion.sum(-1) + confusion.sum(-2)
-    f1 = np.divide(2 * hit, size, out=np.zeros(hit.shape), where=size > 0)
-    return f1.sum(-1) / np.maximum((size > 0).sum(-1), 1)
+def confusion(truth: Tensor, told: Tensor, n_classes: int) -> np.ndarray:
+    """Count rows by true and predicted class, (C, C)."""
+    counts = torch.bincount(truth * n_classes + told, minlength=n_classes**2)
+    return counts.view(n_classes, n_classes).cpu().numpy()
+
+
+def macro_f1(confusion: np.ndarray) -> float:
+    """Mean F1 over the classes that occur, from counts (C, C)."""
+    size = confusion.sum(0) + confusion.sum(1)
+    occurs = size > 0
+    return float((2 * np.diag(confusion)[occurs] / size[occurs]).mean())
