@@ -1,8 +1,7 @@
 """GET and GET-Linear: one tree with oblique splits, all trained together."""
 
-import math
 import time
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,25 +17,12 @@ from treelab.learners.checks import (
 )
 from treelab.learners.device import resolve_device
 from treelab.learners.get_export import centred, to_tree
-from treelab.learners.get_network import GetNetwork, HardTrees, Rows
-from treelab.learners.get_starts import starting_splits
-from treelab.training.loop import HISTORY, train
+from treelab.learners.get_fit import BUDGETS, GetSettings, fit_trees
+from treelab.learners.get_trees import HardTrees, Rows, join
+from treelab.training.loop import HISTORY
 from treelab.trees.tree import Tree
 
-STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
-STEPS = {"quick": 300, "standard": 1500, "thorough": 5000}  # gradient steps a stage
-KEPT_SHARE = 1 / 3  # of the starts goes on to the next stage
-EVALUATIONS = 15  # looks at the hard loss in a stage
-WARM_UP = 0.1  # share of a stage in which the learning rate rises
-WEIGHT_DECAY = 1e-4
-
-
-@dataclass
-class _Best:
-    """The best hard tree found so far, by its loss on the validation rows."""
-
-    trees: HardTrees
-    loss: float
+DEEPEST = 12
 
 
 class _Get:
@@ -48,18 +34,31 @@ class _Get:
         Parameters
         ----------
         X_valid, y_valid : DataFrame and array-like, optional
-            Rows that choose among the starts and steps; without them a fifth of
-            ``X`` is held out for that.
+            Rows that choose among starts, steps and depths. Without them a fifth of
+            ``X`` is held out for that, and joins the others at the end, when the
+            leaves are computed.
         callbacks : sequence of callable
             Hear each ``Progress``; answering True stops, and the best tree is kept.
         """
         started = time.monotonic()
         self._check()
+        self._joins = False  # held-out rows join the others at the end
         data = self._read(X, y, X_valid, y_valid, numbers="minmax")
+        device = resolve_device(self.device)
+        rows = self._as_rows(data, data.X, data.y, device)
+        valid = self._as_rows(data, data.X_valid, data.y_valid, device)
         seed = check_random_state(self.random_state).randint(2**31)
-        rng = np.random.default_rng(seed)
-        rows, valid = self._rows(data)
-        self._train(data, rows, valid, rng, list(callbacks), started)
+        trees, history = fit_trees(
+            rows,
+            valid,
+            self._settings(rows),
+            np.random.default_rng(seed),
+            callbacks=list(callbacks),
+            snapshot=partial(self._export, data=data),
+            started=started,
+        )
+        self.history_ = pd.DataFrame(history, columns=HISTORY)
+        self.model_ = self._export(trees, data)
         return self
 
     @property
@@ -67,146 +66,73 @@ class _Get:
         """The fitted tree, in the columns and units of ``X``."""
         return self.model_
 
+    def _hold_out(self, target):
+        """Hold rows out, and note whether any is in both parts, as in tiny tables."""
+        rows, held_out = super()._hold_out(target)
+        self._joins = not np.isin(held_out, rows).any()
+        return rows, held_out
+
     def _check(self):
         """Refuse settings out of range."""
-        check_between("depth", self.depth, 1, 12)
+        if self.depth != "auto":
+            check_between("depth", self.depth, 1, DEEPEST)
         check_at_least("n_starts", self.n_starts, 1)
-        check_choice("budget", self.budget, tuple(STEPS))
+        check_choice("budget", self.budget, tuple(BUDGETS))
         check_at_least("batch_size", self.batch_size, 1)
         check_number("learning_rate", self.learning_rate, above=0)
         check_number("learning_rate_leaves", self.learning_rate_leaves, above=0)
         check_number("l1", self.l1, minimum=0)
+        check_number("sparse_tolerance", self.sparse_tolerance, minimum=0)
         if self.max_epochs is not None:
             check_at_least("max_epochs", self.max_epochs, 1)
 
-    def _train(self, data, rows, valid, rng, callbacks, started):
-        """Train the stages; each begins with the best starts of the one before."""
-        device = rows.device
-        linear = self._linear()
-        splits = starting_splits(
-            rows.x,
-            rows.y,
-            self.depth,
-            self.n_starts,
-            rng,
-            classes=rows.n_classes > 0,
-            weight=rows.weight,
+    def _settings(self, rows: Rows) -> GetSettings:
+        """What the training needs to know."""
+        depth = self.depth
+        if depth == "auto":  # deep enough; validation prunes
+            depth = int(np.clip(np.log2(max(2, len(rows.x) / 5)), 1, DEEPEST))
+        return GetSettings(
+            depth=depth,
+            n_starts=self.n_starts,
+            budget=BUDGETS[self.budget],
+            max_epochs=self.max_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            learning_rate_leaves=self.learning_rate_leaves,
+            l1=self.l1,
+            linear=self._linear(),
+            polish=self.polish,
+            sparse_tolerance=self.sparse_tolerance,
         )
-        trees = HardTrees.fit(*splits, rows, linear=linear)
-        losses = valid.loss(trees.answers(valid.x))
-        best = _Best(trees.take(np.argmin(losses)), float(losses.min()))
-        generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
-        epochs = self._epochs(len(rows.x))
-        history = []
-        for stage, (name, low, high) in enumerate(STAGES):
-            scale_factor = rng.uniform(low, high, len(trees.weights))
-            network = GetNetwork(trees, scale_factor, rows, valid, self.l1)
-            optimizer = self._optimizer(network)
-            schedule = _schedule(optimizer, epochs[stage] * _batches(rows, self))
-            result = train(
-                network,
-                optimizer,
-                n_rows=len(rows.x),
-                batch_size=self.batch_size,
-                max_epochs=epochs[stage],
-                patience=epochs[stage],
-                generator=generator,
-                callbacks=callbacks,
-                snapshot=lambda network=network: self._snapshot(network, data),
-                after_step=schedule.step,
-                evaluate_every=max(1, epochs[stage] // EVALUATIONS),
-                stage=name,
-                epoch_offset=sum(epochs[:stage]),
-                total_epochs=sum(epochs),
-                started=started,
-            )
-            history += result.history
-            trees = network.hard_trees()
-            loss = result.best_loss.cpu().numpy()
-            if loss.min() < best.loss:
-                best = _Best(trees.take(np.argmin(loss)), float(loss.min()))
-            if result.reason == "callback":
-                break
-            n_kept = max(1, round(KEPT_SHARE * len(loss)))
-            trees = trees.take(np.argsort(loss, kind="stable")[:n_kept])
-        self.history_ = pd.DataFrame(history, columns=HISTORY)
-        self.model_ = self._export(best.trees, data)
-
-    def _epochs(self, n_rows: int) -> list[int]:
-        """Epochs of each stage: as many as the budget's steps need, or as set."""
-        batches = max(1, math.ceil(n_rows / self.batch_size))
-        wanted = math.ceil(STEPS[self.budget] / batches)
-        if self.max_epochs is None:
-            return [wanted] * len(STAGES)
-        first = math.ceil(self.max_epochs / 2)
-        return [first, max(1, self.max_epochs - first)]
-
-    def _optimizer(self, network):
-        """AdamW, its own learning rate for the leaves."""
-        return torch.optim.AdamW(
-            [
-                {
-                    "params": [network.weights, network.threshold],
-                    "lr": self.learning_rate,
-                },
-                {"params": [network.leaf_value], "lr": self.learning_rate_leaves},
-            ],
-            weight_decay=WEIGHT_DECAY,
-        )
-
-    def _snapshot(self, network: GetNetwork, data: TrainingData) -> Tree:
-        """The best start of the moment as a Tree."""
-        trees = network.hard_trees()
-        loss = network.valid.loss(trees.answers(network.valid.x))
-        return self._export(trees.take(np.argmin(loss)), data)
 
     def _export(self, trees: HardTrees, data: TrainingData) -> Tree:
         """Write the tree for the user, its leaves recomputed from the rows."""
+        frame, y = data.frame, data.y
+        cpu = torch.device("cpu")
         # Categories were cross-fitted for training; prediction sees their plain rates.
-        x = data.encoder.transform(data.frame)
-        rows = self._as_rows(data, x, data.y, torch.device("cpu"))
-        trees = centred(trees, rows.x)
-        trees = HardTrees.fit(
-            trees.weights, trees.threshold, rows, linear=trees.linear is not None
-        )
+        rows = self._as_rows(data, data.encoder.transform(frame), y, cpu)
+        if self._joins:
+            rows = join(rows, self._as_rows(data, data.X_valid, data.y_valid, cpu))
+            frame = pd.concat([frame, data.frame_valid])
+            y = np.concatenate([y, data.y_valid])
+        trees = centred(trees, rows.x).refit(rows)
         return to_tree(
             trees,
             data.encoder,
-            data.frame,
-            data.y if self.labels() is None else self.classes_[data.y],
+            frame,
+            y if self.labels() is None else self.classes_[y],
             classes=self.labels(),
             **self._target_units(data),
         )
 
-    def _rows(self, data: TrainingData) -> tuple[Rows, Rows]:
-        """Training and validation rows as the trees see them."""
-        device = resolve_device(self.device)
-        return (
-            self._as_rows(data, data.X, data.y, device),
-            self._as_rows(data, data.X_valid, data.y_valid, device),
-        )
+    def _linear(self) -> bool:
+        raise NotImplementedError
 
     def _as_rows(self, data, x, y, device) -> Rows:
         raise NotImplementedError
 
     def _target_units(self, data) -> dict[str, float]:
         raise NotImplementedError
-
-
-def _batches(rows: Rows, settings) -> int:
-    """Steps an epoch takes at most."""
-    return max(1, math.ceil(len(rows.x) / settings.batch_size))
-
-
-def _schedule(optimizer, n_steps: int):
-    """Learning rate that rises, then falls along a cosine to almost nothing."""
-
-    def factor(step: int) -> float:
-        risen = min(1.0, (step + 1) / max(1.0, WARM_UP * n_steps))
-        fallen = 0.5 * (1 + math.cos(math.pi * min(1.0, step / n_steps)))
-        return risen * (fallen + 1e-3)
-
-    return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
 
 
 class GetClassifier(_Get, TableClassifier):
@@ -221,20 +147,27 @@ class GetClassifier(_Get, TableClassifier):
 
     Parameters
     ----------
-    depth : int, default=4
-        Splits on every path before empty branches are pruned, from 1 to 12.
+    depth : int or "auto", default="auto"
+        Most splits on a path, from 1 to 12; "auto" lets the number of rows say. In
+        both cases the validation rows prune what they do not support.
     n_starts : int, default=10
         Trees trained side by side, at least 1. The first begin as greedy trees.
     budget : {"quick", "standard", "thorough"}, default="standard"
-        How many gradient steps each stage takes.
+        How much is tried: gradient steps, trees that are grown, rounds of polish.
     max_epochs : int or None, default=None
-        Passes over the training rows in all stages together; None: as the budget says.
+        Passes over the training rows before the tree is grown and polished; None: as
+        the budget says.
     batch_size : int, default=512
         Rows a gradient step sees.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
         Highest step size of the splits, and of the leaves.
     l1 : float, default=0.0
         Price of a unit of absolute split weight, at least 0; columns in [0, 1].
+    polish : bool, default=True
+        Whether every subtree is trained once more by itself, and kept where it gains.
+    sparse_tolerance : float, default=0.01
+        Share of its validation loss that the tree may lose by leaving columns out of
+        its splits, at least 0.
     class_weight : None, "balanced" or dict of label to weight, default=None
         What a row of each class counts.
     random_state : int, RandomState instance or None, default=None
@@ -250,12 +183,13 @@ class GetClassifier(_Get, TableClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_ : DataFrame
-        epoch, train_loss (soft), valid_loss (hard), both in nats, seconds, stage.
+        epoch, train_loss (soft trees), valid_loss (hard trees), both in nats,
+        seconds, stage.
     """
 
     def __init__(
         self,
-        depth=4,
+        depth="auto",
         *,
         n_starts=10,
         budget="standard",
@@ -264,6 +198,8 @@ class GetClassifier(_Get, TableClassifier):
         learning_rate=0.02,
         learning_rate_leaves=0.05,
         l1=0.0,
+        polish=True,
+        sparse_tolerance=0.01,
         class_weight=None,
         random_state=None,
         device="auto",
@@ -276,6 +212,8 @@ class GetClassifier(_Get, TableClassifier):
         self.learning_rate = learning_rate
         self.learning_rate_leaves = learning_rate_leaves
         self.l1 = l1
+        self.polish = polish
+        self.sparse_tolerance = sparse_tolerance
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
@@ -307,23 +245,30 @@ class GetRegressor(_Get, TableRegressor):
 
     Parameters
     ----------
-    depth : int, default=4
-        Splits on every path before empty branches are pruned, from 1 to 12.
+    depth : int or "auto", default="auto"
+        Most splits on a path, from 1 to 12; "auto" lets the number of rows say. In
+        both cases the validation rows prune what they do not support.
     n_starts : int, default=10
         Trees trained side by side, at least 1. The first begin as greedy trees.
     leaves : {"constant", "linear"}, default="constant"
         What a leaf answers. Linear leaves with too few rows stay constant, which the
         tree's notes tell.
     budget : {"quick", "standard", "thorough"}, default="standard"
-        How many gradient steps each stage takes.
+        How much is tried: gradient steps, trees that are grown, rounds of polish.
     max_epochs : int or None, default=None
-        Passes over the training rows in all stages together; None: as the budget says.
+        Passes over the training rows before the tree is grown and polished; None: as
+        the budget says.
     batch_size : int, default=512
         Rows a gradient step sees.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
         Highest step size of the splits, and of the leaves (of the standardised target).
     l1 : float, default=0.0
         Price of a unit of absolute split weight, at least 0; columns in [0, 1].
+    polish : bool, default=True
+        Whether every subtree is trained once more by itself, and kept where it gains.
+    sparse_tolerance : float, default=0.01
+        Share of its validation loss that the tree may lose by leaving columns out of
+        its splits, at least 0.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts, the batches and the rows held out; an int gives the same
         tree every time.
@@ -335,13 +280,13 @@ class GetRegressor(_Get, TableRegressor):
     tree_ : Tree
         The fitted tree, in the columns and units of ``X``.
     history_ : DataFrame
-        epoch, train_loss (soft), valid_loss (hard), both as shares of the target's
-        variance, seconds, stage.
+        epoch, train_loss (soft trees), valid_loss (hard trees), both as shares of
+        the target's variance, seconds, stage.
     """
 
     def __init__(
         self,
-        depth=4,
+        depth="auto",
         *,
         n_starts=10,
         leaves="constant",
@@ -351,6 +296,8 @@ class GetRegressor(_Get, TableRegressor):
         learning_rate=0.02,
         learning_rate_leaves=0.05,
         l1=0.0,
+        polish=True,
+        sparse_tolerance=0.01,
         random_state=None,
         device="auto",
     ):
@@ -363,6 +310,8 @@ class GetRegressor(_Get, TableRegressor):
         self.learning_rate = learning_rate
         self.learning_rate_leaves = learning_rate_leaves
         self.l1 = l1
+        self.polish = polish
+        self.sparse_tolerance = sparse_tolerance
         self.random_state = random_state
         self.device = device
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from treelab.data.encode import TableEncoder, midpoint
-from treelab.learners.get_network import HardTrees
+from treelab.learners.get_trees import HardTrees
 from treelab.ops.oblique import hard_leaf
 from treelab.trees.prune import simplify
 from treelab.trees.tree import Tree

@@ -1,114 +1,179 @@
-"""Where the starts of an oblique tree begin: greedy trees and random hyperplanes.
+"""Where oblique trees begin: greedy oblique trees and random hyperplanes.
 
-Shapes: E starts, N = 2**D - 1 splits breadth first, n rows, F features.
+Shapes: N = 2**D - 1 splits breadth first, n rows, F features, C outputs.
 """
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor
 
-LEAF_ROWS = (5, 20)  # fewest rows in a leaf of the greedy trees, in turn
-DIRECTIONS = 4  # random directions a feature that an oblique greedy tree may test
+RIDGE = (
+    1e-3,
+    0.1,
+    1.0,
+)  # rows of penalty a row, of the regressions that give directions
+RANDOM_DIRECTIONS = 20  # that a greedy split may test, besides every column
 COLUMNS_A_DIRECTION = 3  # columns that enter a random direction, on average
 
 
-def starting_splits(
-    x: np.ndarray,
-    y: np.ndarray,
-    depth: int,
-    n_starts: int,
-    rng: np.random.Generator,
-    *,
-    classes: bool,
-    weight: np.ndarray | None = None,
+def random_splits(
+    x: np.ndarray, depth: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Splits of ``n_starts`` complete trees, each a different place to begin.
-
-    In turn: a CART tree (its splits test one column each), a CART tree over random
-    sparse directions, and, from the fifth start on, random hyperplanes laid through
-    random rows. Where a greedy tree has no split, a random hyperplane stands.
+    """Hyperplanes of random directions, each laid through a random row it splits.
 
     Parameters
     ----------
     x : ndarray of shape (n, F)
         Encoded rows.
-    y : ndarray of shape (n,)
-        Values, or class codes.
     depth : int
         Splits on every path.
-    n_starts : int
-        Trees wanted.
     rng : numpy Generator
-    classes : bool
-        Whether ``y`` holds class codes.
-    weight : ndarray of shape (n,), optional
-        What each row counts.
 
     Returns
     -------
-    weights : ndarray of shape (E, N, F)
-    threshold : ndarray of shape (E, N)
+    weights : ndarray of shape (N, F)
+    threshold : ndarray of shape (N,)
         A row goes left where ``weights @ x <= threshold``.
     """
-    found = []
-    for start in range(n_starts):
-        if start >= 2 * len(LEAF_ROWS):
-            found.append(_complete(x, depth, rng))
-            continue
-        directions = np.eye(x.shape[1])
-        if start % 2:
-            directions = np.hstack([directions, _directions(x, rng)])
-        grower = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(
-            max_depth=depth,
-            min_samples_leaf=LEAF_ROWS[start // 2],
-            random_state=int(rng.integers(2**31)),
-        )
-        grower.fit(x @ directions, y, sample_weight=weight)
-        found.append(_complete(x, depth, rng, grower.tree_, directions))
-    weights, threshold = zip(*found)
-    return np.stack(weights), np.stack(threshold)
-
-
-def _directions(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Random sparse directions (F, k), each a unit of spread-scaled columns."""
-    n_features = x.shape[1]
-    shape = (n_features, DIRECTIONS * n_features)
-    kept = rng.random(shape) < COLUMNS_A_DIRECTION / n_features
-    return _unit(rng.normal(size=shape) * kept / _spread(x)[:, None])
-
-
-def _complete(x, depth, rng, grown=None, directions=None):
-    """Weights (N, F) and thresholds (N,) of a grown tree, completed at random."""
     n_splits = 2**depth - 1
-    weights = np.zeros((n_splits, x.shape[1]))
+    directions = rng.normal(size=(n_splits, x.shape[1])) / _spread(x)
+    weights = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     threshold = np.zeros(n_splits)
-    spread = _spread(x)
-    waiting = [(0, 0 if grown is not None else -1, np.arange(len(x)))]
-    while waiting:
-        at, node, rows = waiting.pop()
-        if at >= n_splits:
-            continue
-        left = right = -1
-        if node >= 0 and grown.children_left[node] >= 0:
-            weights[at] = directions[:, grown.feature[node]]
-            threshold[at] = grown.threshold[node]
-            left, right = grown.children_left[node], grown.children_right[node]
-        else:
-            weights[at] = _unit(rng.normal(size=x.shape[1]) / spread)
-            through = rng.choice(rows) if len(rows) else rng.integers(len(x))
-            threshold[at] = x[through] @ weights[at]
-        goes_left = x[rows] @ weights[at] <= threshold[at]
-        waiting.append((2 * at + 1, left, rows[goes_left]))
-        waiting.append((2 * at + 2, right, rows[~goes_left]))
+    rows_of = {0: np.arange(len(x))}
+    for split in range(n_splits):
+        rows = rows_of.pop(split)
+        through = rng.choice(rows) if len(rows) else rng.integers(len(x))
+        threshold[split] = x[through] @ weights[split]
+        goes_left = x[rows] @ weights[split] <= threshold[split]
+        rows_of[2 * split + 1] = rows[goes_left]
+        rows_of[2 * split + 2] = rows[~goes_left]
     return weights, threshold
 
 
-def _spread(x: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column, 1 where it is constant."""
-    spread = x.std(axis=0)
-    return np.where(spread > 0, spread, 1.0)
+def greedy_splits(
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    depth: int,
+    rng: np.random.Generator,
+    *,
+    top: tuple[np.ndarray, np.ndarray] | None = None,
+    min_leaf_rows: int = 5,
+    oblique: bool = True,
+    formulas: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Splits of a tree that is grown greedily, each the best of many directions.
+
+    A split tests a column, as CART does, or one of these sums of columns: the slopes
+    of ridge regressions on the node's rows; the directions in which what these leave
+    over bends most (principal Hessian directions); and random sparse ones.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, F)
+        Encoded rows.
+    target : ndarray of shape (n, C)
+        Values, or class membership as 0 and 1.
+    weight : ndarray of shape (n,)
+        What each row counts.
+    depth : int
+        Most splits on a path.
+    rng : numpy Generator
+    top : (weights, threshold), optional
+        Splits of the first levels, which stay.
+    min_leaf_rows : int
+        Fewest rows on either side of a split.
+    oblique : bool
+        False: columns alone, a CART tree.
+    formulas : bool
+        Leaves will hold linear formulas: splits then part what these leave over.
+
+    Returns
+    -------
+    weights : ndarray of shape (N, F)
+    threshold : ndarray of shape (N,)
+        Where there is no split: no weights and an infinite threshold.
+
+    References
+    ----------
+    Li, "On principal Hessian directions for data visualization and dimension
+    reduction", JASA 1992.
+    """
+    n_splits = 2**depth - 1
+    weights = np.zeros((n_splits, x.shape[1]))
+    threshold = np.full(n_splits, np.inf)
+    n_top = 0
+    if top is not None:
+        n_top = len(top[1])
+        weights[:n_top], threshold[:n_top] = top
+    columns = np.eye(x.shape[1])
+    waiting = [(0, np.arange(len(x)))]
+    while waiting:
+        split, rows = waiting.pop()
+        if split >= n_splits or len(rows) < 2 * min_leaf_rows:
+            continue
+        if split >= n_top:
+            here, told = x[rows], target[rows]
+            if np.ptp(told, axis=0).max() <= 1e-9:
+                continue
+            directions = columns
+            if oblique or formulas:
+                found, left_over = _directions(here, told, weight[rows], rng)
+                if oblique:
+                    directions = np.hstack([columns, found])
+                if formulas:
+                    told = left_over
+            best = _best_split(here @ directions, told, weight[rows], min_leaf_rows)
+            if best is None:
+                continue
+            weights[split], threshold[split] = directions[:, best[0]], best[1]
+        goes_left = x[rows] @ weights[split] <= threshold[split]
+        waiting.append((2 * split + 1, rows[goes_left]))
+        waiting.append((2 * split + 2, rows[~goes_left]))
+    return weights, threshold
 
 
-def _unit(directions: np.ndarray) -> np.ndarray:
-    """Columns (or one vector) of length 1; zeros stay zeros."""
+def _best_split(sums, target, weight, min_leaf_rows) -> tuple[int, float] | None:
+    """Direction and threshold that lower the squared error most, if any does."""
+    stump = DecisionTreeRegressor(
+        max_depth=1, min_samples_leaf=min_leaf_rows, random_state=0
+    )
+    found = stump.fit(sums, target, sample_weight=weight).tree_
+    if found.feature[0] < 0:
+        return None
+    return found.feature[0], found.threshold[0]
+
+
+def _directions(x, target, weight, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Directions (F, k) worth a test, and what a regression leaves over (n, C)."""
+    n_rows, n_features = x.shape
+    share = weight / weight.sum()
+    spread = _spread(x)
+    z = (x - share @ x) / spread
+    told = target - share @ target
+    if told.shape[1] == 2:  # two classes: the second mirrors the first
+        told = told[:, :1]
+    gram = (z * share[:, None]).T @ z
+    cross = (z * share[:, None]).T @ told
+    slopes = [
+        np.linalg.solve(gram + ridge * np.eye(n_features), cross) for ridge in RIDGE
+    ]
+    left_over = told - z @ slopes[0]
+    found = []
+    if n_rows >= 2 * n_features:
+        found += slopes
+    if n_rows >= 3 * n_features:
+        bend = np.einsum("n,nf,ng->fg", left_over[:, 0] * share, z, z, optimize=True)
+        found.append(np.linalg.eigh(bend)[1][:, [0, -1]])
+    shape = (n_features, RANDOM_DIRECTIONS)
+    kept = rng.random(shape) < COLUMNS_A_DIRECTION / n_features
+    found.append(rng.normal(size=shape) * kept)
+    directions = np.hstack(found)
     length = np.linalg.norm(directions, axis=0)
-    return directions / np.where(length > 0, length, 1.0)
+    directions = directions / np.where(length > 0, length, 1.0) / spread[:, None]
+    return directions, left_over
+
+
+def _spread(x: np.ndarray) -> np.ndarray:
+    """Standard deviation of each column; huge where it is constant, so it drops out."""
+    spread = x.std(axis=0)
+    return np.where(spread > 1e-9, spread, 1e9)

@@ -1,0 +1,306 @@
+"""How GET finds its tree: starts, stages, growth, pruning, polish, sparse splits.
+
+The upper levels of several trees are trained together from soft to hard. The best are
+grown on greedily, pruned on the validation rows, and the best of these is polished
+subtree by subtree.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from treelab.learners.get_network import GetNetwork
+from treelab.learners.get_polish import polish_level, warm_cosine
+from treelab.learners.get_prune import prune_on
+from treelab.learners.get_sparse import sparse_splits
+from treelab.learners.get_starts import greedy_splits, random_splits
+from treelab.learners.get_trees import HardTrees, Rows, evenly_spread
+from treelab.training.events import Progress, stop_asked
+from treelab.training.loop import train
+
+STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
+TRAINED_DEPTH = {False: 5, True: 4}  # levels trained as a whole; by linear leaves
+KEPT_SHARE = 1 / 3  # of the starts goes on to the next stage
+EVALUATIONS = 15  # looks at the hard loss in a stage
+WEIGHT_DECAY = 1e-4
+POLISH_SHARE = 0.4  # of the epochs, added for growth and polish in what is reported
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent, in the same numbers on every table.
+
+    ``steps`` gradient steps in each stage; ``n_grown`` trained trees and as many
+    purely greedy ones that are grown to full depth; ``rounds`` of polish, with
+    ``polish_steps`` gradient steps a level.
+    """
+
+    steps: int
+    n_grown: int
+    rounds: int
+    polish_steps: int
+
+
+BUDGETS = {
+    "quick": Budget(steps=150, n_grown=1, rounds=1, polish_steps=40),
+    "standard": Budget(steps=1500, n_grown=3, rounds=2, polish_steps=300),
+    "thorough": Budget(steps=5000, n_grown=5, rounds=4, polish_steps=800),
+}
+
+
+@dataclass(frozen=True)
+class GetSettings:
+    """Settings of the estimators, checked, with the depth decided."""
+
+    depth: int
+    n_starts: int
+    budget: Budget
+    max_epochs: int | None
+    batch_size: int
+    learning_rate: float
+    learning_rate_leaves: float
+    l1: float
+    linear: bool
+    polish: bool
+    sparse_tolerance: float
+
+
+def fit_trees(
+    rows: Rows,
+    valid: Rows,
+    settings: GetSettings,
+    rng: np.random.Generator,
+    *,
+    callbacks: Sequence,
+    snapshot: Callable[[HardTrees], object],
+    started: float,
+) -> tuple[HardTrees, list]:
+    """Find the best tree for the validation rows.
+
+    Parameters
+    ----------
+    rows, valid : Rows
+        Training rows, and those that choose.
+    settings : GetSettings
+    rng : numpy Generator
+    callbacks : sequence of callable
+        Hear each ``Progress``; a True stops, and the best tree so far is pruned and
+        returned.
+    snapshot : callable
+        Turns a batch of one tree into what a ``Progress`` shows.
+    started : float
+        ``time.monotonic()`` when the fit began.
+
+    Returns
+    -------
+    trees : HardTrees
+        A batch of one tree.
+    history : list of tuple
+        Rows of ``history_``.
+    """
+    fitting = _Fitting(rows, valid, settings, rng, callbacks, snapshot, started)
+    trained = fitting.train_stages()
+    tree = fitting.grow(trained)
+    if settings.polish:
+        tree = fitting.polish(tree)
+    tree = sparse_splits(tree, rows, valid, settings.sparse_tolerance)
+    return tree, fitting.history
+
+
+class _Fitting:
+    """One fit under way: its data, its clock, and whether it was asked to stop."""
+
+    def __init__(self, rows, valid, settings, rng, callbacks, snapshot, started):
+        self.rows, self.valid, self.settings, self.rng = rows, valid, settings, rng
+        self.callbacks, self.snapshot, self.started = callbacks, snapshot, started
+        self.history = []
+        self.stopped = False
+        batches = max(1, math.ceil(len(rows.x) / settings.batch_size))
+        epochs = math.ceil(settings.budget.steps / batches)
+        self.epochs = [epochs] * len(STAGES)
+        if settings.max_epochs is not None:
+            first = math.ceil(settings.max_epochs / 2)
+            self.epochs = [first, settings.max_epochs - first]
+        self.n_batches = batches
+        self.total_epochs = math.ceil(sum(self.epochs) * (1 + POLISH_SHARE))
+
+    def train_stages(self) -> HardTrees:
+        """Train the upper levels of all starts; the best on validation come first."""
+        settings = self.settings
+        trees = self._starts(min(settings.depth, TRAINED_DEPTH[settings.linear]))
+        losses = self.valid.loss(trees.answers(self.valid.x))
+        generator = torch.Generator(self.rows.device)
+        generator.manual_seed(int(self.rng.integers(2**31)))
+        for stage, (name, low, high) in enumerate(STAGES):
+            n_epochs = self.epochs[stage]
+            if n_epochs == 0:
+                continue
+            spread = evenly_spread(trees.weights, trees.threshold, self.rows.x)
+            trees = HardTrees.fit(*spread, self.rows, linear=settings.linear)
+            scale_factor = self.rng.uniform(low, high, len(losses))
+            network = GetNetwork(
+                trees, scale_factor, self.rows, self.valid, settings.l1
+            )
+            optimizer = self._optimizer(network)
+            result = train(
+                network,
+                optimizer,
+                n_rows=len(self.rows.x),
+                batch_size=settings.batch_size,
+                max_epochs=n_epochs,
+                patience=n_epochs,
+                generator=generator,
+                callbacks=self.callbacks,
+                snapshot=lambda network=network: self._leader(network),
+                after_step=warm_cosine(optimizer, n_epochs * self.n_batches).step,
+                evaluate_every=max(1, n_epochs // EVALUATIONS),
+                stage=name,
+                epoch_offset=sum(self.epochs[:stage]),
+                total_epochs=self.total_epochs,
+                started=self.started,
+            )
+            self.history += result.history
+            after = network.hard_trees()
+            found = result.best_loss.cpu().numpy().astype(np.float64)
+            trees = _better(trees, losses, after, found, self.rows)
+            losses = np.minimum(losses, np.where(np.isnan(found), np.inf, found))
+            n_kept = max(self.settings.budget.n_grown, round(KEPT_SHARE * len(losses)))
+            best = np.argsort(losses, kind="stable")[:n_kept]
+            trees, losses = trees.take(best), losses[best]
+            if result.reason == "callback":
+                self.stopped = True
+                break
+        return trees
+
+    def grow(self, trained: HardTrees) -> HardTrees:
+        """Grow the best trained trees and greedy ones on; prune; keep the best."""
+        settings = self.settings
+        tops = [
+            (trained.weights[e], trained.threshold[e])
+            for e in range(min(settings.budget.n_grown, len(trained.weights)))
+        ]
+        if self.stopped:
+            return self._pruned(*tops[0])[0]
+        tops += [None] * settings.budget.n_grown
+        best, best_loss = None, math.inf
+        for number, top in enumerate(tops):
+            tree, loss = self._pruned(*self._greedy(settings.depth, top=top))
+            if loss < best_loss:
+                best, best_loss = tree, loss
+            if self._report((number + 1) / len(tops) / 4, best, best_loss, "growth"):
+                break
+        return best
+
+    def polish(self, tree: HardTrees) -> HardTrees:
+        """Polish all levels, bottom up, as long as the validation rows agree."""
+        settings = self.settings
+        best, best_loss = tree, self._valid_loss(tree)
+        depth = settings.depth
+        rates = (settings.learning_rate, settings.learning_rate_leaves)
+        for turn in range(settings.budget.rounds):
+            tree = best
+            for level in range(depth - 1, -1, -1):
+                if self.stopped:
+                    break
+                tree = polish_level(
+                    tree,
+                    self.rows,
+                    level,
+                    settings.budget.polish_steps,
+                    rates,
+                    self.rng,
+                )
+                done = (turn + (depth - level) / depth) / settings.budget.rounds
+                self._report((1 + 3 * done) / 4, tree, self._valid_loss(tree), "polish")
+            loss = self._valid_loss(tree)
+            if loss >= best_loss:
+                break
+            best, best_loss = tree, loss
+        return best
+
+    def _starts(self, depth: int) -> HardTrees:
+        """The first is a CART tree; then greedy oblique and random ones take turns."""
+        splits = []
+        for start in range(self.settings.n_starts):
+            if start and start % 2 == 0:
+                splits.append(random_splits(self.rows.x, depth, self.rng))
+            else:
+                splits.append(self._greedy(depth, oblique=start > 0))
+        weights, threshold = map(np.stack, zip(*splits))
+        return HardTrees.fit(weights, threshold, self.rows, linear=self.settings.linear)
+
+    def _greedy(self, depth, **options):
+        """Greedy splits on the training rows."""
+        rows = self.rows
+        return greedy_splits(
+            rows.x,
+            rows.target,
+            rows.weight,
+            depth,
+            self.rng,
+            formulas=self.settings.linear,
+            **options,
+        )
+
+    def _pruned(self, weights, threshold) -> tuple[HardTrees, float]:
+        """One tree pruned on the validation rows, and its loss there."""
+        trees = HardTrees.fit(
+            weights[None], threshold[None], self.rows, linear=self.settings.linear
+        )
+        return prune_on(trees, self.rows, self.valid)
+
+    def _valid_loss(self, tree: HardTrees) -> float:
+        """Hard validation loss of a batch of one tree."""
+        return float(self.valid.loss(tree.answers(self.valid.x))[0])
+
+    def _leader(self, network: GetNetwork):
+        """What a report shows while the stages train: the best start of the moment."""
+        trees = network.hard_trees()
+        loss = self.valid.loss(trees.answers(self.valid.x))
+        return self.snapshot(trees.take(np.argmin(loss)))
+
+    def _report(self, done: float, tree: HardTrees, valid_loss: float, stage: str):
+        """Tell the callbacks how far growth and polish are; say whether to stop."""
+        trained = sum(self.epochs)
+        epoch = trained + done * (self.total_epochs - trained)
+        train_loss = float(self.rows.loss(tree.answers(self.rows.x))[0])
+        seconds = time.monotonic() - self.started
+        self.history.append((epoch, train_loss, valid_loss, seconds, stage))
+        progress = Progress(
+            epoch=epoch,
+            max_epochs=self.total_epochs,
+            train_loss=train_loss,
+            valid_loss=valid_loss,
+            seconds=seconds,
+            stage=stage,
+            snapshot=lambda: self.snapshot(tree),
+        )
+        self.stopped |= stop_asked(self.callbacks, progress)
+        return self.stopped
+
+    def _optimizer(self, network):
+        """AdamW, its own learning rate for the leaves."""
+        splits = [network.weights, network.threshold]
+        settings = self.settings
+        return torch.optim.AdamW(
+            [
+                {"params": splits, "lr": settings.learning_rate},
+                {"params": [network.leaf_value], "lr": settings.learning_rate_leaves},
+            ],
+            weight_decay=WEIGHT_DECAY,
+        )
+
+
+def _better(before, loss_before, after, loss_after, rows) -> HardTrees:
+    """Of each start the trees before or after a stage, whichever lost less."""
+    gained = loss_after < loss_before  # False for NaN
+    return HardTrees.fit(
+        np.where(gained[:, None, None], after.weights, before.weights),
+        np.where(gained[:, None], after.threshold, before.threshold),
+        rows,
+        linear=before.linear is not None,
+    )
