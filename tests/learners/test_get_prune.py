@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from tests.learners.get_tables import wavy_rows
+from treelab.learners.get_prune import prune_on
+from treelab.learners.get_sparse import sparse_splits, weight_shares
+from treelab.learners.get_starts import greedy_splits
+from treelab.learners.get_trees import HardTrees, Rows
+
+
+def grown(rows, depth=6, *, linear=False):
+    splits = greedy_splits(
+        rows.x,
+        rows.target,
+        rows.weight,
+        depth,
+        np.random.default_rng(0),
+        formulas=linear,
+    )
+    return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)
+
+
+CASES = [(0, False), (0, True), (2, False), (3, False)]
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+def test_pruning_lowers_the_validation_loss_and_says_what_it_is(n_classes, linear):
+    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
+    tree = grown(rows, linear=linear)
+    pruned, loss = prune_on(tree, rows, valid)
+    assert loss == pytest.approx(valid.loss(pruned.answers(valid.x))[0])
+    assert loss <= valid.loss(tree.answers(valid.x))[0]
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+def test_noise_is_pruned_to_almost_nothing(n_classes, linear):
+    rng = np.random.default_rng(0)
+
+    def noise(n):
+        y = rng.integers(n_classes, size=n) if n_classes else rng.normal(size=n)
+        return Rows(rng.random((n, 4)), y, np.ones(n), n_classes)
+
+    rows, valid = noise(400), noise(200)
+    pruned, _ = prune_on(grown(rows, linear=linear), rows, valid)
+    assert np.isfinite(pruned.threshold).sum() <= 6
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+@pytest.mark.parametrize("tolerance", [0.0, 0.02])
+def test_sparse_splits_stay_within_the_tolerance(n_classes, linear, tolerance):
+    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
+    tree = grown(rows, 4, linear=linear)
+    sparse = sparse_splits(tree, rows, valid, tolerance)
+    before = valid.loss(tree.answers(valid.x))[0]
+    assert valid.loss(sparse.answers(valid.x))[0] <= before * (1 + tolerance) + 1e-12
+    assert (sparse.weights != 0).sum() <= (tree.weights != 0).sum()
+
+
+def test_columns_that_do_nothing_leave_the_splits():
+    rng = np.random.default_rng(0)
+    x = rng.random((300, 5))
+    y = np.where(x[:, 0] + x[:, 1] > 1, 1.0, -1.0)
+    rows, valid = (
+        Rows(x[at], y[at], np.ones(150), 0) for at in np.split(np.arange(300), 2)
+    )
+    weights = np.array([[[1.0, 1.0, 1e-3, -1e-3, 0.0]]])
+    tree = HardTrees.fit(weights, np.array([[1.0]]), rows, linear=False)
+    sparse = sparse_splits(tree, rows, valid, 0.05)
+    assert (sparse.weights[0, 0] != 0).tolist() == [True, True, False, False, False]
+
+
+def test_shares_are_of_the_rows_at_the_split_and_sum_to_one():
+    rows = wavy_rows(200, 0)
+    tree = grown(rows, 3)
+    shares, _ = weight_shares(tree.weights[0], tree.threshold[0], rows.x)
+    asked = np.isfinite(tree.threshold[0])
+    assert np.allclose(shares[asked].sum(axis=1), 1)
+    assert not shares[~asked].any()
