@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score
 
-from treelab.metrics import guessing_loss, headline, scores
+from treelab.metrics import dendrogram_purity, guessing_loss, headline, scores
 
 
 def test_classification_scores_by_hand():
@@ -62,3 +62,36 @@ def test_guessing_costs_the_entropy_or_one_variance():
     assert guessing_loss("regression", [1.0, 3.0], [5.0]) == pytest.approx(9)
     assert np.isfinite(guessing_loss("binary", ["a", "b"], ["new"]))
     assert guessing_loss("regression", [2.0, 2.0], [2.0]) == 1.0
+
+
+def purity_by_brute_force(parent, leaf, y):
+    """Every pair of one class, its lowest common node, the class's share there."""
+
+    def above(node):
+        return [node, *above(parent[node])] if node >= 0 else []
+
+    shares = []
+    for i in range(len(y)):
+        for j in range(i):
+            if y[i] == y[j]:
+                common = next(n for n in above(leaf[i]) if n in above(leaf[j]))
+                under = [y[k] for k in range(len(y)) if common in above(leaf[k])]
+                shares.append(np.mean([label == y[i] for label in under]))
+    return np.mean(shares)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_dendrogram_purity_is_that_of_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    n_nodes = int(rng.integers(1, 12))
+    parent = np.array([-1] + [int(rng.integers(0, n)) for n in range(1, n_nodes)])
+    leaf, y = rng.integers(0, n_nodes, 20), rng.integers(0, 3, 20)
+    expected = purity_by_brute_force(parent.tolist(), leaf.tolist(), y.tolist())
+    assert dendrogram_purity(parent, leaf, y) == pytest.approx(expected)
+
+
+def test_dendrogram_purity_of_a_perfect_and_of_a_trivial_hierarchy():
+    y = ["a", "a", "b", "b"]
+    assert dendrogram_purity([-1, 0, 0], [1, 1, 2, 2], y) == 1
+    assert dendrogram_purity([-1], [0, 0, 0, 0], y) == 0.5
+    assert np.isnan(dendrogram_purity([-1], [0, 0], ["a", "b"]))

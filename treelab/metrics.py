@@ -118,3 +118,43 @@ def guessing_loss(task: str, y_train, y) -> float:
     shares = dict(zip(classes.tolist(), counts / len(y_train)))
     least = np.finfo(float).eps
     return float(-np.mean([np.log(shares.get(label, least)) for label in y.tolist()]))
+
+
+def dendrogram_purity(parent, leaf, y) -> float:
+    """Score a hierarchy of clusters against labels that it never saw.
+
+    For two rows of one class, drawn at random, the share of that class among all rows
+    under the lowest node that holds both: 1 where every class is a subtree by itself.
+
+    Source: Heller and Ghahramani, "Bayesian hierarchical clustering", ICML 2005.
+
+    Parameters
+    ----------
+    parent : int array of shape (n_nodes,)
+        Node above each node; -1 at the root. ``Tree.parent`` is one.
+    leaf : int array of shape (n_rows,)
+        Node at which each row ends, as ``Tree.apply`` says.
+    y : array of shape (n_rows,)
+        Labels.
+
+    Returns
+    -------
+    float
+        In [0, 1]; NaN where no class has two rows.
+    """
+    parent, leaf = np.asarray(parent), np.asarray(leaf)
+    classes, code = np.unique(np.asarray(y), return_inverse=True)
+    rows = np.zeros((len(parent), len(classes)))  # of each class that pass each node
+    node = leaf.copy()
+    while len(node):
+        np.add.at(rows, (node, code), 1)
+        node = parent[node]
+        node, code = node[node >= 0], code[node >= 0]
+    pairs = rows * (rows - 1) / 2
+    met = pairs.copy()  # pairs that meet here: not in one child already
+    below = np.flatnonzero(parent >= 0)
+    np.subtract.at(met, parent[below], pairs[below])
+    if met.sum() == 0:
+        return float("nan")
+    share = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    return float((met * share).sum() / met.sum())

@@ -21,7 +21,11 @@ BLOCK = 2**24  # numbers a layer of all trees may hold at once outside of traini
 
 @dataclass
 class Rows:
-    """Rows as tensors: ``x`` (F, B), ``y`` (B,), ``weight`` (B,) with mean about 1."""
+    """Rows as tensors.
+
+    ``x`` (F, B); ``y`` classes (B,), values (B,), or several values a row (B, C);
+    ``weight`` (B,) with mean about 1.
+    """
 
     x: Tensor
     y: Tensor
@@ -173,6 +177,8 @@ class ArgminTrees(nn.Module):
         """Loss (E, B): nats, or the scaled squared error."""
         if self.loss_scale is None:
             return class_loss(output, rows.y)
+        if rows.y.dim() == 2:  # several targets: their mean
+            return self.loss_scale * (output - rows.y.t()).square().mean(1)
         return self.loss_scale * squared_error(output, rows.y)
 
 
