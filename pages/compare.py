@@ -24,7 +24,7 @@ from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.runs.run import Run
 
-ROOM = 560  # pixels across for each of the two trees
+ROOM = 480  # pixels across for each of the two trees
 MOST_ROWS = 200  # rows of a number target that are listed
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
 
@@ -129,7 +129,7 @@ def score_table(
             rows[name] = (*(f"{v:,}" if v is not None else "1" for v in values), "", "")
     seconds = [view.run.summary.get("seconds") for view in views]
     rows["training time"] = (*(duration(s) for s in seconds), "", "")
-    columns = [*names, "difference", "95% interval"]
+    columns = [*names, f"{names[1]} minus {names[0]}", "95% interval"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 

@@ -7,7 +7,7 @@ from pages.common.parts import draw_tree, part_words, pick_view, shown_rows, tre
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.words import plain
 from treelab.figures.path import KNEE_TOLERANCE, knee, pruning_figure
-from treelab.figures.routing import heat_tree_figure, routing_table
+from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.trees.numerals import number as as_typed
@@ -140,7 +140,7 @@ def draw_or_route(view: View, steps: Steps, step: int) -> None:
     )
     if way == ways[0]:
         draw_tree(tree, view, "pruned", room=ROOM)
-        st.caption(f"Rows in the picture: {shown_rows(tree, view)}.")
+        st.caption(f"Rows and bars in the picture: {shown_rows(tree, view)}.")
         tree_notes(tree, view)
         return
     X, y = view.split.rows("test")
@@ -149,7 +149,11 @@ def draw_or_route(view: View, steps: Steps, step: int) -> None:
     if steps.chosen is not None:
         tree = routed_tree(view, strength=step)
     figure = heat_tree_figure(
-        tree, routing_table(tree, X), what="test rows", mode=mode()
+        tree,
+        routing_table(tree, X),
+        what="test rows",
+        max_depth=levels_to_draw(tree),
+        mode=mode(),
     )
     show_figure(figure, key="pruning-heat", alt=f"{way}, on {len(X)} test rows.")
     st.caption(f"{count(len(X), 'test row')}; circles ask, yes goes left.")

@@ -11,6 +11,7 @@ from treelab.figures.routing import (
     BANDS,
     busiest_leaf,
     heat_tree_figure,
+    levels_to_draw,
     routing_table,
     target_bands,
 )
@@ -34,7 +35,7 @@ def kinds_of_rows(view: View, part: str) -> dict[str, np.ndarray]:
         f"{number(low)} to {number(high)}{unit}",
         f"above {number(high)}{unit}",
     )
-    return {f"{name}: {said}": band == name for name, said in zip(BANDS, words)}
+    return {f"{name} ({said})": band == name for name, said in zip(BANDS, words)}
 
 
 page_title(
@@ -81,6 +82,17 @@ if not shown:
     st.info("Choose at least one above, and its way through the tree appears here.")
     st.stop()
 
+levels = levels_to_draw(tree)
+if levels < tree.depth:
+    levels = st.slider(
+        f"Levels drawn, of {tree.depth}",
+        1,
+        tree.depth,
+        levels,
+        key=f"routing-levels-{view.run.id}-{tree.n_nodes}",
+        width=320,
+        help="A circle on the last level goes on asking below; the table has all.",
+    )
 X = view.split.rows(part)[0]
 columns = st.columns(min(len(shown), 2), gap="large")
 for place, kind in enumerate(shown):
@@ -98,7 +110,14 @@ for place, kind in enumerate(shown):
             f"“{plain(table.answer[leaf])}”"
         )
         show_figure(
-            heat_tree_figure(tree, table, what=name, color_by=color_by, mode=mode()),
+            heat_tree_figure(
+                tree,
+                table,
+                what=name,
+                color_by=color_by,
+                max_depth=levels,
+                mode=mode(),
+            ),
             key=f"heat-{place}",
             alt=f"Of {count(n_rows, 'row')} of {kind}, {share:.0%} end in the leaf "
             f"{tree.rule(leaf)}.",

@@ -89,7 +89,7 @@ with left:
     if estimator is not None:
         st.subheader(f"Tree {estimator} of {view.model.n_estimators:,}", anchor=False)
     draw_tree(tree, view, "learned")
-    st.caption(f"Rows in the picture: {shown_rows(tree, view)}.")
+    st.caption(f"Rows and bars in the picture: {shown_rows(tree, view)}.")
     tree_notes(tree, view)
 with right:
     facts(view, tree)

@@ -22,6 +22,7 @@ from treelab.trees.tree import Tree
 
 _MOST_IN_LEGEND = 12
 _THUMBNAILS = 6
+_STAMP = 150  # pixels across, so that six stand beside each other
 _MORE_LEVELS = 4  # that a visitor may add to those drawn at first
 
 
@@ -65,15 +66,17 @@ def pick_estimator(view: View) -> int | None:
     colors = label_colors(view)
     with st.container(horizontal=True, key="thumbnails"):
         for e, say in zip(index[:_THUMBNAILS].tolist(), weight):
-            with st.container(width=160, gap="xxsmall"):
+            with st.container(width=_STAMP, gap="xxsmall"):
                 lit = st.session_state[key] == e
                 tree = drawn_tree(view, e)
-                st.image(thumbnail_svg(tree, colors, mode=mode(), lit=lit), width=160)
+                st.image(
+                    thumbnail_svg(tree, colors, mode=mode(), lit=lit), width=_STAMP
+                )
                 st.button(
                     f"Tree {e} · {percent(float(say))}",
                     key=f"open-{view.run.id}-{e}",
                     type="primary" if lit else "secondary",
-                    width=160,
+                    width=_STAMP,
                     help=f"Tree {e} has {percent(float(say))} of the say, on average "
                     "over the test rows.",
                     on_click=st.session_state.__setitem__,
@@ -132,7 +135,8 @@ def draw_tree(
         legend=False,
         **plan.options,
     )
-    with st.container(key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}"):
+    fits = "fit" if plan.fits else "scroll"
+    with st.container(key=f"tree-{fits}-{key}", horizontal_alignment="center"):
         st.graphviz_chart(text, alt=tree_alt(tree))
     if legend:
         class_legend(view)

@@ -18,3 +18,10 @@ def test_no_two_nodes_stand_in_one_place(depth):
     x, y = tree_layout(complete_tree(depth)[0])
     assert len(set(zip(x, y))) == len(x)
     assert np.isfinite(x).all()
+
+
+def test_below_the_deepest_level_nothing_has_a_place():
+    tree, _ = complete_tree(3)
+    x, _ = tree_layout(tree, max_depth=1)
+    assert list(x[:3]) == [0.5, 0, 1]
+    assert np.isnan(x[3:]).all()

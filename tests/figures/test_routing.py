@@ -7,6 +7,7 @@ from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
 from treelab.figures.routing import (
     busiest_leaf,
     heat_tree_figure,
+    levels_to_draw,
     routing_table,
     target_bands,
 )
@@ -87,7 +88,10 @@ def test_a_wide_tree_is_drawn_without_words_on_its_nodes():
     tree, X = complete_tree(6)
     figure = heat_tree_figure(tree, routing_table(tree, X), what="rows")
     assert not figure.layout.annotations
-    assert figure.data[-1].mode == "markers"
+    nodes = figure.data[-1]
+    leaves = [text for text, node in zip(nodes.text, nodes.customdata) if node >= 63]
+    assert leaves == [""] * 64
+    assert nodes.text[0] == "100%"
 
 
 def test_edges_without_rows_are_the_thinnest():
@@ -100,3 +104,14 @@ def test_edges_without_rows_are_the_thinnest():
 def test_the_busiest_leaf_is_where_most_rows_end():
     tree, X, y = stump_and_more()
     assert busiest_leaf(tree, routing_table(tree, X[y == "small"])) == 1
+
+
+def test_a_tree_that_is_too_wide_is_cut_at_a_level():
+    tree, X = complete_tree(7)
+    depth = levels_to_draw(tree)
+    assert depth == 5
+    figure = heat_tree_figure(
+        tree, routing_table(tree, X), what="rows", max_depth=depth
+    )
+    assert list(figure.data[-1].customdata) == list(range(63))
+    assert levels_to_draw(stump_and_more()[0]) == 2

@@ -1,23 +1,27 @@
-"""Where a tree's nodes stand: leaves in a row, each parent above its children."""
+"""Where a tree's nodes stand: ends in a row, each parent above its children."""
 
 import numpy as np
 
 from treelab.trees.tree import Tree
 
 
-def tree_layout(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Place every node; leaves get one place each from left to right.
+def tree_layout(
+    tree: Tree, max_depth: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Place every node; ends of branches get one place each from left to right.
 
     Parameters
     ----------
     tree : Tree
         With ``n`` nodes.
+    max_depth : int or None, default=None
+        Deepest level that has a place; None: all have.
 
     Returns
     -------
     x : ndarray of shape (n,)
-        From 0 (first leaf) to ``n_leaves - 1``; a parent stands midway between
-        its two children.
+        From 0 in steps of 1, first end to last; a parent stands midway between its
+        two children. NaN below ``max_depth``.
     y : ndarray of shape (n,)
         Minus the node's level: 0 at the root.
     """
@@ -28,7 +32,7 @@ def tree_layout(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     while stack:
         node, done = stack.pop()
         left, right = tree.left[node], tree.right[node]
-        if left < 0:
+        if left < 0 or (max_depth is not None and tree.level[node] >= max_depth):
             x[node] = next_leaf
             next_leaf += 1
         elif done:

@@ -158,7 +158,7 @@ def pruning_figure(
             showarrow=False,
             xanchor=_beside(step, len(table)),
             yanchor="top",
-            yshift=-11,
+            yshift=-13,
             font={"color": colors.accent, "size": 13},
             bgcolor=colors.ground,
             borderpad=1,

@@ -25,8 +25,11 @@ _VIRIDIS = (
     "#b5de2b",
     "#fde725",
 )
-_MOST_LABELLED_LEAVES = 16
-_MOST_NAMED_LEAVES = 8
+_LARGEST, _SMALLEST = 38, 9  # pixels across a node
+_ROOM_FOR_TEXT = 27  # pixels that "100%" takes in a node
+_USUAL_WIDTH = 420  # pixels across the figure beside another one
+_MOST_NAMED_ENDS = 8  # of branches that have words below their nodes
+_MOST_ENDS = 32  # of branches that are drawn at first
 _LETTERS_ACROSS = 72  # of size 12 beside each other in a figure of usual width
 _EDGE_WIDTHS = (1.0, 2.0, 3.5, 5.5, 8.0)  # pixels, from no rows to all of them
 BANDS = ("low", "middle", "high")
@@ -99,12 +102,21 @@ def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
     return band, (float(borders[0]), float(borders[1]))
 
 
+def levels_to_draw(tree: Tree) -> int:
+    """Find how many levels of splits a heat tree can show; at least one if there is."""
+    for depth in range(tree.depth, 1, -1):
+        if _n_ends(tree, depth) <= _MOST_ENDS:
+            return depth
+    return min(tree.depth, 1)
+
+
 def heat_tree_figure(
     tree: Tree,
     table: pd.DataFrame,
     *,
     what: str,
     color_by: str = "level_share",
+    max_depth: int | None = None,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the tree with each node as bright as its share of the rows.
@@ -119,6 +131,8 @@ def heat_tree_figure(
         The rows' name, for the hover text: "'malignant' test rows".
     color_by : {"level_share", "share"}, default="level_share"
         The column that sets the colour and the number in the node.
+    max_depth : int or None, default=None
+        Deepest level that is drawn; None: all.
     mode : {"light", "dark"}, default="light"
         The ground the figure lies on.
 
@@ -128,10 +142,14 @@ def heat_tree_figure(
         Every node is a point whose ``customdata`` is its number.
     """
     colors = palette(mode)
-    x, y = tree_layout(tree)
-    share = table[color_by].to_numpy()
+    depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
+    x, y = tree_layout(tree, depth)
+    n_ends = _n_ends(tree, depth)
+    shown = np.flatnonzero(tree.level <= depth)
+    size = _node_sizes(tree, x, n_ends)
+    named = n_ends <= _MOST_NAMED_ENDS
     figure = go.Figure()
-    for width, edges in _edges_by_width(tree, table["share"].to_numpy()):
+    for width, edges in _edges_by_width(tree, shown, table["share"].to_numpy()):
         figure.add_scatter(
             x=np.concatenate([[x[a], x[b], np.nan] for a, b in edges]),
             y=np.concatenate([[y[a], y[b], np.nan] for a, b in edges]),
@@ -140,52 +158,39 @@ def heat_tree_figure(
             hoverinfo="skip",
             showlegend=False,
         )
-    labelled = tree.n_leaves <= _MOST_LABELLED_LEAVES
-    size = 38 if tree.n_leaves <= _MOST_NAMED_LEAVES else 30 if labelled else 13
+    share = table[color_by].to_numpy()[shown]
     figure.add_scatter(
-        x=x,
-        y=y,
-        mode="markers+text" if labelled else "markers",
+        x=x[shown],
+        y=y[shown],
+        mode="markers+text",
         marker={
-            "size": size,
-            "symbol": np.where(tree.is_leaf, "square", "circle"),
+            "size": size[shown],
+            "symbol": np.where(tree.is_leaf[shown], "square", "circle"),
             "color": share,
             "colorscale": [
                 [i / (len(_VIRIDIS) - 1), color] for i, color in enumerate(_VIRIDIS)
             ],
             "cmin": 0,
             "cmax": 1,
+            "opacity": 1,
             "line": {"width": 1, "color": colors.muted},
             "showscale": True,
-            "colorbar": {
-                "title": {
-                    "text": _SCALE_TITLES[color_by],
-                    "side": "top",
-                    "font": {"size": 12, "color": colors.muted},
-                },
-                "orientation": "h",
-                "x": 0.5,
-                "y": -0.02,
-                "yanchor": "top",
-                "len": 0.6,
-                "thickness": 8,
-                "outlinewidth": 0,
-                "tickformat": ".0%",
-                "tickvals": [0, 0.5, 1],
-                "tickfont": {"size": 12, "color": colors.muted},
-            },
+            "colorbar": _color_bar(_SCALE_TITLES[color_by], colors.muted),
         },
-        text=[f"{value:.0%}" for value in share],
+        text=[
+            f"{value:.0%}" if room >= _ROOM_FOR_TEXT else ""
+            for value, room in zip(share, size[shown])
+        ],
         textfont={"size": 12, "color": [_readable(value) for value in share]},
-        customdata=table.index.to_numpy(),
-        hovertext=[_hover(table.loc[node], what) for node in table.index],
+        customdata=shown,
+        hovertext=[_hover(table.loc[node], what) for node in shown],
         hoverinfo="text",
         name="nodes",
         showlegend=False,
     )
-    if tree.n_leaves <= _MOST_NAMED_LEAVES:
-        room = _letters_of_room(tree, x)
-        for node in table.index:
+    if named:
+        room = _letters_of_room(tree, x, n_ends)
+        for node in shown:
             words = table.question[node] or table.answer[node]
             lines = wrap(words, room[node], max_lines=2, placeholder="…")
             figure.add_annotation(
@@ -194,16 +199,17 @@ def heat_tree_figure(
                 text="<br>".join(escape_html(line) for line in lines),
                 showarrow=False,
                 yanchor="top",
-                yshift=-(size / 2 + 1),
+                yshift=-(size[node] / 2 + 1),
                 font={"size": 12, "color": colors.text},
                 bgcolor=colors.ground,
                 borderpad=1,
             )
+    below = 0.7 if named else 0.45
     return figure.update_layout(
         template=template(mode),
-        height=140 + 92 * (tree.depth + 1),
-        xaxis={"visible": False, "range": [-0.7, tree.n_leaves - 0.3]},
-        yaxis={"visible": False, "range": [-tree.depth - 0.7, 0.35]},
+        height=110 + (92 if named else 66) * (depth + 1),
+        xaxis={"visible": False, "range": [-0.7, n_ends - 0.3]},
+        yaxis={"visible": False, "range": [-depth - below, 0.35]},
         margin={"l": 0, "r": 0, "t": 0, "b": 64},
     )
 
@@ -220,26 +226,57 @@ _SCALE_TITLES = {
 }
 
 
-def _edges_by_width(tree: Tree, share: np.ndarray):
-    """Yield (width, [(parent, child), ...]), children sorted by their share of rows."""
+def _n_ends(tree: Tree, depth: int) -> int:
+    """Count the branches' ends in a picture of this many levels."""
+    return int(np.sum((tree.level == depth) | (tree.is_leaf & (tree.level < depth))))
+
+
+def _color_bar(title: str, color: str) -> dict:
+    """The scale from no rows to all of them, below the tree."""
+    return {
+        "title": {"text": title, "side": "top", "font": {"size": 12, "color": color}},
+        "orientation": "h",
+        "x": 0.5,
+        "y": -0.02,
+        "yanchor": "top",
+        "len": 0.6,
+        "thickness": 8,
+        "outlinewidth": 0,
+        "tickformat": ".0%",
+        "tickvals": [0, 0.5, 1],
+        "tickfont": {"size": 12, "color": color},
+    }
+
+
+def _edges_by_width(tree: Tree, shown: np.ndarray, share: np.ndarray):
+    """Return (width, [(parent, child), ...]), widest where most rows go."""
     grouped = {width: [] for width in _EDGE_WIDTHS}
-    for child, parent in enumerate(tree.parent):
-        if parent >= 0:
-            step = int(np.ceil(share[child] * (len(_EDGE_WIDTHS) - 1)))
-            grouped[_EDGE_WIDTHS[step]].append((parent, child))
+    for child in shown[1:]:
+        step = int(np.ceil(share[child] * (len(_EDGE_WIDTHS) - 1)))
+        grouped[_EDGE_WIDTHS[step]].append((tree.parent[child], child))
     return [(width, edges) for width, edges in grouped.items() if edges]
 
 
-def _letters_of_room(tree: Tree, x: np.ndarray) -> np.ndarray:
-    """Letters that fit on a line under each node, beside its neighbours' words."""
-    room = np.zeros(tree.n_nodes, dtype=int)
+def _narrowest(tree: Tree, x: np.ndarray) -> np.ndarray:
+    """Distance of each node's level between its two closest nodes, (n,)."""
+    gap = np.full(tree.n_nodes, np.inf)
     for level in range(tree.depth + 1):
-        here = np.flatnonzero(tree.level == level)
-        places = np.sort(x[here])
-        gap = np.diff(places).min() if len(places) > 1 else tree.n_leaves
-        letters = gap * _LETTERS_ACROSS / max(tree.n_leaves, 2)
-        room[here] = int(np.clip(letters, 8, 30))
-    return room
+        here = np.flatnonzero((tree.level == level) & np.isfinite(x))
+        if len(here) > 1:
+            gap[here] = np.diff(np.sort(x[here])).min()
+    return gap
+
+
+def _node_sizes(tree: Tree, x: np.ndarray, n_ends: int) -> np.ndarray:
+    """Pixels across each node: as large as its neighbours on the level leave room."""
+    room = _narrowest(tree, x) * _USUAL_WIDTH / max(n_ends, 1)
+    return np.clip(0.86 * room, _SMALLEST, _LARGEST)
+
+
+def _letters_of_room(tree: Tree, x: np.ndarray, n_ends: int) -> np.ndarray:
+    """Letters that fit on a line under each node, beside its neighbours' words."""
+    room = _narrowest(tree, x) * _LETTERS_ACROSS / max(n_ends, 2)
+    return np.clip(room, 8, 30).astype(int)
 
 
 def _readable(share: float) -> str:

@@ -10,10 +10,13 @@ from treelab.figures.layout import tree_layout
 from treelab.figures.words import count
 from treelab.trees.cut import cut_at
 from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
 
 ROOM = 720  # pixels across that a picture has in the wider of two columns
 WRAP = 18  # letters a line of a node, so that more nodes stand beside each other
+WRAP_SUM = 26  # where splits test a sum of columns, so that nodes do not grow tall
 _ACROSS, _ALONG = 142, 150  # pixels that a node takes beside the next, one a level
+_WIDER = 1.3  # a node whose split tests a sum, beside another
 _MOST_ENDS = 14  # branches below each other on a page
 _MOST_LEVELS = 12  # levels below each other on a page
 
@@ -30,16 +33,19 @@ class Plan:
         Top-down, or from left to right where that makes better use of the page.
     fits : bool
         Whether it fits without becoming too small to read.
+    wrap : int
+        Letters a line of a node.
     """
 
     depth: int
     direction: str
     fits: bool
+    wrap: int
 
     @property
     def options(self) -> dict:
         """Options for ``Tree.to_dot``."""
-        return {"max_depth": self.depth, "direction": self.direction, "wrap": WRAP}
+        return {"max_depth": self.depth, "direction": self.direction, "wrap": self.wrap}
 
 
 def plan_picture(tree: Tree, room: int = ROOM, depth: int | None = None) -> Plan:
@@ -70,11 +76,14 @@ def _plan(tree: Tree, room: int, depth: int) -> Plan:
     """How this many levels are drawn: top-down where that fits."""
     drawn = tree.level[tree.level <= depth]
     ends = np.sum((tree.level == depth) | (tree.is_leaf & (tree.level < depth)))
-    widest = np.bincount(drawn).max() * _ACROSS
-    if widest <= room and depth <= _MOST_LEVELS:
-        return Plan(depth, "TB", True)
-    fits = ends <= _MOST_ENDS and (depth + 1) * _ALONG <= room * 1.1
-    return Plan(depth, "LR" if (depth + 1) * _ALONG < widest else "TB", fits)
+    sums = bool((tree.feature == OBLIQUE).any())
+    wrap, wider = (WRAP_SUM, _WIDER) if sums else (WRAP, 1.0)
+    across = np.bincount(drawn).max() * _ACROSS * wider
+    along = (depth + 1) * _ALONG * wider
+    if across <= room and depth <= _MOST_LEVELS:
+        return Plan(depth, "TB", True, wrap)
+    fits = bool(ends <= _MOST_ENDS and along <= room * 1.1)
+    return Plan(depth, "LR" if along < across else "TB", fits, wrap)
 
 
 def along_path(tree: Tree, path: list[int]) -> tuple[Tree, list[int]]:

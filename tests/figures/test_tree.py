@@ -1,0 +1,91 @@
+"""How much of a tree is drawn, and what goes with it."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
+from treelab.figures.tree import along_path, plan_picture, thumbnail_svg, tree_alt
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
+
+COLORS = {"small": "#0072B2", "rough": "#E69F00", "fine": "#009E73"}
+
+
+def test_a_small_tree_is_drawn_whole_and_top_down():
+    plan = plan_picture(stump_and_more()[0])
+    assert (plan.depth, plan.direction, plan.fits) == (2, "TB", True)
+
+
+@pytest.mark.parametrize("depth", [4, 6, 9])
+def test_a_large_tree_is_cut_so_that_it_can_be_read(depth):
+    tree, _ = complete_tree(depth, n_rows=1024)
+    plan = plan_picture(tree)
+    assert plan.fits
+    assert 2 <= plan.depth < depth
+    assert plan.direction == "LR"
+
+
+def test_levels_that_are_asked_for_are_drawn_even_if_they_do_not_fit():
+    tree, _ = complete_tree(6)
+    plan = plan_picture(tree, depth=6)
+    assert (plan.depth, plan.fits) == (6, False)
+    assert plan_picture(tree, depth=60).depth == 6
+
+
+def test_less_room_shows_fewer_levels():
+    tree, _ = complete_tree(6)
+    assert plan_picture(tree, room=400).depth < plan_picture(tree, room=1400).depth
+
+
+def test_a_plan_is_understood_by_to_dot():
+    tree, _ = complete_tree(5)
+    dot = tree.to_dot(**plan_picture(tree).options)
+    assert "more" in dot
+
+
+def test_a_tree_of_one_leaf_can_be_planned_and_told():
+    tree = Tree(
+        (Feature("x"),), [-1], [-1], [-1], [np.nan], [False], [[1.0, 0.0]], [3], [0.0],
+        classes=("a", "b"),
+    )  # fmt: skip
+    assert plan_picture(tree).depth == 0
+    assert "one leaf" in tree_alt(tree)
+    assert thumbnail_svg(tree, {"a": "#000000"}).count("<rect") == 2
+
+
+@pytest.mark.parametrize("leaf", [0, 5, 15])
+def test_folding_keeps_the_path_and_all_rows(leaf):
+    tree, X = complete_tree(4)
+    path = tree.path_to(15 + leaf)
+    folded, lit = along_path(tree, path)
+    assert folded.n_leaves == 5
+    assert [folded.question(n) for n in lit[:-1]] == [
+        tree.question(n) for n in path[:-1]
+    ]
+    assert folded.n_rows[lit].tolist() == tree.n_rows[path].tolist()
+    assert folded.n_rows[folded.is_leaf].sum() == len(X)
+    row = X[tree.apply(X) == path[-1]].iloc[[0]]
+    assert folded.path(row) == lit
+
+
+def test_the_alt_text_says_size_root_and_largest_leaf():
+    words = tree_alt(stump_and_more()[0])
+    assert "depth 2 with 3 leaves" in words
+    assert "radius ≤ 9.5 mm" in words
+    assert "says fine, for 45% of rows" in words
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_thumbnail_has_a_leaf_in_each_colour(mode):
+    svg = thumbnail_svg(stump_and_more()[0], COLORS, mode=mode, lit=True)
+    ElementTree.fromstring(svg)
+    for color in COLORS.values():
+        assert svg.count(color) == 1
+
+
+def test_a_thumbnail_of_numbers_is_darker_where_they_are_higher():
+    svg = thumbnail_svg(number_tree()[0], {})
+    assert ",0.25)" in svg
+    assert ",1)" in svg
