@@ -62,6 +62,35 @@ def cart(*, tuned: bool):
     return answer
 
 
+def cart_regression():
+    """scikit-learn's greedy tree, its size tuned by 3-fold cross-validation."""
+
+    def answer(X, y, X_test, task, seed):
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.tree import DecisionTreeRegressor
+
+        encoded, encoded_test = _encoded(X, y, X_test, task, seed)
+        tree = DecisionTreeRegressor(random_state=seed)
+        search = GridSearchCV(tree, CART_GRID, scoring="r2", cv=3)
+        tree = search.fit(encoded, y).best_estimator_
+        return tree.predict(encoded_test), int(tree.get_n_leaves())
+
+    return answer
+
+
+def random_forest():
+    """scikit-learn's forest for regression at its defaults."""
+
+    def answer(X, y, X_test, task, seed):
+        from sklearn.ensemble import RandomForestRegressor
+
+        encoded, encoded_test = _encoded(X, y, X_test, task, seed)
+        forest = RandomForestRegressor(random_state=seed).fit(encoded, y)
+        return forest.predict(encoded_test), None
+
+    return answer
+
+
 def boosted(package: str):
     """A boosted ensemble at its defaults, on the same encoding."""
 
@@ -126,5 +155,13 @@ CONTENDERS = {
         Contender("xgboost", boosted("xgboost"), needs="xgboost"),
         Contender("catboost", boosted("catboost"), needs="catboost"),
         Contender("grande-paper", ours("grande", **GRANDE_PAPER)),
+    ),
+    "get": (
+        Contender("get", ours("get")),
+        Contender("get-linear", ours("get", leaves="linear")),
+        Contender("get-quick", ours("get", budget="quick")),
+        Contender("get-linear-quick", ours("get", leaves="linear", budget="quick")),
+        Contender("cart-tuned", cart_regression()),
+        Contender("random-forest", random_forest()),
     ),
 }

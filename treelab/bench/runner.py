@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, r2_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from tqdm import tqdm
 
@@ -23,9 +23,10 @@ def splits(
 
     Parameters
     ----------
-    protocol : {"random", "folds"}
-        80/20 random splits by classes (GradTree), or the folds of one 5-fold
-        cross-validation, of which the first `trials` are taken (GRANDE).
+    protocol : {"random", "folds", "quarters"}
+        80/20 random splits by classes (GradTree), the folds of one 5-fold
+        cross-validation, of which the first `trials` are taken (GRANDE), or 75/25
+        random splits of a regression table (GET).
     """
     rows = np.arange(len(y))
     if protocol == "folds":
@@ -33,6 +34,11 @@ def splits(
         for number, fold in enumerate(folds.split(rows, y)):
             if number < trials:
                 yield fold
+        return
+    if protocol == "quarters":
+        for trial in range(trials):
+            split = train_test_split(rows, test_size=0.25, random_state=seed + trial)
+            yield tuple(split)
         return
     counts = pd.Series(y).value_counts()
     for trial in range(trials):
@@ -109,8 +115,12 @@ def _one(contender, task, X, y, train, test, trial) -> dict:
         )
     except Exception as error:  # the one place where a benchmark must go on
         return row | {"error": f"{type(error).__name__}: {error}"}
+    if task == "regression":
+        score = {"r2": float(r2_score(y[test], told))}
+    else:
+        score = {"macro_f1": float(f1_score(y[test], told, average="macro"))}
     return row | {
-        "macro_f1": float(f1_score(y[test], told, average="macro")),
+        **score,
         "leaves": leaves,
         "seconds": round(time.perf_counter() - started, 3),
         "error": None,
@@ -118,18 +128,20 @@ def _one(contender, task, X, y, train, test, trial) -> dict:
 
 
 def summary(results: Results, tables: Sequence[BenchTable], paper: str) -> pd.DataFrame:
-    """One row a table: mean macro F1 of each contender beside the papers' figures."""
+    """One row a table: mean score of each contender beside the papers' figures."""
     frame = results.frame()
     frame = frame[frame["table"].isin([t.name for t in tables])]
     frame = frame[frame["error"].isna()]
     pieces = []
-    for column, name in (("macro_f1", ""), ("leaves", " leaves"), ("seconds", " s")):
+    score = "r2" if "r2" in frame else "macro_f1"
+    for column, name in ((score, ""), ("leaves", " leaves"), ("seconds", " s")):
         wide = frame.pivot_table(column, "table", "contender", "mean")
         pieces.append(wide.dropna(axis=1, how="all").add_suffix(name))
     wide = pd.concat(pieces, axis=1)
     shown = {
         "gradtree": ("gradtree", "cart"),
         "grande": ("grande_default", "xgb_default", "catboost_default"),
+        "get": ("get", "get_linear", "cart", "rf"),
     }[paper]
     for key in shown:
         figures = {t.name: t.reference.get(key) for t in tables}

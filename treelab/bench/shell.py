@@ -3,8 +3,12 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-PROTOCOLS = {"gradtree": "random", "grande": "folds"}
-TASKS = {"gradtree": ("binary", "multiclass"), "grande": ("binary",)}
+PROTOCOLS = {"gradtree": "random", "grande": "folds", "get": "quarters"}
+TASKS = {
+    "gradtree": ("binary", "multiclass"),
+    "grande": ("binary",),
+    "get": ("regression",),
+}
 
 
 def add_gradtree(commands) -> None:
@@ -17,6 +21,11 @@ def add_grande(commands) -> None:
     _add(commands, "grande", "GRANDE beside xgboost and catboost on the paper's tables")
 
 
+def add_get(commands) -> None:
+    """Add ``bench get``."""
+    _add(commands, "get", "GET and GET-Linear beside CART and a random forest")
+
+
 def add_speed(commands) -> None:
     """Add ``bench speed``."""
     parser = commands.add_parser(
@@ -27,7 +36,7 @@ def add_speed(commands) -> None:
     parser.set_defaults(command=_speed)
 
 
-COMMANDS = (add_gradtree, add_grande, add_speed)
+COMMANDS = (add_gradtree, add_grande, add_get, add_speed)
 
 
 def _add(commands, paper: str, help_text: str) -> None:
@@ -65,7 +74,8 @@ def _run(paper: str, chosen: Namespace) -> int:
     trials = 1 if chosen.quick else chosen.trials
     measure(tables, contenders, results, protocol=PROTOCOLS[paper], trials=trials)
     wide = summary(results, tables, paper)
-    print(f"\nMean test macro F1 over {trials} trial(s), leaves, seconds a fit\n")
+    score = "R2" if TASKS[paper] == ("regression",) else "macro F1"
+    print(f"\nMean test {score} over {trials} trial(s), leaves, seconds a fit\n")
     print(wide.round(3).to_string())
     summary_path = out.with_suffix(".summary.json")
     summary_path.write_text(wide.to_json(orient="index", indent=1))
