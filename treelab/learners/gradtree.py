@@ -24,7 +24,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
 
     Parameters
     ----------
-    depth : int, default=8
+    depth : int, default=10
         Most splits on the way to a leaf, 1 to 12, before empty branches are pruned.
     search_depth : bool, default=True
         Whether shallower trees (``depth - 2``, ``depth - 4``, ...) are trained beside
@@ -41,6 +41,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         See ``treelab.ops.losses.class_loss``.
     focal_gamma, poly_epsilon : float, default=2.0, 1.0
         Of the focal and the poly loss.
+    imitate_vote : bool, default=True
+        Whether, after cross-validation, the trees that agree best with the vote of all
+        trees on their held-out rows learn that vote on every row, half as long again.
     teacher : None or "forest", default=None
         "forest" trains on soft targets: half the label, half what a random forest
         says of rows that its trees did not see.
@@ -91,7 +94,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
 
     def __init__(
         self,
-        depth=8,
+        depth=10,
         *,
         search_depth=True,
         n_restarts=8,
@@ -100,6 +103,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         loss="cross_entropy",
         focal_gamma=2.0,
         poly_epsilon=1.0,
+        imitate_vote=True,
         teacher=None,
         decision="logistic",
         selector="entmax15",
@@ -123,6 +127,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         self.loss = loss
         self.focal_gamma = focal_gamma
         self.poly_epsilon = poly_epsilon
+        self.imitate_vote = imitate_vote
         self.teacher = teacher
         self.decision = decision
         self.selector = selector
@@ -204,7 +209,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
 
     Parameters
     ----------
-    depth : int, default=8
+    depth : int, default=10
         Most splits on the way to a leaf, 1 to 12, before empty branches are pruned.
     search_depth : bool, default=True
         Whether shallower trees (``depth - 2``, ``depth - 4``, ...) are trained beside
@@ -217,6 +222,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
+    imitate_vote : bool, default=True
+        Whether, after cross-validation, the trees that agree best with the vote of all
+        trees on their held-out rows learn that vote on every row, half as long again.
     teacher : None or "forest", default=None
         "forest" trains on soft targets: half the label, half what a random forest
         says of rows that its trees did not see.
@@ -260,12 +268,13 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
 
     def __init__(
         self,
-        depth=8,
+        depth=10,
         *,
         search_depth=True,
         n_restarts=8,
         greedy_starts=True,
         selection="auto",
+        imitate_vote=True,
         teacher=None,
         decision="logistic",
         selector="entmax15",
@@ -284,6 +293,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         self.n_restarts = n_restarts
         self.greedy_starts = greedy_starts
         self.selection = selection
+        self.imitate_vote = imitate_vote
         self.teacher = teacher
         self.decision = decision
         self.selector = selector

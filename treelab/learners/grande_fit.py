@@ -13,6 +13,7 @@ from treelab.learners.checks import (
     check_number,
 )
 from treelab.learners.device import resolve_device
+from treelab.learners.diverged import warn_if_diverged
 from treelab.learners.schedule import CosineDecay
 from treelab.learners.weighted_trees import WeightedTreesNetwork
 from treelab.ops.decide import SOFT
@@ -50,6 +51,7 @@ class GrandeFit:
         generator = torch.Generator(device).manual_seed(seed)
         network = self._network(data, device, generator)
         result = self._train(network, data, generator, callbacks)
+        warn_if_diverged(result)
         self.history_ = result.history_frame()
         self._weigh_classes(network, data)
         self.model_ = self._export(network, data).with_rows(

@@ -99,7 +99,7 @@ LEARNERS: dict[str, LearnerSpec] = {
                     "Most splits on the way to an answer; shallower trees are trained "
                     "beside it, and validation chooses.",
                     "int",
-                    8,
+                    10,
                     1,
                     12,
                 ),

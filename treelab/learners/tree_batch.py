@@ -11,6 +11,7 @@ from treelab.ops.axis_trees import axis_leaves, axis_trees
 from treelab.ops.losses import class_loss, squared_error
 from treelab.ops.select import chosen_split
 
+EVERYWHERE = -2  # the fold of a tree that trains and is validated on every row
 LEAF_PRIOR = 1.0  # rows' worth of the overall mean that every leaf holds
 
 
@@ -111,8 +112,12 @@ class TreeBatch(nn.Module):
         self.held_out = rows.fold == fold[:, None]  # (E, n)
         self.train_weight = rows.weight[:, 0] * ~self.held_out
         self.valid_weight = rows.weight[:, 0] * self.held_out
+        everywhere = (fold == EVERYWHERE)[:, None]
+        self.valid_weight += self.train_weight * everywhere
         # Rows that no candidate holds out come first; validation passes them by.
-        self.first_held_out = int((rows.fold >= 0).long().argmax())
+        self.first_held_out = (
+            0 if bool(everywhere.any()) else int((rows.fold >= 0).long().argmax())
+        )
         self.latest_valid_loss = torch.full((self.n_candidates,), torch.inf)
         self.groups = _groups([len(part) for part in logits])  # slices of candidates
         self.logits = nn.ParameterList(logits)
@@ -209,7 +214,7 @@ class TreeBatch(nn.Module):
             own = own.view(-1, *[1] * (now.ndim - 1))
             now.copy_(torch.where(own, state[name], now))
 
-    def _one(self, tree: int) -> dict:
+    def one(self, tree: int) -> dict:
         """Selector, thresholds and columns of one tree, as a batch of one."""
         group = sum(tree >= trees.stop for trees in self.groups)
         place = tree - self.groups[group].start
@@ -223,7 +228,7 @@ class TreeBatch(nn.Module):
     @torch.no_grad()
     def splits(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
         """Feature and threshold (encoded, float32) of every split of one tree."""
-        _, feature, threshold = chosen_split(**self._one(tree))
+        _, feature, threshold = chosen_split(**self.one(tree))
         return feature[0].cpu().numpy(), threshold[0].cpu().numpy()
 
     @torch.no_grad()
@@ -242,7 +247,7 @@ class TreeBatch(nn.Module):
         ndarray of shape (L, n_classes or 1)
             Class shares, or means in the units of the rows' target.
         """
-        leaf = axis_leaves(x, **self._one(tree))
+        leaf = axis_leaves(x, **self.one(tree))
         weight = self.rows.weight[: len(x), weighting][None]
         value = leaf_means(
             leaf, self.rows, weight, 2 ** self.depths[tree], prior=LEAF_PRIOR

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from treelab.learners.tree_batch import TreeBatch, leaf_means
+from treelab.learners.tree_batch import Rows, TreeBatch, leaf_means
 
 # Between equal and balanced weights the square root of balanced is the safest; another
 # weighting must score this much better over the held-out rows.
@@ -27,6 +27,8 @@ class Choice:
         Position in the batch.
     weighting : int
         Column of ``Rows.weight`` under which the leaves answer.
+    lean : Tensor of shape (n_classes,) or None
+        What that weighting multiplies the share of each class by.
     vote : Tensor of shape (n, n_classes or 1)
         What the trees that did not see a row say of it, on average; NaN where every
         tree saw it.
@@ -36,6 +38,7 @@ class Choice:
 
     tree: int
     weighting: int
+    lean: Tensor | None
     vote: Tensor
     table: pd.DataFrame
 
@@ -79,10 +82,10 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
             scores[1] += MARGIN
         weighting = int(np.argmax(scores))
         lean = leans[weighting]
-    agreement = agreement_with(batch, leaf, vote, voted, lean)
+    agreement = agreement_with(vote, lean, batch, batch.rows)
     chosen = int(np.where(say > 0, agreement, -np.inf).argmax())
     table = table.assign(agreement=agreement, chosen=table.index == chosen)
-    return Choice(chosen, weighting, vote, table)
+    return Choice(chosen, weighting, lean, vote, table)
 
 
 def vote_on_held_out(batch: TreeBatch, leaf: Tensor, say: Tensor) -> Tensor:
@@ -110,18 +113,39 @@ def class_leans(batch: TreeBatch) -> Tensor:
     return leans
 
 
-def agreement_with(batch, leaf, vote, voted, lean) -> np.ndarray:
-    """How well each tree, its leaves fitted to every row, tells the vote; (E,)."""
-    rows = batch.rows
+def agreement_with(
+    vote: Tensor, lean: Tensor | None, batch: TreeBatch, rows: Rows
+) -> np.ndarray:
+    """How well each tree, its leaves fitted to every row, tells the vote.
+
+    Parameters
+    ----------
+    vote : Tensor of shape (n, n_classes or 1)
+        Rows of NaN do not count.
+    lean : Tensor of shape (n_classes,) or None
+        Multiplies the shares of the classes; None for regression.
+    batch : TreeBatch
+        The trees.
+    rows : Rows
+        What the leaves are fitted to.
+
+    Returns
+    -------
+    ndarray of shape (E,)
+        Macro F1, or minus the mean squared difference.
+    """
+    voted = torch.isfinite(vote[:, 0])
+    leaf = batch.leaves(rows.x)  # (E, n)
     weight = rows.weight[:, 0].expand(len(leaf), -1)
     told = leaf_means(leaf, rows, weight, batch.n_leaves, prior=1.0)  # (E, L, C)
     agreement = np.empty(len(leaf))
+    vote = vote[voted]
     if lean is not None:
-        told, vote = (told * lean).argmax(-1), (vote[voted] * lean).argmax(1)
+        told, vote = (told * lean).argmax(-1), (vote * lean).argmax(1)
     for tree in range(len(leaf)):
         answer = told[tree, leaf[tree, voted]]
         agreement[tree] = (
-            -float((answer - vote[voted]).square().mean())
+            -float((answer - vote).square().mean())
             if lean is None
             else macro_f1(confusion(vote, answer, rows.n_classes))
         )
