@@ -39,7 +39,8 @@ def test_a_greedy_tree_falls_into_the_trap(seed, depth):
     split = make_problem(frame, "bar", seed=seed).split(frame)
     tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
     tree.fit(split.X_train, split.y_train)
-    assert tree.score(split.X_test, split.y_test) < 0.68
+    # At four levels luck alone may carry it to 0.7; the planted rule has over 0.95.
+    assert tree.score(split.X_test, split.y_test) < 0.75
 
 
 @pytest.mark.parametrize("seed", range(5))
