@@ -8,6 +8,7 @@ from importlib import import_module
 
 _HOMES = {
     "ArgminTreeClassifier": "treelab.learners.argmin",
+    "ArgminTreeClusterer": "treelab.learners.argmin_clusters",
     "ArgminTreeRegressor": "treelab.learners.argmin",
     "CartClassifier": "treelab.learners.cart",
     "CartRegressor": "treelab.learners.cart",

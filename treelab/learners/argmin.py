@@ -1,16 +1,14 @@
 """Argmin tree: oblique splits, and which nodes live is itself learned."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from numbers import Real
 
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
 from treelab.learners.argmin_export import TreeWriter, candidates
+from treelab.learners.argmin_fit import STRENGTHS, check_common, check_rows, fit_trees
 from treelab.learners.argmin_network import ArgminTrees, Rows
 from treelab.learners.argmin_path import pruning_path
 from treelab.learners.base import TableClassifier, TableRegressor, TrainingData
@@ -21,15 +19,10 @@ from treelab.learners.checks import (
     check_number,
 )
 from treelab.learners.device import resolve_device
-from treelab.training.loop import train
-from treelab.training.qhadam import CutOnPlateau, QHAdam
 from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
-STRENGTHS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 PREDICTORS = ("linear", "mlp", "leaf")
-FORMULATIONS = ("ridge", "preference")
-DEEPEST = 8
 
 
 @dataclass(frozen=True)
@@ -72,13 +65,7 @@ class _Argmin:
         strengths = self._check_settings()
         device = resolve_device(self.device)
         data = self._read(X, y, X_valid, y_valid, numbers="zscore")
-        n_nodes = 2 ** (self.depth + 1) - 1
-        if len(data.y) < n_nodes:
-            raise ValueError(
-                f"depth={self.depth} gives {n_nodes} nodes, but there are n_samples="
-                f"{len(data.y)} training rows; with so few, depth must be at most "
-                f"{max(int(np.log2(len(data.y) + 1)) - 1, 0)}."
-            )
+        check_rows(self.depth, len(data.y))
         targets = self._targets(data)
         network, generator = self._build(data, targets, strengths, device)
         writer = TreeWriter(
@@ -89,27 +76,12 @@ class _Argmin:
             reads_leaf=self.predictor == "leaf",
             uses_x=self.uses_x,
         )
-        rate = torch.full((len(strengths),), float(self.learning_rate), device=device)
-        loss_unit = network.loss_scale or 1.0
-        cut = CutOnPlateau(rate, patience=max(1, self.patience // 3))
-        leader = 0
-
-        def after_epoch(valid_loss):
-            nonlocal leader
-            leader = int(torch.nan_to_num(valid_loss, nan=torch.inf).argmin())
-            cut(valid_loss)
-
-        result = train(
+        result = fit_trees(
             network,
-            QHAdam(network.parameters(), rate, eps=1e-8 * loss_unit),
-            n_rows=len(data.y),
-            batch_size=network.batch_size,
-            max_epochs=self.max_epochs,
-            patience=self.patience,
-            generator=generator,
+            self,
+            generator,
+            snapshot=lambda leader: writer.write(candidates(network)[leader])[0],
             callbacks=callbacks,
-            snapshot=lambda: writer.write(candidates(network)[leader])[0],
-            after_epoch=after_epoch,
             started=started,
         )
         self.history_ = result.history_frame()
@@ -119,7 +91,7 @@ class _Argmin:
             [writer.write(one) for one in candidates(network)],
             data,
             self.labels(),
-            n_nodes,
+            network.n_nodes,
         )
         return self
 
@@ -140,8 +112,6 @@ class _Argmin:
 
     def _check_settings(self) -> np.ndarray:
         """Refuse settings out of range; return the strengths, (E,)."""
-        check_between("depth", self.depth, 1, DEEPEST)
-        check_choice("formulation", self.formulation, FORMULATIONS)
         check_choice("predictor", self.predictor, PREDICTORS)
         check_choice("uses_x", self.uses_x, (False, True))
         if self.uses_x and self.predictor == "leaf":
@@ -152,11 +122,7 @@ class _Argmin:
         check_between("n_hidden_layers", self.n_hidden_layers, 1, 5)
         check_at_least("hidden_size", self.hidden_size, 1)
         check_number("dropout", self.dropout, minimum=0, maximum=0.95)
-        check_number("learning_rate", self.learning_rate, above=0)
-        check_at_least("max_epochs", self.max_epochs, 1)
-        check_at_least("batch_size", self.batch_size, 1)
-        check_at_least("patience", self.patience, 1)
-        return _strengths(self.pruning_strength)
+        return check_common(self)
 
     def _build(self, data: TrainingData, targets: _Targets, strengths, device):
         """The network of all strengths with the data on it, and its generator."""
@@ -186,24 +152,6 @@ class _Argmin:
             generator=torch.Generator().manual_seed(seed),
         )
         return network, torch.Generator(device).manual_seed(seed)
-
-
-def _strengths(setting) -> np.ndarray:
-    """The setting ``pruning_strength`` as an ascending float64 array (E,)."""
-    single = isinstance(setting, Real) and not isinstance(setting, bool)
-    values = [setting] if single else setting
-    wanted = "pruning_strength must be a number >= 0, or an ascending sequence of such"
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
-        raise ValueError(f"{wanted}, got {setting!r}.")
-    values = list(values)
-    if not values:
-        raise ValueError(f"{wanted}, got none at all.")
-    for value in values:
-        check_number("pruning_strength", value, minimum=0)
-    for low, high in pairwise(values):
-        if high <= low:
-            raise ValueError(f"{wanted}, but {high!r} follows {low!r}.")
-    return np.array(values, dtype=np.float64)
 
 
 class ArgminTreeClassifier(_Argmin, TableClassifier):

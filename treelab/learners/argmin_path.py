@@ -57,24 +57,25 @@ def pruning_path(
     rows, loss = [], []
     for i, tree in enumerate(trees):
         row_loss, score = _on_validation(path, i, data, labels)
-        split = np.flatnonzero(~tree.is_leaf)
-        passed = tree.n_rows > 0
-        active = passed[tree.left[split]] & passed[tree.right[split]]
         loss.append(row_loss)
-        rows.append(
-            {
-                "strength": strengths[i],
-                "valid_loss": row_loss.mean(),
-                "valid_score": score,
-                "active_splits": int(active.sum()),
-                "empty_nodes": n_nodes - int(passed.sum()),
-                "leaves": int((tree.is_leaf & passed).sum()),
-                "activity": tree.activity.sum() / n_nodes,
-            }
-        )
+        found = {"strength": strengths[i], "valid_loss": row_loss.mean()}
+        rows.append(found | {"valid_score": score} | size_of(tree, n_nodes))
     table = pd.DataFrame(rows)
     chosen = smallest_good(table["active_splits"].to_numpy(), np.stack(loss))
     return replace(path, scores=table, chosen=chosen)
+
+
+def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
+    """Count what is left of ``n_nodes`` nodes, where training rows come at all."""
+    split = np.flatnonzero(~tree.is_leaf)
+    passed = tree.n_rows > 0
+    active = passed[tree.left[split]] & passed[tree.right[split]]
+    return {
+        "active_splits": int(active.sum()),
+        "empty_nodes": n_nodes - int(passed.sum()),
+        "leaves": int((tree.is_leaf & passed).sum()),
+        "activity": float(tree.activity.sum() / n_nodes),
+    }
 
 
 def smallest_good(size: np.ndarray, loss: np.ndarray) -> int:
