@@ -78,9 +78,8 @@ def slide(view: View, steps: Steps) -> None:
         else "How much impurity a leaf must save to stay (cost-complexity pruning).",
     )
     reference = steps.chosen if trained else 0
-    st.markdown(
-        f"**{finding(steps, step, reference, metric)}** · {part_words(view, 'test')}"
-    )
+    st.subheader(plain(finding(steps, step, reference, metric)), anchor=False)
+    st.caption(f"Scores: {part_words(view, 'test')}.")
     left, right = st.columns([3, 2], gap="large")
     with left:
         draw_or_route(view, steps, step)

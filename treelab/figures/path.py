@@ -10,7 +10,7 @@ from treelab.figures.template import template
 from treelab.trees.numerals import number
 
 KNEE_TOLERANCE = 0.01  # how much validation score a smaller tree may cost
-_MOST_TICKS = 8
+_MOST_TICKS = 6
 _SCORES = {
     # column: (name on the page, dash, symbol)
     "valid_score": ("validation", "dash", "circle"),
@@ -171,7 +171,7 @@ def pruning_figure(
     figure.update_xaxes(
         title_text=price,
         tickvals=steps[::every],
-        ticktext=strengths[::every],
+        ticktext=[_roughly(value) for value in table["strength"][::every]],
         row=2,
         col=1,
     )
@@ -184,3 +184,8 @@ def _beside(step: int, n_steps: int) -> str:
     if step < n_steps / 3:
         return "left"
     return "right" if step > 2 * n_steps / 3 else "center"
+
+
+def _roughly(value: float) -> str:
+    """Return a strength in as few digits as are within a twentieth of it."""
+    return number(value, lambda shown: abs(shown - value) <= abs(value) / 20, digits=1)
