@@ -121,11 +121,15 @@ def _encoded(X, y, X_test, task, seed):
     return encoder.fit_transform(X, y), encoder.transform(X_test)
 
 
+# The papers' own recipes, their defaults as printed; one tree chosen on one validation
+# set, constant learning rates.
 GRADTREE_PAPER = {
     "depth": 10,
     "search_depth": False,
     "n_restarts": 3,
     "greedy_starts": False,
+    "imitate_vote": False,
+    "merge_leaves": False,
     "selection": "holdout",
     "learning_rate_index": 0.01,
     "learning_rate_values": 0.01,
@@ -139,8 +143,15 @@ GRADTREE_PAPER = {
 GRANDE_PAPER = {
     "n_estimators": 1024,
     "max_epochs": 1000,
+    "max_steps": 100_000,
     "patience": 25,
     "batch_size": 64,
+    "cosine_decay": False,
+    "learning_rate_index": 0.01,
+    "learning_rate_values": 0.01,
+    "learning_rate_leaf": 0.01,
+    "learning_rate_weights": 0.005,
+    "class_weight": None,
 }
 
 CONTENDERS = {

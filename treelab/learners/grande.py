@@ -9,6 +9,8 @@ from treelab.learners.tree_choice import macro_f1
 from treelab.ops.losses import LOSSES, log_shares
 
 BALANCE = (0.0, 0.5, 1.0)  # powers of balanced class weights that "auto" tries
+# The power between is the safest; the others must score this much better.
+MARGIN = 0.01
 
 
 class GrandeClassifier(GrandeFit, TableClassifier):
@@ -46,13 +48,13 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Of the features' preferences and of the thresholds (standard normal scores).
     learning_rate_leaf, learning_rate_weights : float
         Of the leaves' logits and of their weights.
-    cosine_decay : bool, default=False
+    cosine_decay : bool, default=True
         Warm up, then let the learning rates fall along a cosine.
-    max_epochs : int, default=250
+    max_epochs : int, default=100
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=25
+    patience : int, default=30
         Epochs without a better validation loss until training ends.
     batch_size : int, default=128
         Rows a step.
@@ -87,14 +89,14 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         focal_gamma=2.0,
         decision="softsign",
         selector="entmax15",
-        learning_rate_index=0.01,
-        learning_rate_values=0.01,
-        learning_rate_leaf=0.01,
-        learning_rate_weights=0.005,
-        cosine_decay=False,
-        max_epochs=250,
+        learning_rate_index=0.03,
+        learning_rate_values=0.03,
+        learning_rate_leaf=0.03,
+        learning_rate_weights=0.015,
+        cosine_decay=True,
+        max_epochs=100,
         max_steps=6000,
-        patience=25,
+        patience=30,
         batch_size=128,
         class_weight="auto",
         random_state=None,
@@ -158,6 +160,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
             cell = data.y_valid * n_classes + told
             counted = np.bincount(cell, minlength=n_classes**2)
             score = float(macro_f1(counted.reshape(n_classes, n_classes)))
+            score += MARGIN * (power == 0.5)
             if score > best:
                 best, self._lean = score, power * balanced
 
@@ -209,13 +212,13 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Of the features' preferences and of the thresholds (standard normal scores).
     learning_rate_leaf, learning_rate_weights : float
         Of the leaves' values (standard deviations of the target) and of their weights.
-    cosine_decay : bool, default=False
+    cosine_decay : bool, default=True
         Warm up, then let the learning rates fall along a cosine.
-    max_epochs : int, default=250
+    max_epochs : int, default=100
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=25
+    patience : int, default=30
         Epochs without a better validation loss until training ends.
     batch_size : int, default=128
         Rows a step.
@@ -244,14 +247,14 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         leaf_weights=True,
         decision="softsign",
         selector="entmax15",
-        learning_rate_index=0.01,
-        learning_rate_values=0.01,
-        learning_rate_leaf=0.01,
-        learning_rate_weights=0.005,
-        cosine_decay=False,
-        max_epochs=250,
+        learning_rate_index=0.03,
+        learning_rate_values=0.03,
+        learning_rate_leaf=0.03,
+        learning_rate_weights=0.015,
+        cosine_decay=True,
+        max_epochs=100,
         max_steps=6000,
-        patience=25,
+        patience=30,
         batch_size=128,
         random_state=None,
         device="auto",
