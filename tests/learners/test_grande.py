@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -132,12 +134,15 @@ def test_a_callback_stops_it_and_a_snapshot_is_one_estimator():
     assert trees[0].depth <= 3
 
 
-def test_a_loss_that_is_no_number_says_what_to_try():
+@pytest.mark.parametrize("cosine_decay", [True, False])
+def test_a_loss_that_is_no_number_says_what_to_try(cosine_decay):
     _, X, y = table("breast_cancer")
-    with pytest.raises(FloatingPointError, match="smaller learning_rate"):
-        GrandeClassifier(
-            **{**QUICK, "learning_rate_weights": 1e38, "learning_rate_leaf": 1e38}
-        ).fit(X, y)
+    rates = {"learning_rate_weights": 1e38, "learning_rate_leaf": 1e38}
+    learner = GrandeClassifier(**{**QUICK, **rates}, cosine_decay=cosine_decay)
+    # Either it never was a number, or the best before is kept with a warning.
+    warnings.simplefilter("error", RuntimeWarning)  # pytest puts the filters back
+    with pytest.raises((FloatingPointError, RuntimeWarning), match="learning_rate"):
+        learner.fit(X, y)
 
 
 @pytest.mark.parametrize(
