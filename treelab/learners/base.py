@@ -62,11 +62,13 @@ class TableEstimator(BaseEstimator):
         tags.non_deterministic = False
         return tags
 
-    def _read(self, X, y, X_valid=None, y_valid=None, *, numbers) -> TrainingData:
+    def _read(
+        self, X, y, X_valid=None, y_valid=None, *, numbers, one_hot_max=0
+    ) -> TrainingData:
         """Check the tables, hold rows out where none are given, and encode.
 
-        ``numbers`` is how number columns are encoded, see ``TableEncoder``. Sets
-        ``n_features_in_`` and, for classifiers, ``classes_``.
+        ``numbers`` and ``one_hot_max`` say how columns are encoded, see
+        ``TableEncoder``. Sets ``n_features_in_`` and, for classifiers, ``classes_``.
         """
         if y is None:
             raise ValueError(
@@ -85,7 +87,10 @@ class TableEstimator(BaseEstimator):
             frame_valid = self._read_frame(X_valid, reset=False)
             target_valid = self._encode_target(y_valid, len(frame_valid), "y_valid")
         encoder = TableEncoder(
-            numbers, task=self._task(), random_state=self._seed_of_encoder()
+            numbers,
+            task=self._task(),
+            one_hot_max=one_hot_max,
+            random_state=self._seed_of_encoder(),
         )
         return TrainingData(
             encoder=encoder,

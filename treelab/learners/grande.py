@@ -10,7 +10,7 @@ from treelab.ops.losses import LOSSES, log_shares
 
 BALANCE = (0.0, 0.5, 1.0)  # powers of balanced class weights that "auto" tries
 # The power between is the safest; the others must score this much better.
-MARGIN = 0.01
+MARGIN = 0.03
 
 
 class GrandeClassifier(GrandeFit, TableClassifier):
@@ -50,11 +50,11 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Of the leaves' logits and of their weights.
     cosine_decay : bool, default=True
         Warm up, then let the learning rates fall along a cosine.
-    max_epochs : int, default=80
+    max_epochs : int, default=100
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=25
+    patience : int, default=30
         Epochs without a better validation loss until training ends.
     batch_size : int, default=128
         Rows a step.
@@ -89,14 +89,14 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         focal_gamma=2.0,
         decision="softsign",
         selector="entmax15",
-        learning_rate_index=0.08,
-        learning_rate_values=0.08,
-        learning_rate_leaf=0.08,
-        learning_rate_weights=0.04,
+        learning_rate_index=0.05,
+        learning_rate_values=0.05,
+        learning_rate_leaf=0.05,
+        learning_rate_weights=0.025,
         cosine_decay=True,
-        max_epochs=80,
+        max_epochs=100,
         max_steps=6000,
-        patience=25,
+        patience=30,
         batch_size=128,
         class_weight="auto",
         random_state=None,
@@ -214,11 +214,11 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Of the leaves' values (standard deviations of the target) and of their weights.
     cosine_decay : bool, default=True
         Warm up, then let the learning rates fall along a cosine.
-    max_epochs : int, default=80
+    max_epochs : int, default=100
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=25
+    patience : int, default=30
         Epochs without a better validation loss until training ends.
     batch_size : int, default=128
         Rows a step.
@@ -247,14 +247,14 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         leaf_weights=True,
         decision="softsign",
         selector="entmax15",
-        learning_rate_index=0.08,
-        learning_rate_values=0.08,
-        learning_rate_leaf=0.08,
-        learning_rate_weights=0.04,
+        learning_rate_index=0.05,
+        learning_rate_values=0.05,
+        learning_rate_leaf=0.05,
+        learning_rate_weights=0.025,
         cosine_decay=True,
-        max_epochs=80,
+        max_epochs=100,
         max_steps=6000,
-        patience=25,
+        patience=30,
         batch_size=128,
         random_state=None,
         device="auto",

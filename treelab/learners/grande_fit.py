@@ -22,6 +22,7 @@ from treelab.training.loop import train
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
+ONE_HOT_MAX = 10  # category columns of up to so many categories become 0 and 1
 FEWEST_COLUMNS = 5  # a tree's share of the columns is never fewer, where there are
 
 
@@ -46,7 +47,9 @@ class GrandeFit:
         self._check_settings()
         self._lean = np.zeros(1)  # none while training
         device = resolve_device(self.device)
-        data = self._read(X, y, X_valid, y_valid, numbers="quantile")
+        data = self._read(
+            X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
+        )
         seed = int(check_random_state(self.random_state).randint(2**31))
         generator = torch.Generator(device).manual_seed(seed)
         network = self._network(data, device, generator)

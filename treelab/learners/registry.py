@@ -137,7 +137,7 @@ LEARNERS: dict[str, LearnerSpec] = {
                 Setting(
                     "depth", "Depth", "Splits on every path of a tree.", "int", 5, 1, 10
                 ),
-                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 80, 1, 10_000),
+                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 100, 1, 10_000),
             ),
         ),
         LearnerSpec(
