@@ -39,7 +39,7 @@ def greedy_trap(n_rows: int = 1500, *, seed: int = 0) -> pd.DataFrame:
     share = rng.random((n_rows, 10))  # of the way from low to high
     hot, fast = share[:, 0] > 0.5, share[:, 1] > 0.5
     cracks = (hot == fast) ^ (rng.random(n_rows) < 0.03)
-    leans = rng.random((n_rows, 10)) < 0.12
+    leans = rng.random((n_rows, 10)) < 0.05
     leans[:, :2] = False
     share = np.where(leans, (cracks[:, None] + share) / 2, share)
     values = low + share * (high - low)
