@@ -42,7 +42,7 @@ def test_noise_is_pruned_to_almost_nothing(n_classes, linear):
 
     rows, valid = noise(400), noise(200)
     pruned, _ = prune_on(grown(rows, linear=linear), rows, valid)
-    assert np.isfinite(pruned.threshold).sum() <= 6
+    assert np.isfinite(pruned.threshold).sum() <= 10
 
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from treelab.ops.oblique import hard_leaf, oblique_margin
+from treelab.ops.oblique import hard_leaf, oblique_margin, soft_route
+from treelab.ops.route import route
 
 
 def splits(n_trees, depth, n_features, seed=0):
@@ -44,3 +45,27 @@ def test_the_walk_ends_at_the_leaf_that_the_margins_name(depth):
                 goes_left = weights[e, node] @ x[b] <= threshold[e, node]
                 node = 2 * node + 1 if goes_left else 2 * node + 2
             assert leaf[e, b] == node - (2**depth - 1)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize(("depth", "n_rows"), [(1, 5), (3, 128), (6, 300)])
+def test_soft_routes_are_routes_after_a_scaled_sigmoid(depth, n_rows, n_outputs):
+    rng = torch.Generator().manual_seed(depth)
+    margin = torch.randn(2, 2**depth - 1, n_rows, generator=rng, requires_grad=True)
+    leaf = torch.randn(2, 2**depth, n_outputs, generator=rng, requires_grad=True)
+    scale = torch.tensor([1.0, 4.0])[:, None, None]
+    upstream = torch.randn(2, n_outputs, n_rows, generator=rng)
+    found, expected = (
+        [value, *torch.autograd.grad(value, (margin, leaf), upstream)]
+        for value in (
+            soft_route(margin, scale, leaf),
+            route(torch.sigmoid(scale * margin), leaf),
+        )
+    )
+    for ours, theirs in zip(found, expected):
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_an_incomplete_tree_is_refused():
+    with pytest.raises(ValueError, match="leaves"):
+        soft_route(torch.zeros(1, 2, 4), torch.ones(1, 1, 1), torch.zeros(1, 3, 1))

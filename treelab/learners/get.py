@@ -90,7 +90,7 @@ class _Get:
         """What the training needs to know."""
         depth = self.depth
         if depth == "auto":  # deep enough; validation prunes
-            depth = int(np.clip(np.log2(max(2, len(rows.x) / 5)), 1, DEEPEST))
+            depth = int(np.clip(np.log2(max(2, len(rows.x) / 3)), 1, DEEPEST))
         return GetSettings(
             depth=depth,
             n_starts=self.n_starts,

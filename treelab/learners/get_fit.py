@@ -15,7 +15,7 @@ import torch
 
 from treelab.learners.get_network import GetNetwork
 from treelab.learners.get_polish import polish_level, warm_cosine
-from treelab.learners.get_prune import prune_on
+from treelab.learners.get_prune import prune_on, surely_better
 from treelab.learners.get_sparse import sparse_splits
 from treelab.learners.get_starts import greedy_splits, random_splits
 from treelab.learners.get_trees import HardTrees, Rows, evenly_spread
@@ -185,28 +185,29 @@ class _Fitting:
         ]
         if self.stopped:
             return self._pruned(*tops[0])[0]
-        tops += [None] * settings.budget.n_grown
+        # The greedy ones first: a trained tree must be better by more than luck.
+        tops = [None] * settings.budget.n_grown + tops
         best, best_loss = None, math.inf
         for number, top in enumerate(tops):
             tree, loss = self._pruned(*self._greedy(settings.depth, top=top))
-            if loss < best_loss:
+            if best is None or surely_better(tree, best, self.valid):
                 best, best_loss = tree, loss
             if self._report((number + 1) / len(tops) / 4, best, best_loss, "growth"):
                 break
         return best
 
     def polish(self, tree: HardTrees) -> HardTrees:
-        """Polish all levels, bottom up, as long as the validation rows agree."""
+        """Polish level by level, bottom up; keep a level where validation agrees."""
         settings = self.settings
-        best, best_loss = tree, self._valid_loss(tree)
-        depth = settings.depth
         rates = (settings.learning_rate, settings.learning_rate_leaves)
+        depth = tree.threshold.shape[1].bit_length()
+        loss = self._valid_loss(tree)
         for turn in range(settings.budget.rounds):
-            tree = best
+            gained = False
             for level in range(depth - 1, -1, -1):
                 if self.stopped:
-                    break
-                tree = polish_level(
+                    return tree
+                polished = polish_level(
                     tree,
                     self.rows,
                     level,
@@ -214,13 +215,14 @@ class _Fitting:
                     rates,
                     self.rng,
                 )
+                polished_loss = self._valid_loss(polished)
+                if polished_loss < loss:
+                    tree, loss, gained = polished, polished_loss, True
                 done = (turn + (depth - level) / depth) / settings.budget.rounds
-                self._report((1 + 3 * done) / 4, tree, self._valid_loss(tree), "polish")
-            loss = self._valid_loss(tree)
-            if loss >= best_loss:
+                self._report((1 + 3 * done) / 4, tree, loss, "polish")
+            if not gained:
                 break
-            best, best_loss = tree, loss
-        return best
+        return tree
 
     def _starts(self, depth: int) -> HardTrees:
         """The first is a CART tree; then greedy oblique and random ones take turns."""

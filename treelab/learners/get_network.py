@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from treelab.learners.get_trees import SMALLEST_SHARE, HardTrees, Rows
 from treelab.ops.losses import class_loss
-from treelab.ops.oblique import oblique_margin
-from treelab.ops.route import route
+from treelab.ops.oblique import oblique_margin, soft_route
 
 ASKS_NOTHING = 1e3  # margin of a split that sends every row left
 
@@ -54,8 +53,7 @@ class GetNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Soft answers (E, C, B), values or logits, for rows (F, B)."""
         margin = oblique_margin(x, self.weights, self.threshold)  # (E, N, B)
-        left = torch.sigmoid(self.scale_factor * margin)
-        value = route(left, self.leaf_value)
+        value = soft_route(margin, self.scale_factor, self.leaf_value)
         if not self.linear:
             return value
         # The formula that reaches a row is the mixture of the leaves' formulas.

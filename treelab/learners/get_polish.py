@@ -13,8 +13,7 @@ import torch
 from treelab.learners.get_network import ASKS_NOTHING
 from treelab.learners.get_trees import HardTrees, Rows, evenly_spread
 from treelab.ops.losses import class_loss
-from treelab.ops.oblique import hard_leaf, oblique_margin
-from treelab.ops.route import route
+from treelab.ops.oblique import hard_leaf, oblique_margin, soft_route
 
 SCALE_FACTORS = (50.0, 150.0)  # a polished split is nearly hard from the beginning
 ROWS_A_STEP = 2048  # at most, shared by the subtrees of a level
@@ -194,7 +193,7 @@ class _Subtrees:
         at = self.order[self.first + (draw * self.sizes).long()]  # (K, B)
         x = self.rows.x_tensor[:, at].transpose(0, 1)  # (K, F, B)
         margin = oblique_margin(x, self.weights, self.threshold)
-        answer = route(torch.sigmoid(self.scale_factor * margin), self.leaf_value)
+        answer = soft_route(margin, self.scale_factor, self.leaf_value)
         y, weight = self.rows.y_tensor[at], self.rows.weight_tensor[at]
         if self.rows.n_classes:
             losses = _class_losses(answer, y)

@@ -1,7 +1,5 @@
 """How deep each branch should be: prune a tree to what its validation rows support."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from treelab.learners.get_leaves import level_formulas, level_means
@@ -9,7 +7,7 @@ from treelab.learners.get_trees import HardTrees, Rows
 from treelab.ops.oblique import hard_leaf
 
 SHRINKAGES = (1.0, 3.0, 10.0, 30.0)  # rows; validation chooses
-SURENESS = 1.0  # standard errors by which a split must gain
+SURENESS = 0.5  # standard errors by which the larger tree must be better
 
 
 def prune_on(
@@ -34,7 +32,7 @@ def prune_on(
     Returns
     -------
     trees : HardTrees
-        The pruned tree, complete as before: a split that went asks nothing.
+        The pruned tree, complete down to its deepest split: one that went asks nothing.
     loss : float
         Of the pruned tree on the validation rows.
 
@@ -42,7 +40,6 @@ def prune_on(
     ----------
     Quinlan, "Simplifying decision trees", 1987 (reduced-error pruning).
     """
-    n_splits = trees.threshold.shape[1]
     leaf = hard_leaf(rows.x, trees.weights, trees.threshold)
     leaf_valid = hard_leaf(valid.x, trees.weights, trees.threshold)[0]
     best = None
@@ -62,17 +59,36 @@ def prune_on(
     total, gone, shrinkage = best
     weights, threshold = trees.weights.copy(), trees.threshold.copy()
     weights[0, gone], threshold[0, gone] = 0.0, np.inf
-    for split in range(n_splits):  # below a split that went there is nothing to ask
+    for split in range(
+        len(threshold[0])
+    ):  # below a split that went there is nothing to ask
         if split and np.isinf(threshold[0, (split - 1) // 2]):
             weights[0, split], threshold[0, split] = 0.0, np.inf
+    asks = np.flatnonzero(np.isfinite(threshold[0]))
+    depth = int(asks.max() + 1).bit_length() if len(asks) else 1
     pruned = HardTrees.fit(
-        weights,
-        threshold,
+        weights[:, : 2**depth - 1],
+        threshold[:, : 2**depth - 1],
         rows,
         linear=trees.linear is not None,
         shrinkage=shrinkage,
     )
     return pruned, float(total / valid.weight.sum())
+
+
+def surely_better(trees: HardTrees, than: HardTrees, valid: Rows) -> bool:
+    """Whether one tree beats another on validation rows by ``SURENESS`` or more.
+
+    Parameters
+    ----------
+    trees, than : HardTrees
+        Batches of one tree.
+    valid : Rows
+        Validation rows.
+    """
+    loss, loss_than = (valid.row_loss(t.answers(valid.x))[0] for t in (trees, than))
+    gain = loss_than - loss
+    return bool(gain.sum() > SURENESS * np.sqrt((gain**2).sum()))
 
 
 def _losses(trees, leaf, rows, leaf_valid, valid, shrinkage) -> list[np.ndarray]:
@@ -91,12 +107,3 @@ def _losses(trees, leaf, rows, leaf_valid, valid, shrinkage) -> list[np.ndarray]
             told = answer[0, node]
         losses.append(valid.row_loss(told))
     return losses
-
-
-def cut_to(trees: HardTrees, depth: int) -> HardTrees:
-    """The top of one or more trees, with stale leaves: refit before use."""
-    return replace(
-        trees,
-        weights=trees.weights[:, : 2**depth - 1],
-        threshold=trees.threshold[:, : 2**depth - 1],
-    )

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from treelab.ops.route import route
+
 
 def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
     """Margin ``threshold - weights @ x`` of every row at every split.
@@ -31,6 +33,34 @@ def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
         flat = torch.addmm(threshold.reshape(-1, 1), weights.flatten(0, 1), x, alpha=-1)
         return flat.view(*threshold.shape, x.shape[1])
     return torch.baddbmm(threshold[..., None], weights, x, alpha=-1)
+
+
+def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tensor:
+    """Value that reaches the root of each tree under scaled sigmoid decisions.
+
+    A split sends the share ``sigmoid(scale_factor * margin)`` of a row left
+    (arXiv:2411.17003).
+
+    Parameters
+    ----------
+    margin : Tensor of shape (E, N, B)
+        Margins of the splits, breadth first.
+    scale_factor : Tensor of shape (E, 1, 1)
+        Slope of each tree's decisions; larger is harder. Gets no gradient.
+    leaf_value : Tensor of shape (E, L, C)
+        Values at each leaf, left to right.
+
+    Returns
+    -------
+    Tensor of shape (E, C, B)
+        In the units of `leaf_value`.
+
+    Raises
+    ------
+    ValueError
+        If there is not one split fewer than leaves, or not ``2**depth`` leaves.
+    """
+    return route(torch.sigmoid(scale_factor * margin), leaf_value)
 
 
 def hard_leaf(x: np.ndarray, weights: np.ndarray, threshold: np.ndarray) -> np.ndarray:
