@@ -47,7 +47,10 @@ def _take() -> None:
         name = _free_name(file.name)
         key = store().add_table(found.frame, name)
         choose_table(key)
-    except (TableError, ValueError) as error:
+    except TableError as error:  # names the file itself
+        st.session_state["upload-error"] = str(error)
+        return
+    except ValueError as error:
         st.session_state["upload-error"] = f"{file.name}: {error}"
         return
     st.session_state["upload-notes"] = found.notes
