@@ -56,7 +56,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         of the leaves (logits).
     max_epochs : int, default=300
         Passes over the rows at the latest.
-    max_steps : int, default=1000
+    max_steps : int, default=400
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=50
         Epochs without a better validation loss of any candidate until training ends.
@@ -111,7 +111,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
         max_epochs=300,
-        max_steps=1000,
+        max_steps=400,
         patience=50,
         batch_size=256,
         class_weight="auto",
@@ -237,7 +237,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         of the leaves (standard deviations of the target).
     max_epochs : int, default=300
         Passes over the rows at the latest.
-    max_steps : int, default=1000
+    max_steps : int, default=400
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=50
         Epochs without a better validation loss of any candidate until training ends.
@@ -282,7 +282,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
         max_epochs=300,
-        max_steps=1000,
+        max_steps=400,
         patience=50,
         batch_size=256,
         random_state=None,
