@@ -16,6 +16,8 @@ WIDTH, HEIGHT = 400, 340  # pixels that the picture is laid out for
 LETTER = 6.4  # pixels, of the questions' font at its size
 WRAP = 17  # letters a line
 MOST_LEVELS = 3  # that ask their question
+ROOM = 62  # pixels from one of these to the next level: two lines and an edge
+ABOVE, BELOW = 24, 12  # pixels over the root's and under the deepest level's middle
 
 
 def growing_figure(tree: Tree, colors: dict, mode: Mode = "light") -> go.Figure:
@@ -37,7 +39,9 @@ def growing_figure(tree: Tree, colors: dict, mode: Mode = "light") -> go.Figure:
         question, leaves as squares in the colour of their answer.
     """
     ground = palette(mode)
-    x, y = tree_layout(tree)
+    x, _ = tree_layout(tree)
+    level_y = _level_heights(tree.depth)
+    y = level_y[tree.level]
     figure = go.Figure()
     _add_edges(figure, tree, x, y, ground.line)
     splits = np.flatnonzero(~tree.is_leaf)
@@ -65,7 +69,7 @@ def growing_figure(tree: Tree, colors: dict, mode: Mode = "light") -> go.Figure:
         hovertext=[escape_html(tree.describe(node)) for node in leaves],
         hovertemplate="%{hovertext}<extra></extra>",
     )
-    for note in _questions(tree, x):
+    for note in _questions(tree, x, level_y):
         figure.add_annotation(
             **note,
             showarrow=False,
@@ -78,12 +82,25 @@ def growing_figure(tree: Tree, colors: dict, mode: Mode = "light") -> go.Figure:
     return figure.update_layout(
         template=template(mode),
         height=HEIGHT,
-        margin={"l": 0, "r": 0, "t": 24, "b": 8},
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
         showlegend=False,
         hovermode="closest",
         xaxis={**hidden, "range": [-0.6, tree.n_leaves - 0.4]},
-        yaxis={**hidden, "range": [-max(tree.depth, 1) - 0.3, 0.45]},
+        yaxis={**hidden, "range": [-HEIGHT, 0]},
     )
+
+
+def _level_heights(depth: int) -> np.ndarray:
+    """Place levels 0 to ``depth``, in pixels below the top edge, (depth + 1,).
+
+    Levels that ask keep room for their questions; the deeper ones share the rest.
+    """
+    whole = HEIGHT - ABOVE - BELOW
+    gaps = np.full(depth, whole / max(depth, 1))
+    if depth > MOST_LEVELS and gaps[0] < ROOM:
+        gaps[:MOST_LEVELS] = ROOM
+        gaps[MOST_LEVELS:] = (whole - MOST_LEVELS * ROOM) / (depth - MOST_LEVELS)
+    return -ABOVE - np.concatenate([[0.0], np.cumsum(gaps)])
 
 
 def _add_edges(figure: go.Figure, tree: Tree, x, y, color: str) -> None:
@@ -115,7 +132,7 @@ def _leaf_colors(tree: Tree, leaves, colors: dict, accent: str) -> list[str]:
     return [with_alpha(accent, 0.2 + 0.8 * h) for h in height]
 
 
-def _questions(tree: Tree, x: np.ndarray) -> list[dict]:
+def _questions(tree: Tree, x: np.ndarray, level_y: np.ndarray) -> list[dict]:
     """Place the questions of the first levels where they do not hide each other."""
     pixels = (x + 0.6) / (tree.n_leaves + 0.2) * WIDTH
     placed, level, end = [], -1, 0.0
@@ -125,7 +142,9 @@ def _questions(tree: Tree, x: np.ndarray) -> list[dict]:
             level, end = tree.level[node], 0.0
         asked = _short_question(tree, node)
         name, at, threshold = asked.partition("≤")  # the number keeps its unit
-        asked = name + (at + threshold).replace(" ", "\N{NO-BREAK SPACE}")
+        number, also, missing = threshold.partition(" (")
+        number = (at + number).replace(" ", "\N{NO-BREAK SPACE}")
+        asked = name + number + also + missing
         text = textwrap.wrap(asked, WRAP)
         if len(text) > 2:
             text = [text[0], text[1][: WRAP - 1] + "…"]
@@ -137,7 +156,7 @@ def _questions(tree: Tree, x: np.ndarray) -> list[dict]:
         placed.append(
             {
                 "x": x[node],
-                "y": -float(level),
+                "y": level_y[level],
                 "xshift": middle - pixels[node],
                 "text": "<br>".join(map(escape_html, text)),
             }
