@@ -186,3 +186,15 @@ def test_a_leaf_asks_nothing_and_a_node_must_exist():
         tree.question(1)
     with pytest.raises(ValueError, match="nodes 0 to 2"):
         tree.describe(3)
+
+
+def test_a_sum_begins_with_the_column_that_moves_it_most():
+    features = [Feature("income", spread=20_000.0), Feature("age", spread=10.0)]
+    weights = [[0.001, 1.0]]
+    asked = Tree.complete(
+        features, None, [50.0], [False], [[1.0], [2.0]], weights=weights
+    )
+    assert asked.question(0) == "0.001·income + age ≤ 50"
+    unknown = [Feature("income"), Feature("age", spread=10.0)]
+    asked = replace(asked, features=unknown)
+    assert asked.question(0) == "age + 0.001·income ≤ 50"

@@ -1,6 +1,7 @@
 """TableEncoder: the user's table as numbers for a learner, and splits back again."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -88,7 +89,9 @@ class TableEncoder:
         units = frame.attrs.get("units", {}) if self.units is None else self.units
 
         readings = self._read(frame, y, units)  # (feature, values, values to train on)
-        self.features_ = tuple(feature for feature, _, _ in readings)
+        self.features_ = tuple(
+            replace(feature, spread=_spread(values)) for feature, values, _ in readings
+        )
         self._scales, self._values, self._encoded = [], [], []
         encoded = np.empty((len(frame), len(readings)))
         for j, (feature, values, crossed) in enumerate(readings):
@@ -357,6 +360,12 @@ def _one_hot(
         values = (codes == mark).astype(np.float64)
         readings.append((feature, values, values))
     return readings
+
+
+def _spread(values: np.ndarray) -> float:
+    """Standard deviation of the values that are there; 0 where there is none."""
+    observed = values[~np.isnan(values)]
+    return float(observed.std()) if len(observed) else 0.0
 
 
 def _seed(random_state) -> int:

@@ -35,6 +35,9 @@ class Feature:
         The number that each category stands for, such as its target encoding.
     unseen : float, default=nan
         Score of a category that no training row held; NaN treats it as missing.
+    spread : float, default=nan
+        Standard deviation of the training rows, in the column's unit (or of scores);
+        by it the columns of a weighted sum are ordered. NaN: not known.
 
     Raises
     ------
@@ -49,6 +52,7 @@ class Feature:
     categories: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
     unseen: float = nan
+    spread: float = nan
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -61,6 +65,7 @@ class Feature:
             "unit": str(self.unit),
             "fill": float(self.fill),
             "unseen": float(self.unseen),
+            "spread": float(self.spread),
             "categories": tuple(str(c) for c in self.categories),
             "scores": tuple(float(s) for s in self.scores),
         }

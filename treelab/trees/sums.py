@@ -14,7 +14,10 @@ def weighted_sum(tree, node: int, sign: str, most=None, length=None) -> str:
 
 
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
-    """Return a weighted sum in words, the largest weights first.
+    """Return a weighted sum in words, the column that moves it most first.
+
+    A column moves the sum by its weight times its spread among training rows; where
+    a spread is not known, weights are compared as they are.
 
     Parameters
     ----------
@@ -27,8 +30,12 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
     start : str
         What the sum begins with, such as a constant.
     """
-    order = np.argsort(-np.abs(weights), kind="stable")
-    order = order[weights[order] != 0]
+    used = np.flatnonzero(weights)
+    moves = np.abs(weights[used])
+    spread = np.array([features[j].spread for j in used])
+    if np.isfinite(spread).all():
+        moves = moves * spread
+    order = used[np.argsort(-moves, kind="stable")]
     text = start
     for j in order[:most]:
         size = rounded(abs(weights[j]))
