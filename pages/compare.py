@@ -14,6 +14,7 @@ from pages.common.look import (
     score_gains,
 )
 from pages.common.parts import draw_tree, part_words, pick_view, tree_notes
+from pages.common.picker import last_choice
 from pages.common.theme import dot, mode, page_title, show_figure
 from pages.common.words import duration, plain, run_name
 from treelab.difference import Difference
@@ -38,7 +39,7 @@ def has_partner(run: Run) -> bool:
 
 def greedy_default(runs: list[Run]) -> Run:
     """The newest CART beside what the visitor looked at last, else beside anything."""
-    looked_at = door.find_run(st.session_state.get("run"))
+    looked_at = door.find_run(last_choice())
     greedy = [run for run in runs if run.learner == "cart"]
     beside = [run for run in greedy if looked_at and comparable(run, looked_at)]
     against_gradients = [
@@ -51,7 +52,7 @@ def greedy_default(runs: list[Run]) -> Run:
 
 def gradient_default(runs: list[Run]) -> Run:
     """What the visitor looked at last, else the newest run trained by gradients."""
-    looked_at = [run for run in runs if run.id == st.session_state.get("run")]
+    looked_at = [run for run in runs if run.id == last_choice()]
     trained = [run for run in runs if run.learner != "cart"]
     return (looked_at or trained or runs)[0]
 

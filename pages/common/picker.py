@@ -52,8 +52,14 @@ def pick_run(
         st.stop()
     by_id = {run.id: run for run in runs}
     _read_address(key, by_id)
-    if st.session_state.get(key) not in by_id:
-        st.session_state[key] = (default(runs) if default else runs[0]).id
+    wanted = st.session_state.get(key)
+    if wanted not in by_id:
+        wanted = last_choice(key)
+    if wanted not in by_id:
+        wanted = (default(runs) if default else runs[0]).id
+    # Said anew each time: at the first switch of the page Streamlit keeps a choice
+    # that came from the address, but does not give it to the control.
+    st.session_state[key] = wanted
     labels = run_labels(runs)
     with st.container(
         horizontal=True, vertical_alignment="center", key=f"picker-{key}"
@@ -76,6 +82,11 @@ def pick_run(
         st.caption(score_words(run))
     _write_address(key, chosen)
     return run
+
+
+def last_choice(key: str = "run") -> str | None:
+    """Return the id of the run chosen last under a key, on whatever page."""
+    return st.session_state.get(f"{key}-address")
 
 
 def run_labels(runs: list[Run]) -> dict[str, str]:

@@ -166,9 +166,12 @@ def _number_field(label: str, key: str, now, seen: pd.Series) -> float | None:
     step = 1.0
     if isfinite(high - low) and high > low:
         step = 10.0 ** floor(log10((high - low) / 20))
+    # The value comes from the session, not from the field: emptied, a field falls
+    # back to a value of its own, and a number could never be taken away.
+    st.session_state.setdefault(key, None if pd.isna(now) else float(now))
     return st.number_input(
         label,
-        value=None if pd.isna(now) else float(now),
+        value=None,
         step=step,
         format="%.6g",
         key=key,
@@ -182,11 +185,11 @@ def _category_field(label: str, key: str, now, seen: pd.Series):
     known = {str(value): value for value in seen.dropna().unique()}
     if not pd.isna(now):
         known.setdefault(str(now), now)
-    options = sorted(known)
+    st.session_state.setdefault(key, None if pd.isna(now) else str(now))
     chosen = st.selectbox(
         label,
-        options,
-        index=None if pd.isna(now) else options.index(str(now)),
+        sorted(known),
+        index=None,
         key=key,
         placeholder=_MISSING,
         help="Empty is missing.",
