@@ -1,7 +1,6 @@
 """Run contenders over tables and trials, keep every result, print the means."""
 
 import json
-import platform
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from tqdm import tqdm
 
 from treelab.bench.contenders import Contender
+from treelab.bench.machine import machine
 from treelab.bench.tables import BenchTable
 
 
@@ -108,7 +108,7 @@ def measure(
 def _one(contender, task, X, y, train, test, trial) -> dict:
     """Fit and score one contender on one split."""
     started = time.perf_counter()
-    row = {"contender": contender.name, "machine": platform.processor()}
+    row = {"contender": contender.name, "machine": machine()}
     try:
         told, leaves = contender.answer(
             X.iloc[train], y[train], X.iloc[test], task, trial

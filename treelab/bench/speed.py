@@ -1,7 +1,6 @@
 """How long a step of each operator takes, against the formulas typed in one to one."""
 
 import json
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from treelab.bench.dense import dense_axis_trees
+from treelab.bench.machine import machine
 from treelab.ops.axis_trees import axis_trees
 
 # name, trees, depth, features, features a tree, rows, outputs, soft decision
@@ -25,7 +25,7 @@ STEPS = (
 def report(*, steps: int, out: Path | None) -> int:
     """Time every step with every formulation and print a line for each."""
     rows = []
-    print(f"{platform.processor()}, torch threads: {torch.get_num_threads()}")
+    print(f"{machine()}, torch threads: {torch.get_num_threads()}")
     for name, *shape in STEPS:
         times = {}
         for backend in ("dense", "torch", "auto"):
