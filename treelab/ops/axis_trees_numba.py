@@ -190,19 +190,11 @@ def _backward(
     zero = x.dtype.type(0)
     n_rows = x.shape[0]
     n_nodes, n_offered = logits.shape[1], logits.shape[2]
-    n_features, n_outputs = x.shape[1], leaf_value.shape[2]
-    subset = columns.shape[0] > 0
-    # Adding whole rows and picking the columns in the end beats picking them for each
-    # row, unless a tree uses few of them.
-    whole = not subset or 2 * n_offered >= n_features
+    n_outputs = leaf_value.shape[2]
     for e in prange(logits.shape[0]):
-        of_feature = np.zeros(
-            (n_nodes, n_features) if subset and whole else (0, 0), dtype=x.dtype
-        )
         feature = np.zeros(n_nodes, dtype=np.int64)
         bound = np.zeros(n_nodes, dtype=x.dtype)
         total = np.zeros(n_nodes, dtype=x.dtype)
-        visited = np.zeros(n_nodes, dtype=np.bool_)
         offered = np.empty(n_offered, dtype=x.dtype)
         incoming = np.empty(n_outputs, dtype=x.dtype)
         for node in range(n_splits[e]):
@@ -224,7 +216,7 @@ def _backward(
                 continue
             for c in range(n_outputs):
                 grad_leaf[e, reached, c] += incoming[c]
-            if not whole:
+            if columns.shape[0] > 0:
                 for k in range(n_offered):
                     offered[k] = x[b, columns[e, k]]
             child = reached + n_splits[e]
@@ -244,25 +236,18 @@ def _backward(
                 g = x.dtype.type(difference * _slope(margin, soft, scale_factor))
                 if g != 0:
                     total[node] += g
-                    visited[node] = True
-                    if not whole:
+                    if columns.shape[0] > 0:
                         for k in range(n_offered):
                             grad_logits[e, node, k] -= g * offered[k]
-                    elif subset:
-                        for k in range(n_features):
-                            of_feature[node, k] -= g * x[b, k]
                     else:
-                        for k in range(n_features):
+                        for k in range(n_offered):
                             grad_logits[e, node, k] -= g * x[b, k]
                 child = node
         for node in range(n_splits[e]):
-            if not visited[node]:
+            if total[node] == 0 and not grad_logits[e, node].any():
                 continue
             grad_threshold[e, node, position[e, node]] = total[node]
             moved = grad_logits[e, node]
-            if subset and whole:
-                for k in range(n_offered):
-                    moved[k] = of_feature[node, columns[e, k]]
             for k in range(n_offered):
                 moved[k] += threshold[e, node, k] * total[node]
             if softmax:
