@@ -26,6 +26,22 @@ def add_get(commands) -> None:
     _add(commands, "get", "GET and GET-Linear beside CART and a random forest")
 
 
+def add_argmin(commands) -> None:
+    """Add ``bench argmin``."""
+    parser = commands.add_parser(
+        "argmin", help="argmin trees: clustering, classification, what pruning empties"
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with a manifest.json"
+    )
+    parser.add_argument("--seeds", type=int, default=4, help="splits a table")
+    parser.add_argument(
+        "--parts", default="glass,mushroom,path", help="which to run, joined by commas"
+    )
+    parser.add_argument("--out", type=Path, help="JSON file to write")
+    parser.set_defaults(command=_argmin)
+
+
 def add_speed(commands) -> None:
     """Add ``bench speed``."""
     parser = commands.add_parser(
@@ -36,7 +52,7 @@ def add_speed(commands) -> None:
     parser.set_defaults(command=_speed)
 
 
-COMMANDS = (add_gradtree, add_grande, add_get, add_speed)
+COMMANDS = (add_gradtree, add_grande, add_argmin, add_get, add_speed)
 
 
 def _add(commands, paper: str, help_text: str) -> None:
@@ -105,6 +121,13 @@ def _contenders(known, names: str | None):
             raise ValueError(f"{name} wants: pip install {by_name[name].needs}")
         picked.append(by_name[name])
     return picked
+
+
+def _argmin(chosen: Namespace) -> int:
+    """Measure argmin trees and print."""
+    from treelab.bench.argmin import run
+
+    return run(chosen)
 
 
 def _speed(chosen: Namespace) -> int:

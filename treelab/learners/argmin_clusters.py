@@ -14,6 +14,7 @@ from treelab.learners.argmin_export import TreeWriter, candidates
 from treelab.learners.argmin_fit import STRENGTHS, check_common, check_rows, fit_trees
 from treelab.learners.argmin_network import ArgminTrees, Rows
 from treelab.learners.argmin_path import size_of
+from treelab.learners.argmin_starts import kmeans_splits
 from treelab.learners.base import VALIDATION_SHARE, TableEstimator, TrainingData
 from treelab.learners.device import resolve_device
 from treelab.trees.path import PruningPath
@@ -28,7 +29,8 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
 
     No labels are needed. Every leaf tells one value for each target column, so rows
     come together that are alike in what the tree predicts; a leaf is a cluster, and
-    what lies under a split is a cluster of clusters.
+    what lies under a split is a cluster of clusters. Splits start as those of
+    hierarchical k-means; then all of them are trained together.
 
     Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
     differentiation", ICML 2021, arXiv:2010.04627, section 5.
@@ -229,6 +231,7 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             uses_x=False,
             dropout=0.0,
             generator=torch.Generator().manual_seed(seed),
+            splits=kmeans_splits(data.X, self.depth, seed),
         )
         return network, torch.Generator(device).manual_seed(seed)
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -64,6 +65,8 @@ class ArgminTrees(nn.Module):
         Share of hidden units that each step leaves out.
     generator : torch.Generator
         On the CPU; draws the first parameters.
+    splits : (ndarray of shape (N, F), ndarray of shape (N,)) or None
+        First weights and biases; None draws weights and spreads the rows evenly.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class ArgminTrees(nn.Module):
         uses_x: bool,
         dropout: float,
         generator: torch.Generator,
+        splits: tuple[np.ndarray, np.ndarray] | None = None,
     ):
         super().__init__()
         self.n_candidates = len(strength)
@@ -99,9 +103,13 @@ class ArgminTrees(nn.Module):
                 values[None].repeat(self.n_candidates, *[1] * values.dim()).to(device)
             )
 
-        weights = _uniform((n_splits, n_features), n_features, generator)
+        if splits is None:
+            weights = _uniform((n_splits, n_features), n_features, generator)
+            bias = even_bias(weights, rows.x.cpu())
+        else:
+            weights, bias = (torch.tensor(part).float() for part in splits)
         self.weights = same_for_all(weights)  # (E, N, F)
-        self.bias = same_for_all(even_bias(weights, rows.x.cpu()))  # (E, N)
+        self.bias = same_for_all(bias)  # (E, N)
         self.preference = None
         if formulation == "preference":
             eta = 2 * torch.rand(self.n_nodes, generator=generator) - 1
