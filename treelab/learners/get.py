@@ -166,8 +166,8 @@ class GetClassifier(_Get, TableClassifier):
     polish : bool, default=True
         Whether every subtree is trained once more by itself, and kept where it gains.
     sparse_tolerance : float, default=0.01
-        Share of its validation loss that the tree may lose by leaving columns out of
-        its splits, at least 0.
+        Share of what it explains of the validation rows that the tree may lose by
+        leaving columns out of its splits, at least 0.
     class_weight : None, "balanced" or dict of label to weight, default=None
         What a row of each class counts.
     random_state : int, RandomState instance or None, default=None
@@ -267,8 +267,8 @@ class GetRegressor(_Get, TableRegressor):
     polish : bool, default=True
         Whether every subtree is trained once more by itself, and kept where it gains.
     sparse_tolerance : float, default=0.01
-        Share of its validation loss that the tree may lose by leaving columns out of
-        its splits, at least 0.
+        Share of what it explains of the validation rows that the tree may lose by
+        leaving columns out of its splits, at least 0.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts, the batches and the rows held out; an int gives the same
         tree every time.

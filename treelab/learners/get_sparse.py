@@ -1,4 +1,4 @@
-"""Sparse oblique splits: leave out the columns that hardly matter.
+"""Sparse oblique splits: the same border with fewer columns.
 
 Shapes: N splits, n rows, F features.
 """
@@ -10,52 +10,18 @@ import numpy as np
 from treelab.learners.get_trees import HardTrees, Rows
 from treelab.ops.oblique import hard_leaf
 
-SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02)  # of a split's weight, below which one goes
-
-
-def weight_shares(
-    weights: np.ndarray, threshold: np.ndarray, x: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """How much each column moves each split, and its mean among the rows there.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (N, F)
-        Splits of one complete tree, breadth first.
-    threshold : ndarray of shape (N,)
-    x : ndarray of shape (n, F)
-        Encoded rows.
-
-    Returns
-    -------
-    shares : ndarray of shape (N, F)
-        ``|weight| * deviation`` among the rows that reach the split; each row of the
-        array sums to 1, or to 0 where no row comes.
-    means : ndarray of shape (N, F)
-    """
-    n_splits = len(threshold)
-    moves, means = np.zeros_like(weights), np.zeros_like(weights)
-    node = hard_leaf(x, weights[None], threshold[None])[0] + n_splits
-    while node[0] > 0:
-        node = (node - 1) // 2
-        order = np.argsort(node, kind="stable")
-        splits, first = np.unique(node[order], return_index=True)
-        for split, rows in zip(splits, np.split(order, first[1:])):
-            means[split] = x[rows].mean(axis=0)
-            moves[split] = np.abs(weights[split]) * x[rows].std(axis=0)
-    total = moves.sum(axis=1, keepdims=True)
-    return moves / np.where(total > 0, total, 1.0), means
+COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest first
 
 
 def sparse_splits(
     trees: HardTrees, rows: Rows, valid: Rows, tolerance: float
 ) -> HardTrees:
-    """Set small weights to zero while the validation loss stays within a tolerance.
+    """Leave columns out of the splits while the validation loss stays within bounds.
 
-    Level by level from the bottom, each split drops every column whose share of its
-    weight is small; the threshold moves by what these columns add on average, and the
-    leaves are recomputed. The largest bound is taken that keeps the validation loss
-    of the split's own rows within its part of the tolerance.
+    Level by level from the bottom, each split's sum is approximated with few columns,
+    their weights refitted, and the leaves are recomputed. The fewest columns are taken
+    that keep the validation loss of the split's own rows within its part of the
+    tolerance.
 
     Parameters
     ----------
@@ -64,47 +30,117 @@ def sparse_splits(
     rows, valid : Rows
         Training and validation rows.
     tolerance : float
-        Share of its validation loss that the whole tree may lose, at least 0.
+        Share of what the tree explains that it may lose, at least 0: of the difference
+        between its validation loss and that of one answer for all rows.
 
     Returns
     -------
     HardTrees
-        A batch of one tree; its validation loss is at most ``1 + tolerance`` times
-        that of `trees`.
+        A batch of one tree, its validation loss within the tolerance.
     """
     depth = trees.threshold.shape[1].bit_length()
-    allowed = tolerance * valid.loss(trees.answers(valid.x))[0] * valid.weight.sum()
+    allowed = tolerance * explained(trees, rows, valid) * valid.weight.sum()
     n_valid = len(valid.x)
     for level in range(depth - 1, -1, -1):
-        waiting = np.arange(2**level - 1, 2 ** (level + 1) - 1)
+        first = 2**level - 1
         reached = hard_leaf(valid.x, trees.weights, trees.threshold)[0]
         reached = np.bincount(reached >> (depth - level), minlength=2**level)
         budget = allowed / depth * reached / n_valid  # (nodes of the level,)
         before = _losses(trees, valid, level, depth)
-        shares, means = weight_shares(trees.weights[0], trees.threshold[0], rows.x)
-        for bound in SHARES:
-            dropped = np.zeros(shares.shape, dtype=bool)
-            small = shares[waiting] < bound
-            # The heaviest column stays, whatever its share.
-            small[np.arange(len(waiting)), shares[waiting].argmax(axis=1)] = False
-            dropped[waiting] = small & (trees.weights[0, waiting] != 0)
-            if not dropped.any():
-                continue
-            gone = np.where(dropped, trees.weights[0], 0.0)
-            weights = trees.weights - gone[None]
-            threshold = trees.threshold - (gone * means).sum(axis=1)[None]
-            tried = replace(trees, weights=weights, threshold=threshold).refit(rows)
-            after = _losses(tried, valid, level, depth)
-            fine = (after <= before + budget)[waiting - (2**level - 1)]
-            done = waiting[fine]
-            weights, threshold = trees.weights.copy(), trees.threshold.copy()
-            weights[0, done] = tried.weights[0, done]
-            threshold[0, done] = tried.threshold[0, done]
-            trees = replace(trees, weights=weights, threshold=threshold).refit(rows)
-            waiting = waiting[~fine]
-            if not len(waiting):
+        fewer = _fewer_columns(trees, rows, level, depth)
+        waiting = set(fewer)
+        for step in range(len(COLUMNS)):
+            tried_weights, tried_threshold = (
+                trees.weights.copy(),
+                trees.threshold.copy(),
+            )
+            trying = [at for at in waiting if len(fewer[at]) > step]
+            if not trying:
                 break
+            for at in trying:
+                tried_weights[0, first + at], moved = fewer[at][step]
+                tried_threshold[0, first + at] -= moved
+            tried = replace(trees, weights=tried_weights, threshold=tried_threshold)
+            after = _losses(tried.refit(rows), valid, level, depth)
+            done = [at for at in trying if after[at] <= before[at] + budget[at]]
+            splits = first + np.array(done, dtype=int)
+            weights, threshold = trees.weights.copy(), trees.threshold.copy()
+            weights[0, splits] = tried_weights[0, splits]
+            threshold[0, splits] = tried_threshold[0, splits]
+            trees = replace(trees, weights=weights, threshold=threshold).refit(rows)
+            waiting -= set(done)
     return trees
+
+
+def _fewer_columns(trees, rows, level, depth) -> dict[int, list]:
+    """Sums of fewer columns for each split of a level that has any to spare."""
+    leaf = hard_leaf(rows.x, trees.weights, trees.threshold)[0]
+    node = leaf >> (depth - level)
+    found = {}
+    for at in np.unique(node):
+        weights = trees.weights[0, 2**level - 1 + at]
+        if (weights != 0).sum() > 1:
+            found[int(at)] = approximations(rows.x[node == at], weights)
+    return found
+
+
+def approximations(x: np.ndarray, weights: np.ndarray) -> list:
+    """Approximate a weighted sum with 1, 2, 3, 5, ... of its columns.
+
+    Orthogonal matching pursuit: the column that explains most of what is left over
+    enters next, and all weights are fitted again.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, F)
+        The rows on which the sums shall agree.
+    weights : ndarray of shape (F,)
+
+    Returns
+    -------
+    list of (weights (F,), float)
+        For each number in ``COLUMNS`` below that of the sum's own columns: weights,
+        and what the approximation lacks to the sum on average.
+    """
+    mean = x.mean(axis=0)
+    gram = (x - mean).T @ (x - mean)
+    spread = np.sqrt(np.diag(gram))
+    usable = (weights != 0) & (spread > 1e-9)
+    scale = np.where(usable, spread, 1.0)
+    gram = gram / np.outer(scale, scale)
+    wanted = gram @ (weights * scale)
+    chosen: list[int] = []
+    found = []
+    for n_columns in range(1, int(usable.sum())):
+        fitted = np.zeros(len(weights))
+        if chosen:
+            fitted[chosen] = _solve(gram, wanted, chosen)
+        left_over = np.where(usable, np.abs(wanted - gram @ fitted), -1.0)
+        left_over[chosen] = -1.0
+        chosen.append(int(left_over.argmax()))
+        if n_columns in COLUMNS:
+            sparse = np.zeros(len(weights))
+            sparse[chosen] = _solve(gram, wanted, chosen) / scale[chosen]
+            found.append((sparse, float(mean @ (weights - sparse))))
+        if n_columns == COLUMNS[-1]:
+            break
+    return found
+
+
+def _solve(gram, wanted, chosen) -> np.ndarray:
+    """Weights of the chosen columns that fit best; a touch of ridge for twins."""
+    part = gram[np.ix_(chosen, chosen)] + 1e-9 * np.eye(len(chosen))
+    return np.linalg.solve(part, wanted[chosen])
+
+
+def explained(trees: HardTrees, rows: Rows, valid: Rows) -> float:
+    """Validation loss of one answer for all rows less that of a batch of one tree.
+
+    Never below 0; the one answer is the mean of the training rows.
+    """
+    mean = np.average(rows.target, axis=0, weights=rows.weight)
+    told = np.broadcast_to(mean, (1, len(valid.x), len(mean)))
+    return float(max(0.0, valid.loss(told)[0] - valid.loss(trees.answers(valid.x))[0]))
 
 
 def _losses(trees, valid, level, depth) -> np.ndarray:
