@@ -128,7 +128,6 @@ GRADTREE_PAPER = {
     "search_depth": False,
     "n_restarts": 3,
     "greedy_starts": False,
-    "imitate_vote": False,
     "merge_leaves": False,
     "selection": "holdout",
     "learning_rate_index": 0.01,

@@ -30,8 +30,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         Whether shallower trees (``depth - 2``, ``depth - 4``, ...) are trained beside
         the deepest, and validation chooses.
     n_restarts : int, default=8
-        Trees of each depth and fold. The first three start as greedy trees with at
-        least 1, 5 and 20 rows a leaf, the others at random.
+        Trees of each depth and fold, twice as many up to depth 4. The first three
+        start as greedy trees with at least 1, 5 and 20 rows a leaf, the others at
+        random.
     greedy_starts : bool, default=True
         Whether some restarts begin as greedy trees.
     selection : {"auto", "cv", "holdout"}, default="auto"
@@ -41,9 +42,6 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         See ``treelab.ops.losses.class_loss``.
     focal_gamma, poly_epsilon : float, default=2.0, 1.0
         Of the focal and the poly loss.
-    imitate_vote : bool, default=True
-        Whether, after cross-validation, the trees that agree best with the vote of all
-        trees on their held-out rows learn that vote on every row, half as long again.
     teacher : None or "forest", default=None
         "forest" trains on soft targets: half the label, half what a random forest
         says of rows that its trees did not see.
@@ -103,7 +101,6 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         loss="cross_entropy",
         focal_gamma=2.0,
         poly_epsilon=1.0,
-        imitate_vote=True,
         teacher=None,
         decision="logistic",
         selector="entmax15",
@@ -127,7 +124,6 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         self.loss = loss
         self.focal_gamma = focal_gamma
         self.poly_epsilon = poly_epsilon
-        self.imitate_vote = imitate_vote
         self.teacher = teacher
         self.decision = decision
         self.selector = selector
@@ -215,16 +211,14 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Whether shallower trees (``depth - 2``, ``depth - 4``, ...) are trained beside
         the deepest, and validation chooses.
     n_restarts : int, default=8
-        Trees of each depth and fold. The first three start as greedy trees with at
-        least 1, 5 and 20 rows a leaf, the others at random.
+        Trees of each depth and fold, twice as many up to depth 4. The first three
+        start as greedy trees with at least 1, 5 and 20 rows a leaf, the others at
+        random.
     greedy_starts : bool, default=True
         Whether some restarts begin as greedy trees.
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
-    imitate_vote : bool, default=True
-        Whether, after cross-validation, the trees that agree best with the vote of all
-        trees on their held-out rows learn that vote on every row, half as long again.
     teacher : None or "forest", default=None
         "forest" trains on soft targets: half the label, half what a random forest
         says of rows that its trees did not see.
@@ -274,7 +268,6 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         n_restarts=8,
         greedy_starts=True,
         selection="auto",
-        imitate_vote=True,
         teacher=None,
         decision="logistic",
         selector="entmax15",
@@ -293,7 +286,6 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         self.n_restarts = n_restarts
         self.greedy_starts = greedy_starts
         self.selection = selection
-        self.imitate_vote = imitate_vote
         self.teacher = teacher
         self.decision = decision
         self.selector = selector

@@ -1,8 +1,5 @@
 """How GradTree learns: folds, depths and restarts side by side, one tree kept."""
 
-import time
-import warnings
-
 import numpy as np
 import pandas as pd
 import torch
@@ -19,12 +16,11 @@ from treelab.learners.checks import (
 from treelab.learners.device import resolve_device
 from treelab.learners.diverged import warn_if_diverged
 from treelab.learners.folds import assign_folds
-from treelab.learners.imitation import imitation_batch
 from treelab.learners.schedule import CosineDecay
 from treelab.learners.starts import start_batch
 from treelab.learners.teacher import forest_targets
 from treelab.learners.tree_batch import Rows, TreeBatch
-from treelab.learners.tree_choice import agreement_with, choose_tree
+from treelab.learners.tree_choice import choose_tree
 from treelab.ops.decide import SOFT
 from treelab.training.loop import TrainResult, train
 from treelab.trees.prune import simplify
@@ -77,12 +73,9 @@ class GradTreeFit:
         result = self._train(batch, data, generator, callbacks)
         self.history_ = result.history_frame()
         choice = choose_tree(batch, result.best_loss)
-        chosen = choice.tree
         self.candidates_ = choice.table
-        if self._imitates() and result.reason != "callback":
-            batch, chosen = self._imitate(batch, choice, data, generator, callbacks)
-        self.start_ = batch.candidates[chosen].start
-        self.model_ = self._export(batch, chosen, choice.weighting, data)
+        self.start_ = batch.candidates[choice.tree].start
+        self.model_ = self._export(batch, choice.tree, choice.weighting, data)
         return self
 
     @property
@@ -97,7 +90,6 @@ class GradTreeFit:
         check_choice("greedy_starts", self.greedy_starts, (True, False))
         check_at_least("n_restarts", self.n_restarts, 1)
         check_choice("selection", self.selection, ("auto", "cv", "holdout"))
-        check_choice("imitate_vote", self.imitate_vote, (True, False))
         check_choice("teacher", self.teacher, (None, "forest"))
         check_choice("decision", self.decision, SOFT)
         check_choice("selector", self.selector, ("entmax15", "softmax"))
@@ -168,36 +160,22 @@ class GradTreeFit:
             **self._loss_settings(),
         }
 
-    def _imitates(self) -> bool:
-        """Whether a second stage follows; it needs a vote on every row."""
-        return self.imitate_vote and self.selection_ == "cv"
-
-    def _train(
-        self, batch: TreeBatch, data, generator, callbacks, *, second: bool = False
-    ) -> TrainResult:
-        """Train all candidates; on return each is at its best, its start included.
-
-        The second stage takes half the epochs and half the learning rates.
-        """
+    def _train(self, batch: TreeBatch, data, generator, callbacks) -> TrainResult:
+        """Train all candidates; on return each is at its best, its start included."""
         n_train = batch.rows.n_train
         batch_size = min(self.batch_size, n_train)
         steps = max(1, round(n_train / batch_size))  # an epoch
-        first_epochs = min(self.max_epochs, -(-self.max_steps // steps))
-        second_epochs = -(-first_epochs // 2) if self._imitates() else 0
-        max_epochs = second_epochs if second else first_epochs
-        rate = 0.5 if second else 1.0
+        max_epochs = min(self.max_epochs, -(-self.max_steps // steps))
         optimizer = torch.optim.Adam(
             [
-                {"params": [*batch.logits], "lr": rate * self.learning_rate_index},
-                {"params": [*batch.threshold], "lr": rate * self.learning_rate_values},
-                {"params": [*batch.leaf_value], "lr": rate * self.learning_rate_leaf},
+                {"params": [*batch.logits], "lr": self.learning_rate_index},
+                {"params": [*batch.threshold], "lr": self.learning_rate_values},
+                {"params": [*batch.leaf_value], "lr": self.learning_rate_leaf},
             ],
             fused=True,
         )
         at_start = batch.state()
         loss_at_start = batch.valid_loss().clone()
-        if not second:
-            self._started = time.monotonic()
         result = train(
             batch,
             optimizer,
@@ -210,32 +188,11 @@ class GradTreeFit:
             snapshot=lambda: self._export(batch, batch.leader(), 0, data),
             after_step=CosineDecay(optimizer, max_epochs * steps),
             evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
-            stage="imitate" if second else "",
-            epoch_offset=first_epochs if second else 0,
-            total_epochs=first_epochs + second_epochs,
-            started=self._started,
         )
         warn_if_diverged(result)
         batch.reset(at_start, loss_at_start <= result.best_loss)
         result.best_loss = torch.minimum(result.best_loss, loss_at_start)
         return result
-
-    def _imitate(self, batch: TreeBatch, choice, data, generator, callbacks):
-        """Let the best trees learn the vote on every row; keep who agrees best now."""
-        imitators = imitation_batch(batch, choice, **self._batch_settings())
-        try:
-            result = self._train(imitators, data, generator, callbacks, second=True)
-        except FloatingPointError as error:  # the first stage's tree stands
-            warnings.warn(str(error), RuntimeWarning, stacklevel=3)
-            return batch, choice.tree
-        self.history_ = pd.concat(
-            [self.history_, result.history_frame()], ignore_index=True
-        )
-        imitators.rows = batch.rows  # from here on leaves say what the labels say
-        agreement = agreement_with(choice.vote, choice.lean, imitators, batch.rows)
-        if agreement.max() <= choice.table.loc[choice.tree, "agreement"]:
-            return batch, choice.tree
-        return imitators, int(agreement.argmax())
 
     def _export(self, batch: TreeBatch, chosen: int, weighting: int, data) -> Tree:
         """Rewrite one candidate in the user's columns and units, its leaves refitted.

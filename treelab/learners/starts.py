@@ -12,6 +12,7 @@ from treelab.learners.tree_batch import Candidate, Rows, TreeBatch
 # A chosen feature leads by this much. entmax15 gives a feature no weight, and so no
 # gradient, once it lies 2 behind; a greedy choice must stay open to change.
 LEAD = 1.0
+SHALLOW = 4  # trees of up to this depth get twice the restarts
 SPREAD = 0.5  # standard deviation of random preferences
 
 
@@ -39,8 +40,8 @@ def start_batch(
     depths : sequence of int
         Ascending.
     n_restarts : int
-        Trees of each fold and depth. The first start as greedy trees, one for each of
-        `greedy_leaf_rows`, the rest at random.
+        Trees of each fold and depth, twice as many of shallow ones. The first start as
+        greedy trees, one for each of `greedy_leaf_rows`, the rest at random.
     greedy_leaf_rows : sequence of int
         Fewest rows in a leaf of the greedy trees.
     max_columns : int
@@ -50,12 +51,14 @@ def start_batch(
         For `TreeBatch`.
     """
     sizes = tuple(greedy_leaf_rows[:n_restarts])
-    starts = [*sizes, *[None] * (n_restarts - len(sizes))]
     candidates, planted = [], {}
     x = rows.x.cpu().numpy()
     weight = rows.weight[:, 0].cpu().numpy()
     fold_of_row = rows.fold.cpu().numpy()
     for depth in depths:
+        # Shallow trees cost little and depend most on where they start.
+        times = 2 if depth <= SHALLOW else 1
+        starts = [*sizes, *[None] * (times * n_restarts - len(sizes))]
         for fold in range(n_folds):
             trained_on = weight * (fold_of_row != fold)
             trained_on[rows.n_train :] = 0
@@ -75,21 +78,22 @@ def start_batch(
     columns = None
     if x.shape[1] > max_columns:
         columns = _columns(candidates, planted, x.shape[1], max_columns, generator)
-    of_depth = len(candidates) // len(depths)
     logits, threshold = [], []
-    for group, depth in enumerate(depths):
-        trees = slice(group * of_depth, (group + 1) * of_depth)
+    for depth in depths:
+        trees = [e for e, c in enumerate(candidates) if c.depth == depth]
         drawn = random_splits(
             rows.x[: rows.n_train],
-            of_depth,
+            len(trees),
             2**depth - 1,
             generator,
             columns=None if columns is None else columns[trees],
         )
         logits.append(drawn[0])
         threshold.append(drawn[1])
+    of_depth = np.array([c.depth for c in candidates])
     for tree, (feature, value) in planted.items():
-        group, place = divmod(tree, of_depth)
+        group = list(depths).index(of_depth[tree])
+        place = tree - int(np.argmax(of_depth == of_depth[tree]))
         offered = None if columns is None else columns[tree]
         plant(logits[group][place], threshold[group][place], feature, value, offered)
     return TreeBatch(rows, candidates, logits, threshold, columns, **settings)

@@ -11,7 +11,6 @@ from treelab.ops.axis_trees import axis_leaves, axis_trees
 from treelab.ops.losses import class_loss, squared_error
 from treelab.ops.select import chosen_split
 
-EVERYWHERE = -2  # the fold of a tree that trains and is validated on every row
 LEAF_PRIOR = 1.0  # rows' worth of the overall mean that every leaf holds
 
 
@@ -112,12 +111,8 @@ class TreeBatch(nn.Module):
         self.held_out = rows.fold == fold[:, None]  # (E, n)
         self.train_weight = rows.weight[:, 0] * ~self.held_out
         self.valid_weight = rows.weight[:, 0] * self.held_out
-        everywhere = (fold == EVERYWHERE)[:, None]
-        self.valid_weight += self.train_weight * everywhere
         # Rows that no candidate holds out come first; validation passes them by.
-        self.first_held_out = (
-            0 if bool(everywhere.any()) else int((rows.fold >= 0).long().argmax())
-        )
+        self.first_held_out = int((rows.fold >= 0).long().argmax())
         self.latest_valid_loss = torch.full((self.n_candidates,), torch.inf)
         self.groups = _groups([len(part) for part in logits])  # slices of candidates
         self.logits = nn.ParameterList(logits)

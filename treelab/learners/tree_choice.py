@@ -15,6 +15,7 @@ MARGIN = 0.005
 # A tree's say falls by a factor e where its loss (nats, variances of the target) lies
 # this far above the best of its fold: trees that failed are not heard.
 TEMPERATURE = 0.05
+WORST = 4 * TEMPERATURE  # a tree this far above the best of all folds is not kept
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
         weighting = int(np.argmax(scores))
         lean = leans[weighting]
     agreement = agreement_with(vote, lean, batch, batch.rows)
-    chosen = int(np.where(say > 0, agreement, -np.inf).argmax())
+    fine = table["valid_loss"] <= table["valid_loss"].min() + WORST
+    chosen = int(np.where(fine, agreement, -np.inf).argmax())
     table = table.assign(agreement=agreement, chosen=table.index == chosen)
     return Choice(chosen, weighting, lean, vote, table)
 
