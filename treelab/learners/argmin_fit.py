@@ -17,7 +17,7 @@ from treelab.learners.checks import (
 from treelab.training.loop import TrainResult, train
 from treelab.training.qhadam import CutOnPlateau, QHAdam
 
-STRENGTHS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+STRENGTHS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
 FORMULATIONS = ("ridge", "preference")
 DEEPEST = 8
 

@@ -194,7 +194,7 @@ LEARNERS: dict[str, LearnerSpec] = {
                     "How strongly small trees are preferred (lambda); all strengths "
                     "train together, the slider on Pruning moves between them.",
                     "floats",
-                    (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
+                    (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
                     0,
                 ),
                 Setting(

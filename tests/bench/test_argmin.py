@@ -1,0 +1,53 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.__main__ import main
+from treelab.bench.argmin import glass, parts_of
+from treelab.bench.hierarchies import birch, halving
+from treelab.bench.solver_speed import SOLVER_STEPS, solver_step
+
+
+def blobs(n_rows=60):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, n_rows)
+    return rng.normal(size=(n_rows, 2)) * 0.1 + np.eye(3)[y][:, :2] * 4, y
+
+
+@pytest.mark.parametrize("by_class", [True, False])
+def test_parts_are_60_20_20_and_share_no_row(by_class):
+    y = np.repeat(["a", "b"], 50)
+    parts = parts_of(y, 0, by_class=by_class)
+    assert [len(part) for part in parts] == [60, 20, 20]
+    assert len(np.unique(np.concatenate(parts))) == 100
+
+
+@pytest.mark.parametrize("make", [lambda x: halving(x, 3, 0), birch])
+def test_hierarchies_send_rows_to_ends_that_hold_one_blob_each(make):
+    x, y = blobs()
+    found = make(x)
+    leaf = found.apply(x)
+    assert not np.isin(leaf, found.parent).any()
+    assert all(len(set(y[leaf == node])) == 1 for node in np.unique(leaf))
+    assert found.depth >= 2
+
+
+def test_glass_is_told_for_every_method():
+    x, y = blobs(300)
+    tables = {"glass": (pd.DataFrame(x, columns=["a", "b"]), y)}
+    found = pd.DataFrame(glass(tables, 1))
+    assert {"argmin tree", "hierarchical k-means", "BIRCH"} <= set(found["method"])
+    assert found["purity"].between(0.8, 1).all()
+
+
+def test_an_unknown_part_is_refused(tmp_path, capsys):
+    (tmp_path / "manifest.json").write_text("[]")
+    command = ["bench", "argmin", "--data", str(tmp_path), "--parts", "birds"]
+    assert main(command) != 0
+    assert "There is no part 'birds'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("step", SOLVER_STEPS[:1] + SOLVER_STEPS[3:4])
+def test_solver_steps_run(step):
+    name, *shape = step
+    solver_step(name, *shape)()
