@@ -68,7 +68,7 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
     say = np.zeros(len(table))
     for _, trees in table.groupby("fold").groups.items():
         above = table.loc[trees, "valid_loss"] - table.loc[trees, "valid_loss"].min()
-        say[trees] = np.exp(-np.nan_to_num(above, nan=np.inf) / TEMPERATURE)
+        say[trees] = np.exp(-np.nan_to_num(above, nan=1e9, posinf=1e9) / TEMPERATURE)
     vote = vote_on_held_out(batch, leaf, torch.as_tensor(say).to(loss))
     voted = torch.isfinite(vote[:, 0])
     weighting, lean = 0, None

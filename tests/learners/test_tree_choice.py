@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import f1_score
+
+from treelab.learners.folds import assign_folds
+from treelab.learners.starts import start_batch
+from treelab.learners.tree_batch import Rows
+from treelab.learners.tree_choice import (
+    choose_tree,
+    class_leans,
+    confusion,
+    macro_f1,
+    vote_on_held_out,
+)
+
+
+def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n_rows, 4)).astype(np.float32)
+    y = (x[:, 1] + 0.3 * rng.normal(size=n_rows) > 0.4).astype(int)
+    balanced = (n_rows / np.bincount(y))[y] / 2
+    rows = Rows(
+        x=torch.tensor(x),
+        target=torch.tensor(y),
+        truth=torch.tensor(y),
+        weight=torch.tensor(
+            np.stack([np.ones(n_rows), balanced**0.5, balanced], 1), dtype=torch.float32
+        ),
+        fold=torch.tensor(assign_folds(y, 3, seed=0)),
+        n_train=n_rows,
+        n_classes=2,
+    )
+    return start_batch(
+        rows,
+        y,
+        depths=depths,
+        n_folds=3,
+        n_restarts=n_restarts,
+        greedy_leaf_rows=(1, 5),
+        max_columns=256,
+        generator=torch.Generator().manual_seed(0),
+        seed=0,
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_macro_f1_is_scikit_learns(n_classes):
+    rng = torch.Generator().manual_seed(0)
+    truth, told = torch.randint(n_classes, (2, 60), generator=rng)
+    expected = f1_score(truth, told, average="macro")
+    assert macro_f1(confusion(truth, told, n_classes)) == pytest.approx(expected)
+
+
+def test_a_row_is_voted_on_only_by_trees_that_did_not_see_it():
+    batch = batch_of()
+    leaf = batch.leaves(batch.rows.x)
+    say = torch.ones(batch.n_candidates)
+    before = vote_on_held_out(batch, leaf, say)
+    # Were a row's own label heard, turning it would turn its vote.
+    row, fold = 7, int(batch.rows.fold[7])
+    batch.rows.target[row] = 1 - batch.rows.target[row]
+    after = vote_on_held_out(batch, leaf, say)
+    own_fold = batch.rows.fold == fold
+    torch.testing.assert_close(before[own_fold], after[own_fold])
+    torch.testing.assert_close(before.sum(1), torch.ones(len(before)))
+
+
+def test_leans_multiply_classes_as_the_rows_weights_do():
+    leans = class_leans(batch_of())
+    assert leans.shape == (3, 2)
+    torch.testing.assert_close(leans[0], torch.ones(2))
+    torch.testing.assert_close(leans[1].square(), leans[2])
+
+
+def test_a_tree_that_failed_is_neither_heard_nor_kept():
+    batch = batch_of()
+    loss = batch.valid_loss().clone()
+    kept = choose_tree(batch, loss)
+    loss[kept.tree] = torch.inf
+    other = choose_tree(batch, loss)
+    assert other.tree != kept.tree
+    assert torch.isfinite(other.vote).all()
+    assert other.table["chosen"].sum() == 1
