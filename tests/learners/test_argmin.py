@@ -20,6 +20,7 @@ KINDS = [
     {"predictor": "leaf"},
     {"predictor": "mlp", "hidden_size": 8, "n_hidden_layers": 2, "dropout": 0.2},
     {"predictor": "linear", "uses_x": True},
+    {"predictor": "linear", "split": "elu"},
     {"formulation": "preference", "pruning_strength": (0.0, 0.01)},
 ]
 
@@ -136,6 +137,15 @@ def test_a_table_with_categories_and_missing_values(tmp_path):
     assert (again.predict_proba(frame) == model.predict_proba(frame)).all()
 
 
+def test_a_saved_path_knows_how_its_splits_count(tmp_path):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = ArgminTreeClassifier(split="elu", random_state=0, **QUICK).fit(X, y)
+    model.path_.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.split == "elu"
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+
+
 def test_a_seed_gives_the_same_tree_every_time():
     X, y = load_wine(return_X_y=True, as_frame=True)
     first, second = (
@@ -198,6 +208,7 @@ def test_a_lower_price_on_a_class_is_paid_by_the_other():
         ("pruning_strength", (), "got none"),
         ("pruning_strength", "high", "got 'high'"),
         ("formulation", "lasso", "formulation must be one of 'ridge'"),
+        ("split", "cubic", "split must be one of 'linear', 'elu', got 'cubic'"),
         ("predictor", "forest", "predictor must be one of 'linear'"),
         ("n_hidden_layers", 6, "n_hidden_layers must be an integer from 1 to 5"),
         ("dropout", 1.0, "dropout must be .* <= 0.95, got 1.0"),

@@ -92,6 +92,7 @@ class _Argmin:
             data,
             self.labels(),
             network.n_nodes,
+            self.split,
         )
         return self
 
@@ -112,6 +113,7 @@ class _Argmin:
 
     def _check_settings(self) -> np.ndarray:
         """Refuse settings out of range; return the strengths, (E,)."""
+        check_choice("split", self.split, ("linear", "elu"))
         check_choice("predictor", self.predictor, PREDICTORS)
         check_choice("uses_x", self.uses_x, (False, True))
         if self.uses_x and self.predictor == "leaf":
@@ -149,6 +151,7 @@ class _Argmin:
             reads_leaf=self.predictor == "leaf",
             uses_x=self.uses_x,
             dropout=self.dropout,
+            split=self.split,
             generator=torch.Generator().manual_seed(seed),
         )
         return network, torch.Generator(device).manual_seed(seed)
@@ -176,6 +179,8 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     formulation : {"ridge", "preference"}, default="ridge"
         What activity costs: the paper's final program, or that of its first version,
         where each node learns a preference.
+    split : {"linear", "elu"}, default="linear"
+        What the traversal counts at a split: the weighted sum itself, or ELU of it.
     predictor : {"linear", "mlp", "leaf"}, default="linear"
         What answers. "leaf" tells every row of a leaf the same, so that the tree that
         is drawn predicts alone.
@@ -222,6 +227,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         *,
         pruning_strength=STRENGTHS,
         formulation="ridge",
+        split="linear",
         predictor="linear",
         uses_x=False,
         n_hidden_layers=1,
@@ -238,6 +244,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         self.depth = depth
         self.pruning_strength = pruning_strength
         self.formulation = formulation
+        self.split = split
         self.predictor = predictor
         self.uses_x = uses_x
         self.n_hidden_layers = n_hidden_layers
@@ -279,6 +286,8 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     formulation : {"ridge", "preference"}, default="ridge"
         What activity costs: the paper's final program, or that of its first version,
         where each node learns a preference.
+    split : {"linear", "elu"}, default="linear"
+        What the traversal counts at a split: the weighted sum itself, or ELU of it.
     predictor : {"linear", "mlp", "leaf"}, default="linear"
         What answers. "leaf" tells every row of a leaf the same, so that the tree that
         is drawn predicts alone.
@@ -323,6 +332,7 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         *,
         pruning_strength=STRENGTHS,
         formulation="ridge",
+        split="linear",
         predictor="linear",
         uses_x=False,
         n_hidden_layers=1,
@@ -338,6 +348,7 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         self.depth = depth
         self.pruning_strength = pruning_strength
         self.formulation = formulation
+        self.split = split
         self.predictor = predictor
         self.uses_x = uses_x
         self.n_hidden_layers = n_hidden_layers

@@ -230,6 +230,7 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             reads_leaf=True,
             uses_x=False,
             dropout=0.0,
+            split="linear",
             generator=torch.Generator().manual_seed(seed),
             splits=kmeans_splits(data.X, self.depth, seed),
         )

@@ -63,6 +63,8 @@ class ArgminTrees(nn.Module):
         The predictor reads the row itself beside the traversal.
     dropout : float
         Share of hidden units that each step leaves out.
+    split : {"linear", "elu"}
+        Whether ELU bends the split scores; it leaves their signs.
     generator : torch.Generator
         On the CPU; draws the first parameters.
     splits : (ndarray of shape (N, F), ndarray of shape (N,)) or None
@@ -84,6 +86,7 @@ class ArgminTrees(nn.Module):
         reads_leaf: bool,
         uses_x: bool,
         dropout: float,
+        split: str,
         generator: torch.Generator,
         splits: tuple[np.ndarray, np.ndarray] | None = None,
     ):
@@ -95,6 +98,7 @@ class ArgminTrees(nn.Module):
         self.reads_leaf, self.uses_x, self.dropout = reads_leaf, uses_x, dropout
         n_features, n_splits = len(rows.x), 2**depth - 1
         self.n_nodes = 2 * n_splits + 1
+        self.split = split
         device = rows.x.device
 
         def same_for_all(values: Tensor) -> nn.Parameter:
@@ -128,7 +132,8 @@ class ArgminTrees(nn.Module):
         flat = torch.addmm(
             self.bias.reshape(-1, 1), self.weights.flatten(0, 1), x
         )  # (E * N, B): one product for all trees
-        return flat.view(*self.bias.shape, -1)
+        score = flat.view(*self.bias.shape, -1)
+        return functional.elu(score) if self.split == "elu" else score
 
     def traversal(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         """z (E, T, B) of B training rows, and the activity (E, T) under them."""

@@ -21,6 +21,7 @@ def pruning_path(
     data: TrainingData,
     labels: tuple | None,
     n_nodes: int,
+    split: str,
 ) -> PruningPath:
     """Bind the trees of all strengths, score them on validation rows, choose one.
 
@@ -38,6 +39,8 @@ def pruning_path(
         Classes; None for regression.
     n_nodes : int
         Nodes before pruning.
+    split : {"linear", "elu"}
+        As in ``PruningPath``.
 
     Returns
     -------
@@ -53,6 +56,7 @@ def pruning_path(
         predictors=predictors,
         chosen=0,
         scores=pd.DataFrame({"strength": strengths}),
+        split=split,
     )
     rows, loss = [], []
     for i, tree in enumerate(trees):

@@ -33,6 +33,9 @@ class PruningPath(Stored):
         The strength that ``predict`` uses when none is named.
     scores : DataFrame
         A row a strength: strength, valid_loss, valid_score, active_splits, ...
+    split : {"linear", "elu"}, default="linear"
+        What the traversal counts at a split: the margin, or ELU of it, which is
+        above -1 for rows far on the right. Sides do not depend on it.
 
     Raises
     ------
@@ -45,6 +48,7 @@ class PruningPath(Stored):
     predictors: tuple[NodePredictor | None, ...]
     chosen: int = 0
     scores: pd.DataFrame = field(default_factory=pd.DataFrame)
+    split: str = "linear"
 
     def __post_init__(self):
         put = object.__setattr__
@@ -62,6 +66,8 @@ class PruningPath(Stored):
             )
         if not (np.diff(strengths) >= 0).all():
             raise ValueError(f"strengths must ascend, got {strengths.tolist()}.")
+        if self.split not in ("linear", "elu"):
+            raise ValueError(f"split must be 'linear' or 'elu', got {self.split!r}.")
         if not 0 <= self.chosen < n:
             raise ValueError(f"chosen must be from 0 to {n - 1}, got {self.chosen}.")
         if len({(tree.classes, tree.target) for tree in self.trees}) != 1:
@@ -132,7 +138,7 @@ class PruningPath(Stored):
         -------
         float64 array of shape (n_rows, n_nodes)
         """
-        return _traversal(self.trees[i], self._read(i, X))
+        return _traversal(self.trees[i], self._read(i, X), self.split)
 
     def predict_proba(self, X, i: int | None = None) -> np.ndarray:
         """Return class probabilities (n_rows, n_classes) at strength ``i``.
@@ -189,7 +195,7 @@ class PruningPath(Stored):
     def _on_top(self, i: int, X) -> np.ndarray:
         """Return what the predictor says, (n_rows, n_outputs)."""
         matrix = self._read(i, X)
-        z = _traversal(self.trees[i], matrix)
+        z = _traversal(self.trees[i], matrix, self.split)
         x = None
         if self._reads_x(i):
             columns = [filled(self.features, matrix, j) for j in range(matrix.shape[1])]
@@ -226,6 +232,7 @@ class PruningPath(Stored):
             "predictors": predictors,
             "chosen": int(self.chosen),
             "scores": self.scores,
+            "split": self.split,
         }
         return settings, arrays
 
@@ -248,12 +255,21 @@ class PruningPath(Stored):
                 stored = NodePredictor(**stored)
             predictors.append(stored)
         trees = [Tree.unpack(s, own) for s, own in zip(settings["trees"], parts)]
-        return cls(strengths, trees, predictors, settings["chosen"], settings["scores"])
+        return cls(
+            strengths,
+            trees,
+            predictors,
+            settings["chosen"],
+            settings["scores"],
+            settings.get("split", "linear"),
+        )
 
 
-def _traversal(tree: Tree, matrix: np.ndarray) -> np.ndarray:
+def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
     """Return the path scores, (n_rows, n_nodes), clipped to [0, activity]."""
     margin = margins(tree, matrix)
+    if split == "elu":
+        margin = np.where(margin > 0, margin, np.expm1(np.minimum(margin, 0)))
     score = np.ones(margin.shape)
     for level in range(tree.depth):
         nodes = np.flatnonzero((tree.level == level) & ~tree.is_leaf)
