@@ -1,6 +1,5 @@
 """Explain: pick a test row or change it, say the answer, show what decided it."""
 
-import numpy as np
 import streamlit as st
 
 from pages.common.look import View, answers, drawn_tree, label_colors, routed_tree
@@ -8,7 +7,7 @@ from pages.common.parts import draw_tree, pick_view, tree_notes
 from pages.common.row import Row, pick_place, pick_row
 from pages.common.theme import dot, mode, page_title, show_figure
 from pages.common.words import plain
-from treelab.evidence import Evidence, leaf_evidence
+from treelab.evidence import Evidence, answers_alone, leaf_evidence
 from treelab.figures.colors import palette
 from treelab.figures.tree import along_path, plan_picture
 from treelab.figures.weights import percent, weights_figure
@@ -127,13 +126,10 @@ def explain_ensemble(view: View, row: Row) -> None:
         f"{count(n_most, 'tree')} {'holds' if n_most == 1 else 'hold'} "
         f"{MOST_OF_IT:.0%} of it."
     )
-    said = model.predict(row.values)[0]
     agree = None
     if model.classes is not None:
-        agree = np.array(
-            [routed_tree(view, e, row=row.values).predict(row.values)[0] == said
-             for e in index.tolist()]
-        )  # fmt: skip
+        said = model.predict(row.values)[0]
+        agree = answers_alone(model, row.values, index) == said
     left, right = st.columns([5, 3], gap="large")
     with right:
         st.markdown("**Who decided**")

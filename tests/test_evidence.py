@@ -1,9 +1,12 @@
 """What rows say about a leaf."""
 
+import numpy as np
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
-from treelab.evidence import leaf_evidence
+from treelab.evidence import answers_alone, leaf_evidence
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
 
 
 def test_a_leaf_is_right_as_often_as_its_rows_have_its_class():
@@ -30,3 +33,28 @@ def test_a_split_gives_no_answer_to_judge():
     tree, X, y = stump_and_more()
     with pytest.raises(ValueError, match="Node 0 asks"):
         leaf_evidence(tree, 0, X, y)
+
+
+def test_answers_of_a_model_on_top_are_judged_where_they_are_given():
+    tree, X, y = stump_and_more()
+    assert leaf_evidence(tree, 1, X, y, says=["fine"] * len(X)).right == 0
+
+
+@pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_tree_alone_says_what_it_says_when_taken_out(classes, seed):
+    rng = np.random.default_rng(seed)
+    n_outputs = 1 if len(classes) == 2 else len(classes)
+    ensemble = WeightedTrees(
+        (Feature("radius"), Feature("texture")),
+        rng.integers(2, size=(9, 3)),
+        rng.uniform(0, 30, (9, 3)),
+        np.ones((9, 3), dtype=bool),
+        rng.normal(size=(9, 4, n_outputs)),
+        rng.normal(size=(9, 4)),
+        classes=classes,
+    )
+    row = stump_and_more()[1].iloc[[17]]
+    index = np.array([8, 0, 3])
+    alone = [ensemble.estimator(e).predict(row)[0] for e in index]
+    assert answers_alone(ensemble, row, index).tolist() == alone

@@ -1,10 +1,13 @@
-"""What a set of rows says about one answer of a tree: how many, how often right."""
+"""How far a tree's answer may be trusted: by other rows, and by the trees beside it."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.labels import most_probable
+from treelab.trees.logits import class_probabilities
 from treelab.trees.tree import Tree
 
 
@@ -65,3 +68,26 @@ def leaf_evidence(tree: Tree, leaf: int, X: pd.DataFrame, y, says=None) -> Evide
         error = float(np.mean(np.abs(says - truth.astype(float))))
         return Evidence(n_rows, n_total, error=error)
     return Evidence(n_rows, n_total, right=float(np.mean(says == truth)))
+
+
+def answers_alone(ensemble: WeightedTrees, row: pd.DataFrame, estimators) -> np.ndarray:
+    """Return the class that each of some trees would say if it answered alone.
+
+    Parameters
+    ----------
+    ensemble : WeightedTrees
+        Of classes.
+    row : DataFrame of one row
+    estimators : array-like of int of shape (k,)
+        Numbers of the trees.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Labels.
+    """
+    estimators = np.asarray(estimators)
+    leaf = ensemble.leaves(row)[0, estimators]
+    logits = ensemble.leaf_value[estimators, leaf]  # (k, n_outputs)
+    shares = class_probabilities(logits, len(ensemble.classes))
+    return most_probable(ensemble.classes, shares)

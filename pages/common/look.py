@@ -120,8 +120,10 @@ def routed_tree(
     if row is None:
         return _drawn(*view.key, estimator, strength, True, view)
     full = full_tree(view, estimator, strength)
-    passed = _passed(*view.key, estimator, strength, view) + full.node_counts(row)
-    return _without_empty(view, full, passed)
+    passed = _passed(*view.key, estimator, strength, view)
+    if (passed[full.path(row)] > 0).all():
+        return _drawn(*view.key, estimator, strength, True, view)
+    return _without_empty(view, full, passed + full.node_counts(row))
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
@@ -164,7 +166,7 @@ def ranked_classes(view: View) -> list:
     return list(label_colors(view))
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@st.cache_resource(show_spinner="Sending the rows down the tree…", max_entries=64)
 def _estimator(home: Path, run_id: str, epoch, estimator: int, _view: View) -> Tree:
     # Without row counts no branch is dropped, so the tree routes as the ensemble does.
     bare = replace(_view.model, n_rows=None).estimator(estimator)
