@@ -20,7 +20,7 @@ from treelab.learners.get_sparse import sparse_splits
 from treelab.learners.get_starts import greedy_splits, random_splits
 from treelab.learners.get_trees import HardTrees, Rows, evenly_spread
 from treelab.training.events import Progress, stop_asked
-from treelab.training.loop import train
+from treelab.training.loop import REPORT_SECONDS, train
 
 STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
 TRAINED_DEPTH = {False: 5, True: 4}  # levels trained as a whole; by linear leaves
@@ -46,7 +46,7 @@ class Budget:
 
 
 BUDGETS = {
-    "quick": Budget(steps=150, n_grown=1, rounds=1, polish_steps=40),
+    "quick": Budget(steps=150, n_grown=1, rounds=0, polish_steps=0),
     "standard": Budget(steps=1500, n_grown=3, rounds=2, polish_steps=300),
     "thorough": Budget(steps=5000, n_grown=5, rounds=4, polish_steps=800),
 }
@@ -119,6 +119,8 @@ class _Fitting:
         self.callbacks, self.snapshot, self.started = callbacks, snapshot, started
         self.history = []
         self.stopped = False
+        self.shown = None  # the tree, its losses and the stage that were reported last
+        self.reported = time.monotonic()
         batches = max(1, math.ceil(len(rows.x) / settings.batch_size))
         epochs = math.ceil(settings.budget.steps / batches)
         self.epochs = [epochs] * len(STAGES)
@@ -137,7 +139,7 @@ class _Fitting:
         generator.manual_seed(int(self.rng.integers(2**31)))
         for stage, (name, low, high) in enumerate(STAGES):
             n_epochs = self.epochs[stage]
-            if n_epochs == 0:
+            if n_epochs == 0 or self.stopped:
                 continue
             spread = evenly_spread(trees.weights, trees.threshold, self.rows.x)
             trees = HardTrees.fit(*spread, self.rows, linear=settings.linear)
@@ -192,7 +194,8 @@ class _Fitting:
             tree, loss = self._pruned(*self._greedy(settings.depth, top=top))
             if best is None or surely_better(tree, best, self.valid):
                 best, best_loss = tree, loss
-            if self._report((number + 1) / len(tops) / 4, best, best_loss, "growth"):
+            epoch = self._late_epoch((number + 1) / len(tops) / 4)
+            if self._report(epoch, best, best_loss, "growth"):
                 break
         return best
 
@@ -202,11 +205,11 @@ class _Fitting:
         rates = (settings.learning_rate, settings.learning_rate_leaves)
         depth = tree.threshold.shape[1].bit_length()
         loss = self._valid_loss(tree)
+        n_levels = settings.budget.rounds * depth
         for turn in range(settings.budget.rounds):
             gained = False
             for level in range(depth - 1, -1, -1):
-                if self.stopped:
-                    return tree
+                begun = turn * depth + depth - 1 - level
                 polished = polish_level(
                     tree,
                     self.rows,
@@ -214,25 +217,37 @@ class _Fitting:
                     settings.budget.polish_steps,
                     rates,
                     self.rng,
+                    stop=lambda share, begun=begun: self._beat(
+                        (1 + 3 * (begun + share) / n_levels) / 4
+                    ),
                 )
                 polished_loss = self._valid_loss(polished)
                 if polished_loss < loss:
                     tree, loss, gained = polished, polished_loss, True
-                done = (turn + (depth - level) / depth) / settings.budget.rounds
-                self._report((1 + 3 * done) / 4, tree, loss, "polish")
+                if self.stopped:
+                    return tree
+                epoch = self._late_epoch((1 + 3 * (begun + 1) / n_levels) / 4)
+                self._report(epoch, tree, loss, "polish")
             if not gained:
                 break
         return tree
 
     def _starts(self, depth: int) -> HardTrees:
         """The first is a CART tree; then greedy oblique and random ones take turns."""
-        splits = []
+        found, best, best_loss = [], None, math.inf
         for start in range(self.settings.n_starts):
             if start and start % 2 == 0:
-                splits.append(random_splits(self.rows.x, depth, self.rng))
+                splits = random_splits(self.rows.x, depth, self.rng)
             else:
-                splits.append(self._greedy(depth, oblique=start > 0))
-        weights, threshold = map(np.stack, zip(*splits))
+                splits = self._greedy(depth, oblique=start > 0)
+            found.append(splits)
+            tree = self._fitted(*splits)
+            loss = self._valid_loss(tree)
+            if best is None or loss < best_loss:
+                best, best_loss = tree, loss
+            if self._report(0, best, best_loss, "starts"):
+                break
+        weights, threshold = map(np.stack, zip(*found))
         return HardTrees.fit(weights, threshold, self.rows, linear=self.settings.linear)
 
     def _greedy(self, depth, **options):
@@ -250,10 +265,13 @@ class _Fitting:
 
     def _pruned(self, weights, threshold) -> tuple[HardTrees, float]:
         """One tree pruned on the validation rows, and its loss there."""
-        trees = HardTrees.fit(
+        return prune_on(self._fitted(weights, threshold), self.rows, self.valid)
+
+    def _fitted(self, weights, threshold) -> HardTrees:
+        """A batch of one tree, leaves from the training rows."""
+        return HardTrees.fit(
             weights[None], threshold[None], self.rows, linear=self.settings.linear
         )
-        return prune_on(trees, self.rows, self.valid)
 
     def _valid_loss(self, tree: HardTrees) -> float:
         """Hard validation loss of a batch of one tree."""
@@ -265,23 +283,39 @@ class _Fitting:
         loss = self.valid.loss(trees.answers(self.valid.x))
         return self.snapshot(trees.take(np.argmin(loss)))
 
-    def _report(self, done: float, tree: HardTrees, valid_loss: float, stage: str):
-        """Tell the callbacks how far growth and polish are; say whether to stop."""
-        trained = sum(self.epochs)
-        epoch = trained + done * (self.total_epochs - trained)
+    def _report(self, epoch: float, tree: HardTrees, valid_loss: float, stage: str):
+        """Keep a tree's losses in the history and tell them; say whether to stop."""
         train_loss = float(self.rows.loss(tree.answers(self.rows.x))[0])
+        self.shown = (tree, train_loss, valid_loss, stage)
         seconds = time.monotonic() - self.started
         self.history.append((epoch, train_loss, valid_loss, seconds, stage))
+        return self._tell(epoch)
+
+    def _tell(self, epoch: float) -> bool:
+        """Send what was reported last at a new epoch; say whether to stop."""
+        tree, train_loss, valid_loss, stage = self.shown
+        self.reported = time.monotonic()
         progress = Progress(
             epoch=epoch,
             max_epochs=self.total_epochs,
             train_loss=train_loss,
             valid_loss=valid_loss,
-            seconds=seconds,
+            seconds=self.reported - self.started,
             stage=stage,
             snapshot=lambda: self.snapshot(tree),
         )
         self.stopped |= stop_asked(self.callbacks, progress)
+        return self.stopped
+
+    def _late_epoch(self, done: float) -> float:
+        """Epoch that stands for a share of growth and polish."""
+        trained = sum(self.epochs)
+        return trained + done * (self.total_epochs - trained)
+
+    def _beat(self, done: float) -> bool:
+        """Report in between when the last report is old; say whether to stop."""
+        if time.monotonic() - self.reported > REPORT_SECONDS:
+            return self._tell(self._late_epoch(done))
         return self.stopped
 
     def _optimizer(self, network):

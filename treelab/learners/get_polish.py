@@ -5,6 +5,7 @@ F features, C outputs.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -40,6 +41,8 @@ def polish_level(
     n_steps: int,
     learning_rates: tuple[float, float],
     rng: np.random.Generator,
+    *,
+    stop: Callable[[float], bool] = lambda share: False,
 ) -> HardTrees:
     """Train all subtrees whose roots stand on one level, each on its own rows.
 
@@ -59,6 +62,8 @@ def polish_level(
     learning_rates : (float, float)
         Highest step sizes of splits and leaves.
     rng : numpy Generator
+    stop : callable
+        Hears before every step which share of them is done; True ends the polish.
 
     Returns
     -------
@@ -89,6 +94,8 @@ def polish_level(
     generator = torch.Generator(rows.device).manual_seed(int(rng.integers(2**31)))
     look = max(1, n_steps // LOOKS)
     for step in range(1, n_steps + 1):
+        if stop((step - 1) / n_steps):
+            break
         optimizer.zero_grad(set_to_none=True)
         subtrees.loss(generator).backward()
         optimizer.step()

@@ -12,6 +12,7 @@ RIDGE = (
     1.0,
 )  # rows of penalty a row, of the regressions that give directions
 RANDOM_DIRECTIONS = 20  # that a greedy split may test, besides every column
+LOOKED_AT = 5000  # rows by which a greedy split is chosen, at most
 COLUMNS_A_DIRECTION = 3  # columns that enter a random direction, on average
 
 
@@ -112,17 +113,20 @@ def greedy_splits(
         if split >= n_splits or len(rows) < 2 * min_leaf_rows:
             continue
         if split >= n_top:
-            here, told = x[rows], target[rows]
+            sample = rows
+            if len(rows) > LOOKED_AT:
+                sample = rng.choice(rows, LOOKED_AT, replace=False)
+            here, told = x[sample], target[sample]
             if np.ptp(told, axis=0).max() <= 1e-9:
                 continue
             directions = columns
             if oblique or formulas:
-                found, left_over = _directions(here, told, weight[rows], rng)
+                found, left_over = _directions(here, told, weight[sample], rng)
                 if oblique:
                     directions = np.hstack([columns, found])
                 if formulas:
                     told = left_over
-            best = _best_split(here @ directions, told, weight[rows], min_leaf_rows)
+            best = _best_split(here @ directions, told, weight[sample], min_leaf_rows)
             if best is None:
                 continue
             weights[split], threshold[split] = directions[:, best[0]], best[1]
