@@ -23,6 +23,7 @@ def load_style() -> None:
     """Give the page our style sheet, and the ground's colours as its variables."""
     colors = palette(mode())
     variables = {
+        "ground": colors.ground,
         "panel": colors.panel,
         "text": colors.text,
         "muted": colors.muted,
@@ -45,9 +46,10 @@ def page_title(question: str, shows: str) -> None:
 
 
 def show_figure(figure: go.Figure, key: str, *, alt: str | None = None) -> None:
-    """Draw a plotly figure on the visitor's ground, under a key that keeps it still."""
+    """Draw a plotly figure on the visitor's ground, without a blink when it changes."""
     figure.update_layout(template=template(mode()))
-    st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt)
+    with st.container(key=f"still-{key}"):  # see the style sheet
+        st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt)
 
 
 def dot(color: str, label: str) -> str:
