@@ -1,6 +1,7 @@
 """Tree: pick a run, draw what it learned, say it in rules."""
 
 import json
+from functools import partial
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from pages.common.parts import (
     tree_notes,
 )
 from pages.common.theme import page_title
+from treelab.figures.export import has_dot, picture_file
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.trees.tree import Tree
@@ -48,12 +50,18 @@ def facts(view: View, tree: Tree) -> None:
 
 def downloads(tree: Tree, name: str) -> None:
     """Offer the tree as a picture, as data and as text."""
-    files = {
-        "Picture (DOT)": (
-            f"{name}.dot",
-            tree.to_dot(mode="light"),
-            "text/vnd.graphviz",
-        ),
+    dot_text = tree.to_dot(mode="light")
+    drawn = {
+        f"Picture ({kind.upper()})": (
+            f"{name}.{kind}",
+            partial(picture_file, dot_text, kind),
+            mime,
+        )
+        for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf"))
+        if has_dot()
+    }
+    files = drawn | {
+        "Picture (DOT)": (f"{name}.dot", dot_text, "text/vnd.graphviz"),
         "Data (JSON)": (
             f"{name}.json",
             json.dumps(tree.to_dict(), indent=1),
@@ -73,6 +81,8 @@ def downloads(tree: Tree, name: str) -> None:
                 on_click="ignore",
                 icon=":material/download:",
             )
+    if not drawn:
+        st.caption("With Graphviz's dot installed there are SVG and PDF as well.")
 
 
 page_title(

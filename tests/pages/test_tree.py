@@ -1,5 +1,7 @@
 """The Tree page."""
 
+import pytest
+
 from tests.pages.look import dots, said
 from tests.pages.stores import add_run
 
@@ -21,10 +23,20 @@ def test_rules_tell_each_leaf_in_words(visit, store):
     assert "mm" in app.code[0].value
 
 
-def test_the_tree_can_be_taken_along_in_three_forms(visit, store):
+TEXTS = ["Picture (DOT)", "Data (JSON)", "Rules (text)"]
+
+
+@pytest.mark.parametrize(
+    ("dot", "pictures"),
+    [(True, ["Picture (SVG)", "Picture (PDF)"]), (False, [])],
+    ids=["with-dot", "without-dot"],
+)
+def test_the_tree_can_be_taken_along(visit, store, monkeypatch, dot, pictures):
+    monkeypatch.setattr("treelab.figures.export.has_dot", lambda: dot)
     app = visit("tree", run=add_run(store, "cart"))
     labels = [button.proto.label for button in app.get("download_button")]
-    assert labels == ["Picture (DOT)", "Data (JSON)", "Rules (text)"]
+    assert labels == [*pictures, *TEXTS]
+    assert ("With Graphviz's dot installed" in said(app)) == (not dot)
 
 
 def test_an_ensemble_says_that_all_its_trees_answer(visit, store):
