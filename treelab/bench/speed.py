@@ -10,6 +10,7 @@ from torch import Tensor
 
 from treelab.bench.dense import dense_axis_trees
 from treelab.bench.machine import machine
+from treelab.bench.oblique import SHAPE, oblique_steps
 from treelab.bench.solver_speed import SOLVER_STEPS, solver_step
 from treelab.ops.axis_trees import axis_trees
 
@@ -48,9 +49,26 @@ def report(*, steps: int, out: Path | None) -> int:
         taken = 1000 * _median_seconds(solver_step(name, *shape), steps, "cpu")
         rows.append({"step": name, "shape": shape, "auto_ms": taken})
         print(f"{name}, E={shape[0]}, D={shape[1]}, B={shape[2]}: {taken:.2f} ms")
+    rows.append(_oblique(steps))
     if out is not None:
         out.write_text(json.dumps(rows, indent=1))
     return 0
+
+
+def _oblique(steps: int) -> dict:
+    """Time GET's step for a start and print a line; ours trains all starts at once."""
+    made = oblique_steps(**SHAPE)
+    dense = _median_seconds(made["dense"], steps, "cpu")
+    ours = _median_seconds(made["ours"], steps, "cpu") / SHAPE["n_starts"]
+    print(
+        f"GET step, a start, E={SHAPE['n_starts']}, D={SHAPE['depth']}, "
+        f"F={SHAPE['n_features']}, B={SHAPE['n_rows']}: dense {1000 * dense:.2f} ms, "
+        f"ours {1000 * ours:.2f} ms ({dense / ours:.1f}x)"
+    )
+    return {"step": "GET step, a start", **SHAPE} | {
+        "dense_ms": 1000 * dense,
+        "auto_ms": 1000 * ours,
+    }
 
 
 def seconds_a_step(
