@@ -147,8 +147,8 @@ def test_edges_are_as_thick_as_their_share_and_never_invisible():
     tree = Tree.complete([Feature("a")], [0], [0.0], [0], [[1.0], [2.0]])
     tree = replace(tree, n_rows=[1000, 999, 1])
     left, right = lines_of(tree.to_dot(), "n0 ->")
-    assert 'label=" yes "' in left
-    assert 'label=" no "' in right
+    assert 'label="\xa0\xa0yes\xa0\xa0"' in left
+    assert 'label="\xa0\xa0no\xa0\xa0"' in right
     widths = [float(re.search(r'penwidth="([\d.]+)"', e)[1]) for e in (left, right)]
     assert widths[0] == pytest.approx(9, abs=0.02)
     assert widths[1] == 1
@@ -159,7 +159,7 @@ def test_the_side_of_missing_values_is_marked_where_there_were_some():
     tree = tree.with_rows(np.array([[1.0], [np.nan]]), [1.0, 2.0])
     left, right = lines_of(replace(tree, features=[Feature("a")]).to_dot(), "n0 ->")
     assert "missing" not in left
-    assert 'label=" no or missing "' in right
+    assert 'label="\xa0\xa0no or missing\xa0\xa0"' in right
 
 
 def test_a_path_is_lit_and_nothing_beside_it():

@@ -131,7 +131,7 @@ def pruning_figure(
         marks.setdefault(knee(table[size], table["valid_score"]), []).append("knee")
         if chosen is not None:
             marks.setdefault(chosen, []).append("chosen")
-    for step, words in marks.items():
+    for line, (step, words) in enumerate(marks.items()):
         name = " and ".join(words)
         score_there = table["valid_score"].iloc[step]
         figure.add_scatter(
@@ -151,22 +151,19 @@ def pruning_figure(
             row=1,
             col=1,
         )
-        figure.add_annotation(
+        figure.add_annotation(  # above the lines, two marks one above the other
             x=step,
-            y=score_there,
+            y=1,
+            yref="y domain",
             text=name,
             showarrow=False,
             xanchor=_beside(step, len(table)),
-            yanchor="top",
-            yshift=-13,
+            yanchor="bottom",
+            yshift=2 + 17 * line,
             font={"color": colors.accent, "size": 13},
-            bgcolor=colors.ground,
-            borderpad=1,
-            row=1,
-            col=1,
         )
     every = max(1, int(np.ceil(len(table) / _MOST_TICKS)))
-    figure.update_layout(template=template(mode), height=460)
+    figure.update_layout(template=template(mode), height=480, legend_y=1.12)
     figure.update_xaxes(range=[-0.4, len(table) - 0.6])
     figure.update_xaxes(
         title_text=price,

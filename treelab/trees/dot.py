@@ -11,6 +11,7 @@ from treelab.trees.sums import rounded
 from treelab.trees.words import answer, describe, question, rows_text
 
 _BAR = 108  # width of a bar of classes, in points
+GAP = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}"  # between an edge and its word
 _THICK, _THIN = 9.0, 1.0  # width of an edge that all rows take, and of the thinnest
 _TINT = 0.04  # share of its colour that a doubtful leaf is filled with
 _WRAP = 34  # letters a line
@@ -186,7 +187,7 @@ class _Picture:
         style = ', style="dashed"' if idle else ""
         color = self.ground.accent if lit else self.ground.line
         return (
-            f'n{node} -> n{child} [label=" {words} ", color="{color}", '
+            f'n{node} -> n{child} [label="{GAP}{words}{GAP}", color="{color}", '
             f'penwidth="{max(_THIN + lit, _THICK * share):.2f}", '
             f'tooltip="{words}: {escape(rows_text(tree, child) or "no rows known")}"'
             f"{style}];"
