@@ -72,7 +72,8 @@ def page(address):
     """A browser window on the app's first page."""
     path = chromium()
     if path is None:
-        pytest.skip("No Chromium or Chrome is installed.")
+        missing = pytest.fail if os.environ.get("CI") else pytest.skip
+        missing("No Chromium or Chrome is installed.")
     SHOTS.mkdir(parents=True, exist_ok=True)
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
