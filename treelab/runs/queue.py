@@ -180,7 +180,12 @@ class Queue:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 cwd=_ROOT,
-                env={"OMP_NUM_THREADS": str(threads_a_slot(slot)), **os.environ},
+                env={
+                    "OMP_NUM_THREADS": str(threads_a_slot(slot)),
+                    # Threads that wait by spinning stall each other on a busy machine.
+                    "OMP_WAIT_POLICY": "PASSIVE",
+                    **os.environ,
+                },
                 **options,
             )
         self._children.append(child)
