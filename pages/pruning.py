@@ -35,7 +35,7 @@ def no_slider(view: View) -> None:
 
 def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     """Say what this tree costs and saves against the reference, in one line."""
-    leaves = steps.trees[step].n_leaves
+    leaves = steps.table["leaves"].iloc[step]
     score = steps.table["test_score"].iloc[step]
     said = f"{count(leaves, 'leaf', 'leaves')}, {number(score)} {metric}"
     if step == reference:
@@ -43,7 +43,8 @@ def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     before = steps.table["test_score"].iloc[reference]
     which = "chosen" if steps.chosen is not None else "trained"
     return (
-        f"{said}; the tree as {which} has {steps.trees[reference].n_leaves:,} and "
+        f"{said}; the tree as {which} has "
+        f"{steps.table['leaves'].iloc[reference]:,} and "
         f"{number(before)}"
     )
 
@@ -51,8 +52,8 @@ def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
 def step_labels(steps: Steps) -> list[str]:
     """Name each step of the slider; no two names are alike."""
     labels = []
-    for strength, tree in zip(steps.table["strength"], steps.trees):
-        label = f"{as_typed(strength)} · {count(tree.n_leaves, 'leaf', 'leaves')}"
+    for strength, leaves in zip(steps.table["strength"], steps.table["leaves"]):
+        label = f"{as_typed(strength)} · {count(leaves, 'leaf', 'leaves')}"
         while label in labels:
             label += " again"
         labels.append(label)
@@ -64,7 +65,7 @@ def slide(view: View, steps: Steps) -> None:
     """Show the tree, the scores and the sizes where the slider stands."""
     trained = steps.chosen is not None
     metric = TITLES[headline(view.run.problem.task)]
-    best = knee([tree.n_leaves for tree in steps.trees], steps.table["valid_score"])
+    best = knee(steps.table["leaves"], steps.table["valid_score"])
     labels = step_labels(steps)
     price = "Pruning strength (lambda)" if trained else "Price of a leaf (alpha)"
     step = st.select_slider(

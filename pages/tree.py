@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 
 from pages.common.look import View, drawn_tree, part_scores
+from pages.common.look import rules as rules_of
 from pages.common.parts import (
     draw_tree,
     facts_table,
@@ -38,9 +39,9 @@ def facts(view: View, tree: Tree) -> None:
     ]
     st.caption(" · ".join(others))
     sizes = {
-        "Leaves": tree.n_leaves,
-        "Splits": tree.n_splits,
-        "Depth": tree.depth,
+        "Leaves": f"{tree.n_leaves:,}",
+        "Splits": f"{tree.n_splits:,}",
+        "Depth": f"{tree.depth:,}",
         "Columns asked": f"{len(tree.columns)} of {len(view.run.problem.columns)}",
     }
     if view.is_ensemble:
@@ -48,26 +49,31 @@ def facts(view: View, tree: Tree) -> None:
     facts_table(sizes)
 
 
+def picture(tree: Tree, kind: str) -> bytes:
+    """Draw the whole tree as a file; made when it is asked for."""
+    return picture_file(tree.to_dot(), kind)
+
+
+def as_json(tree: Tree) -> str:
+    """Write the tree as JSON."""
+    return json.dumps(tree.to_dict(), indent=1)
+
+
 def downloads(tree: Tree, name: str) -> None:
     """Offer the tree as a picture, as data and as text."""
-    dot_text = tree.to_dot(mode="light")
     drawn = {
         f"Picture ({kind.upper()})": (
             f"{name}.{kind}",
-            partial(picture_file, dot_text, kind),
+            partial(picture, tree, kind),
             mime,
         )
         for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf"))
         if has_dot()
     }
     files = drawn | {
-        "Picture (DOT)": (f"{name}.dot", dot_text, "text/vnd.graphviz"),
-        "Data (JSON)": (
-            f"{name}.json",
-            json.dumps(tree.to_dict(), indent=1),
-            "application/json",
-        ),
-        "Rules (text)": (f"{name}.txt", tree.to_text(), "text/plain"),
+        "Picture (DOT)": (f"{name}.dot", tree.to_dot, "text/vnd.graphviz"),
+        "Data (JSON)": (f"{name}.json", partial(as_json, tree), "application/json"),
+        "Rules (text)": (f"{name}.txt", tree.to_text, "text/plain"),
     }
     st.caption("Take it along")
     with st.container(horizontal=True, gap="xsmall"):
@@ -107,7 +113,7 @@ with right:
     downloads(tree, name)
 
 st.subheader("As rules", anchor=False)
-rules = tree.to_rules()
+rules = rules_of(view, estimator)
 st.caption(
     f"{count(len(rules), 'rule')}, one a leaf, the most common first; rows and shares "
     f"are of {shown_rows(tree, view)}."

@@ -16,6 +16,7 @@ LAYERS = {
     "metrics": set(),
     "difference": {"metrics"},
     "disagreement": set(),
+    "pruned_scores": {"trees"},
     "evidence": {"trees"},
     "learners": {"ops", "training", "trees", "data", "metrics"},
     "runs": {"learners", "trees", "data", "metrics", "training"},

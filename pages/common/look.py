@@ -1,5 +1,6 @@
 """What the Look pages read: a run's model, its rows, its answers, kept per run."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from treelab.data.problem import Split
 from treelab.difference import Difference, score_differences
 from treelab.figures.colors import class_colors
 from treelab.metrics import headline, scores
+from treelab.pruned_scores import pruned_depths, pruned_scores
 from treelab.runs.run import Run
 from treelab.runs.store import default_home
 from treelab.trees.ensemble import WeightedTrees
@@ -195,6 +197,16 @@ def _part_scores(home: Path, run_id: str, epoch, part: str, _view: View) -> dict
     return scores(_view.run.problem.task, truth, answers(_view, part))
 
 
+def rules(view: View, estimator: int | None = None) -> pd.DataFrame:
+    """Return the drawn tree as rules, one a leaf."""
+    return _rules(*view.key, estimator, view)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _rules(home: Path, run_id: str, epoch, estimator, _view: View) -> pd.DataFrame:
+    return drawn_tree(_view, estimator).to_rules()
+
+
 def heaviest_estimators(view: View) -> tuple[np.ndarray, np.ndarray]:
     """Return an ensemble's trees with the most say on the test rows, and that say.
 
@@ -225,15 +237,15 @@ class Steps:
 
     Attributes
     ----------
-    trees : tuple of Tree
-        As they are drawn.
+    trees : sequence of Tree
+        As they are drawn; some are made only when they are asked for.
     table : DataFrame
-        A row a step: strength, valid_score, test_score, and sizes.
+        A row a step: strength, valid_score, test_score, leaves and other sizes.
     chosen : int or None
         The step that training chose.
     """
 
-    trees: tuple[Tree, ...]
+    trees: Sequence[Tree]
     table: pd.DataFrame
     chosen: int | None
 
@@ -261,6 +273,7 @@ def _trained_steps(view: View) -> Steps:
             scores(task, y, path.predict(X, i))[headline(task)]
             for i in range(len(path))
         ]
+    table["leaves"] = [tree.n_leaves for tree in trees]
     table["active_splits"] = [tree.n_splits for tree in trees]
     table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
     return Steps(trees, table, path.chosen)
@@ -268,21 +281,16 @@ def _trained_steps(view: View) -> Steps:
 
 def _greedy_steps(view: View) -> Steps:
     """Steps of cost-complexity pruning, from the tree as trained to its root."""
-    task = view.run.problem.task
     tree = view.model
     if tree.n_rows[0] == 0 or np.isnan(tree.impurity).any():
         tree = tree.with_rows(view.split.X_train, view.split.y_train)
     path = cost_complexity_path(tree)
-    trees = tuple(path.trees)
     table = pd.DataFrame({"strength": path.alphas})
     for part in ("valid", "test"):
-        X, y = view.split.rows(part)
-        table[f"{part}_score"] = [
-            scores(task, y, tree.predict(X))[headline(task)] for tree in trees
-        ]
-    table["leaves"] = [tree.n_leaves for tree in trees]
-    table["depth"] = [tree.depth for tree in trees]
-    return Steps(trees, table, None)
+        table[f"{part}_score"] = pruned_scores(path, *view.split.rows(part))
+    table["leaves"] = path.n_leaves
+    table["depth"] = pruned_depths(path)
+    return Steps(path.trees, table, None)
 
 
 def comparable(one: Run, other: Run) -> bool:

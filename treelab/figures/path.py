@@ -120,13 +120,17 @@ def pruning_figure(
             color = colors.text if column == "test_score" else colors.accent
             label = f"{name}, {rows[column]:,} rows"
             add_line(column, label, dash, symbol, color, 1)
-    for column, (name, dash, symbol) in _SIZES.items():
+    # Where training emptied nodes, splits tell the size and leaves would crowd them.
+    sizes = {**_SIZES}
+    if "active_splits" in table:
+        del sizes["leaves"]
+    for column, (name, dash, symbol) in sizes.items():
         if column in table:
             color = colors.muted if dash == "dot" else colors.text
             add_line(column, name, dash, symbol, color, 2)
     figure.add_vline(x=shown, line={"color": colors.accent, "width": 2})
     marks = {}
-    size = next(name for name in ("active_splits", "leaves") if name in table)
+    size = "leaves" if "leaves" in table else "active_splits"
     if "valid_score" in table and table["valid_score"].notna().any():
         marks.setdefault(knee(table[size], table["valid_score"]), []).append("knee")
         if chosen is not None:
