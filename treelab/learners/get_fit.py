@@ -23,7 +23,7 @@ from treelab.training.events import Progress, stop_asked
 from treelab.training.loop import REPORT_SECONDS, train
 
 STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
-TRAINED_DEPTH = {False: 5, True: 4}  # levels trained as a whole; by linear leaves
+TRAINED_DEPTH = {False: 6, True: 4}  # levels trained as a whole; by linear leaves
 KEPT_SHARE = 0.7  # of the starts goes on; the hard loss of soft trees says little yet
 EVALUATIONS = 15  # looks at the hard loss in a stage
 WEIGHT_DECAY = 1e-4
