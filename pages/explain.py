@@ -9,7 +9,7 @@ from pages.common.theme import dot, mode, page_title, show_figure
 from pages.common.words import plain
 from treelab.evidence import Evidence, answers_alone, leaf_evidence
 from treelab.figures.colors import palette
-from treelab.figures.tree import along_path, plan_picture
+from treelab.figures.tree import along_path, columns_asked, plan_picture
 from treelab.figures.weights import percent, weights_figure
 from treelab.figures.words import count, number
 from treelab.trees.labels import plain_label
@@ -177,8 +177,8 @@ page_title(
 view = pick_view()
 place = pick_place(view)
 answer = st.container(key="answer", gap="xsmall")
-asked = drawn_tree(view, deciding_tree(view, place)).columns
-row = pick_row(view, place, asked)
+asked = drawn_tree(view, deciding_tree(view, place))
+row = pick_row(view, place, columns_asked(asked, view.split.X_test.iloc[[place]]))
 with answer:
     show_answer(view, row)
 if view.is_ensemble:

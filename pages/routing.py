@@ -16,7 +16,9 @@ from treelab.figures.routing import (
     target_bands,
 )
 from treelab.figures.words import count, number
+from treelab.trees.tree import Tree
 
+LONGEST_RULE = 300  # letters that a caption may hold
 COLOR_BY = {
     "level_share": "Rows at the same level",
     "share": "All rows of the class",
@@ -36,6 +38,14 @@ def kinds_of_rows(view: View, part: str) -> dict[str, np.ndarray]:
         f"above {number(high)}{unit}",
     )
     return {f"{name} ({said})": band == name for name, said in zip(BANDS, words)}
+
+
+def rule_words(tree: Tree, leaf: int) -> str:
+    """Say a leaf's rule; where splits weigh many columns, where to find it."""
+    rule = tree.rule(leaf)
+    if len(rule) <= LONGEST_RULE:
+        return rule
+    return f"node {leaf} of the table below"
 
 
 page_title(
@@ -119,13 +129,13 @@ for place, kind in enumerate(shown):
                 mode=mode(),
             ),
             key=f"heat-{place}",
-            alt=f"Of {count(n_rows, 'row')} of {kind}, {share:.0%} end in the leaf "
-            f"{tree.rule(leaf)}.",
+            alt=f"Of {count(n_rows, 'row')} of {kind}, {share:.0%} end in one leaf: "
+            f"{rule_words(tree, leaf)}.",
         )
         st.caption(
             f"{count(n_rows, 'row')} of {plain(kind)}, "
             f"{part_words(view, part).split(',')[0]} rows. Circles ask, yes goes "
-            f"left; squares answer. That leaf: {plain(tree.rule(leaf))}."
+            f"left; squares answer. That leaf: {plain(rule_words(tree, leaf))}."
         )
 
 with st.expander("The same as a table"):

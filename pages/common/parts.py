@@ -23,6 +23,7 @@ from treelab.trees.tree import Tree
 _MOST_IN_LEGEND = 12
 _THUMBNAILS = 6
 _STAMP = 150  # pixels across, so that six stand beside each other
+_LONGEST_WAY = 18  # levels of a lit path that is shrunk rather than scrolled
 _MORE_LEVELS = 4  # that a visitor may add to those drawn at first
 
 
@@ -135,8 +136,12 @@ def draw_tree(
         legend=False,
         **plan.options,
     )
-    fits = "fit" if plan.fits else "scroll"
-    with st.container(key=f"tree-{fits}-{key}", horizontal_alignment="center"):
+    fits = plan.fits or (bool(highlight) and plan.depth <= _LONGEST_WAY)
+    with st.container(
+        key=f"tree-{'fit' if fits else 'scroll'}-{key}",
+        # Centred, the left of what is scrolled could not be reached.
+        horizontal_alignment="center" if fits else "left",
+    ):
         st.graphviz_chart(text, alt=tree_alt(tree))
     if legend:
         class_legend(view)

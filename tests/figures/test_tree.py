@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
-from treelab.figures.tree import along_path, plan_picture, thumbnail_svg, tree_alt
+from treelab.figures.tree import (
+    along_path,
+    columns_asked,
+    plan_picture,
+    thumbnail_svg,
+    tree_alt,
+)
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -89,3 +95,10 @@ def test_a_thumbnail_of_numbers_is_darker_where_they_are_higher():
     svg = thumbnail_svg(number_tree()[0], {})
     assert ",0.25)" in svg
     assert ",1)" in svg
+
+
+def test_columns_on_the_way_come_before_the_others():
+    tree, X, _ = stump_and_more()
+    assert columns_asked(tree, X.iloc[[0]]) == ("radius", "texture")
+    turned, _ = complete_tree(2)
+    assert columns_asked(turned, X.iloc[[0]]) == ("radius",)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from treelab.figures.colors import Mode, palette, with_alpha
 from treelab.figures.layout import tree_layout
@@ -111,6 +112,16 @@ def along_path(tree: Tree, path: list[int]) -> tuple[Tree, list[int]]:
         node = int(children[node])
         new_path.append(node)
     return folded, new_path
+
+
+def columns_asked(tree: Tree, row: pd.DataFrame) -> tuple[str, ...]:
+    """Return a tree's columns: those asked on the way of one row first, in order."""
+    on_the_way = [
+        tree.features[j].column
+        for node in tree.path(row)[:-1]
+        if (j := tree.feature[node]) != OBLIQUE
+    ]
+    return tuple(dict.fromkeys([*on_the_way, *tree.columns]))
 
 
 def tree_alt(tree: Tree) -> str:
