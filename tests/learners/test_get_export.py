@@ -2,9 +2,13 @@ import numpy as np
 import pytest
 
 from tests.learners.test_get import mixed_table
+from treelab import GetClassifier, GetRegressor
+from treelab.data.builtin import BUILTIN
 from treelab.data.encode import TableEncoder
+from treelab.learners import get
 from treelab.learners.get_export import centred, to_tree
 from treelab.learners.get_network import HardTrees, Rows
+from treelab.ops.oblique import hard_leaf
 
 
 def random_trees(depth, n_features, rng):
@@ -51,6 +55,48 @@ def test_class_shares_survive_the_way_into_the_users_table(seed):
     trees = centred(HardTrees.fit(*splits, rows, linear=False), x)
     tree = to_tree(trees, encoder, frame, labels, classes=tuple(classes.tolist()))
     assert np.allclose(tree.predict_proba(frame), trees.answers(x)[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+@pytest.mark.parametrize("key", BUILTIN)
+def test_on_every_built_in_table_the_tree_says_what_the_trained_arrays_said(
+    key, leaves, monkeypatch
+):
+    table = BUILTIN[key]
+    is_number = table.task == "regression"
+    if leaves == "linear" and not is_number:
+        leaves, depth = "constant", 6  # linear leaves are for numbers: go deeper
+    else:
+        depth = 3
+    frame = table.load().dropna(subset=[table.target]).iloc[::2]
+    y = frame.pop(table.target)
+    trained = []
+
+    def note(trees, encoder, frame, y, **units):
+        trained.append((trees, encoder.transform(frame), frame, units))
+        return to_tree(trees, encoder, frame, y, **units)
+
+    def check_centred(trees, x):
+        after = centred(trees, x)
+        leaf = hard_leaf(x, trees.weights, trees.threshold)
+        assert (leaf == hard_leaf(x, after.weights, after.threshold)).all()
+        return after
+
+    monkeypatch.setattr(get, "to_tree", note)
+    monkeypatch.setattr(get, "centred", check_centred)
+    settings = {"depth": depth, "n_starts": 2, "max_epochs": 6, "random_state": 0}
+    settings |= {"budget": "quick", "device": "cpu"}
+    if is_number:
+        model = GetRegressor(leaves=leaves, **settings).fit(frame, y)
+    else:
+        model = GetClassifier(**settings).fit(frame, y)
+    trees, x, rows, units = trained[-1]
+    said = trees.answers(x)[0]  # (n, C)
+    if is_number:
+        said = said[:, 0] * units["target_scale"] + units["target_mean"]
+        assert np.allclose(model.tree_.predict(rows), said, rtol=1e-6)
+    else:
+        assert np.allclose(model.tree_.predict_proba(rows), said, atol=1e-9)
 
 
 def test_the_leading_column_of_a_split_counts_one():
