@@ -23,8 +23,8 @@ from treelab.trees.tree import Tree
 _MOST_IN_LEGEND = 12
 _THUMBNAILS = 6
 _STAMP = 150  # pixels across, so that six stand beside each other
-_LONGEST_WAY = 18  # levels of a lit path that is shrunk rather than scrolled
-_MORE_LEVELS = 4  # that a visitor may add to those drawn at first
+_LONGEST_WAY = 40  # levels of a lit path that is shrunk rather than scrolled
+_MORE_LEVELS = 3  # that a visitor may add to those drawn at first
 
 
 def pick_view(*, growing: bool = True, **options) -> View:

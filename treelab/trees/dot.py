@@ -185,6 +185,7 @@ class _Picture:
         idle = tree.activity is not None and tree.activity[child] <= 0
         share = tree.n_rows[child] / max(int(tree.n_rows[0]), 1)
         style = ', style="dashed"' if idle else ""
+        style += ', weight="20"' if lit else ""  # a lit way goes straight
         color = self.ground.accent if lit else self.ground.line
         return (
             f'n{node} -> n{child} [label="{GAP}{words}{GAP}", color="{color}", '
