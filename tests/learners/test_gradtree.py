@@ -53,6 +53,8 @@ def test_the_exported_tree_sends_every_training_row_where_the_tensors_did(key):
     tree = fitted.tree_
     told = tree.value[tree.apply(data.frame)]
     np.testing.assert_allclose(told, value[leaf.numpy()], atol=1e-9)
+    if task != "regression":
+        np.testing.assert_allclose(told.sum(axis=1), 1, rtol=1e-12)
 
 
 def test_it_finds_the_xor_at_the_depth_at_which_cart_cannot():

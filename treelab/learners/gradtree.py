@@ -184,8 +184,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         return target
 
     def _leaf_values(self, value):
-        """Class shares stay as they are."""
-        return value
+        """Class shares, which float32 left a little off one."""
+        return value / value.sum(axis=1, keepdims=True)
 
     def _merge(self, tree):
         """Merge sibling leaves that predict the same class."""
