@@ -7,7 +7,9 @@ from treelab.learners.registry import LEARNERS, make_estimator
 @pytest.mark.parametrize("key", LEARNERS)
 def test_every_setting_shown_is_one_of_the_estimator(key, task):
     spec = LEARNERS[key]
-    estimator = make_estimator(key, task, spec.defaults(task), random_state=7, device="cpu")
+    estimator = make_estimator(
+        key, task, spec.defaults(task), random_state=7, device="cpu"
+    )
     assert spec.defaults(task).items() <= estimator.get_params().items()
     assert estimator.random_state == 7
     assert estimator.device == "cpu"
