@@ -74,10 +74,13 @@ class Categories:
         passes = {
             category
             for category, score in zip(feature.categories, feature.scores)
-            if _side(score, threshold, missing_left) == left
+            if score_goes_left(score, threshold, missing_left) == left
         }
         self.allowed &= passes
-        self.new = self.new and _side(feature.unseen, threshold, missing_left) == left
+        self.new = (
+            self.new
+            and score_goes_left(feature.unseen, threshold, missing_left) == left
+        )
         self.missing = self.missing and missing_left == left
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
@@ -180,7 +183,7 @@ def shown_threshold(tree, node: int) -> str:
     return threshold_text(float(tree.threshold[node]), *map(float, between))
 
 
-def _side(score: float, threshold: float, missing_left: bool) -> bool:
+def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
     """Tell whether a score goes left; one that is NaN goes where missing values go."""
     return missing_left if isnan(score) else score <= threshold
 

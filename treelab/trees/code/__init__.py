@@ -1,0 +1,19 @@
+"""One tree as code that needs no treelab: a Python function, SQL, a C function.
+
+Each gives the same answer as ``Tree.predict`` on every row: thresholds, weights and
+values are written so that they read back as the same float64, and weighted sums are
+added up in the tree's own order.
+"""
+
+from treelab.trees.code.c import to_c
+from treelab.trees.code.python import to_python
+from treelab.trees.code.sql import to_sql
+
+__all__ = ["LANGUAGES", "to_c", "to_python", "to_sql"]
+
+# What each is called, the ending of its file, and what writes it.
+LANGUAGES = {
+    "python": ("Python function", "py", to_python),
+    "sql": ("SQL CASE", "sql", to_sql),
+    "c": ("C function", "c", to_c),
+}

@@ -1,0 +1,268 @@
+"""A tree as a function in C99; NaN and NULL are missing values."""
+
+from treelab.trees.code.asked import (
+    CategoryTest,
+    NumberTest,
+    SumTest,
+    Term,
+    asked,
+    inputs,
+    terms,
+)
+from treelab.trees.code.names import comment, heading, identifiers, said_at_leaf
+from treelab.trees.code.nested import Style, function_roots, nested
+
+_STYLE = Style("if ({}) {{", "} else {", "}")
+_TYPES = {"number": "double ", "category": "const char *"}
+_BUILD = (
+    "It answers as the tree does to the last bit where products and sums are rounded "
+    "one by one: compile with -std=c99 or -ffp-contract=off, not with -ffast-math."
+)
+
+
+def to_c(tree) -> str:
+    """Write a tree as C99.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    str
+        A file with ``struct tree_row``, a member a column: double, NAN where it is
+        missing, or ``const char *`` (UTF-8), NULL where it is missing.
+
+        For classes, ``tree_class(&row)`` returns a place in ``tree_classes`` and
+        ``tree_probabilities(&row)`` an array of as many doubles; -1 and NULL where
+        nothing stands for a missing value (``tree.predict`` raises ValueError there).
+        For regression ``tree_predict(&row)`` returns the value, NAN in that case.
+
+    Raises
+    ------
+    ValueError
+        If a category holds a character that C text cannot hold.
+    """
+    return _File(tree).text()
+
+
+class _File:
+    """The source of one tree."""
+
+    def __init__(self, tree):
+        self.tree = tree
+        self.inputs = inputs(tree)
+        self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+        self.scores = {}  # feature index to the lines of its function
+        leaves = tree.is_leaf.nonzero()[0].tolist()
+        self.place = {leaf: i for i, leaf in enumerate(leaves)}
+        self.kind = "double" if tree.classes is None else "int"
+
+    def text(self) -> str:
+        """Write the file."""
+        functions = []
+        for root in function_roots(self.tree):
+            name = f"branch_{root}" if root else "tree_leaf"
+            if self.tree.classes is None and not root:
+                name = "tree_predict"
+            functions.append([*self._head(name, root), *self._body(root), "}"])
+        used = "\n".join(line for lines in functions for line in lines)
+        used += "\n".join(line for lines in self.scores.values() for line in lines)
+        parts = [
+            self._comment(),
+            ["#include <math.h>", "#include <stddef.h>", "#include <string.h>"],
+            self._struct(),
+        ]
+        if self.tree.classes is not None:
+            parts.append(self._tables())
+        parts += [
+            helper.strip("\n").split("\n")
+            for name, helper in _HELPERS.items()
+            if f"{name}(" in used
+        ]
+        parts += [*self.scores.values(), *functions]
+        if self.tree.classes is not None:
+            parts.append(self._answers())
+        return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+    def _comment(self) -> list[str]:
+        lines = [*heading(self.tree, self.inputs), comment(_BUILD)]
+        return ["/*", *(f" * {line}" for line in lines), " */"]
+
+    def _struct(self) -> list[str]:
+        """The row, a member a column."""
+        members = []
+        for source, name in self.names.items():
+            unit = f", {source.unit}" if source.unit else ""
+            said = comment(f"{source.column}{unit}")
+            members.append(f"    {_TYPES[source.kind]}{name}; /* {said} */")
+        members = members or ["    char unused; /* this tree reads no column */"]
+        return ["struct tree_row {", *members, "};"]
+
+    def _tables(self) -> list[str]:
+        """The classes, and what each leaf says of them."""
+        tree = self.tree
+        lines = [f"#define TREE_N_CLASSES {len(tree.classes)}", ""]
+        lines.append("const char *const tree_classes[TREE_N_CLASSES] = {")
+        lines += [f"    {c_text(str(label))}," for label in tree.classes]
+        lines += ["};", ""]
+        lines.append(
+            f"static const double leaf_value[{len(self.place)}][TREE_N_CLASSES] = {{"
+        )
+        for leaf in self.place:
+            shares = ", ".join(map(number, tree.value[leaf].tolist()))
+            lines.append(f"    {{{shares}}},")
+        return [*lines, "};"]
+
+    def _head(self, name: str, root: int) -> list[str]:
+        """Open a function."""
+        shared = not root and self.tree.classes is None
+        lines = [
+            f"{'' if shared else 'static '}{self.kind} {name}"
+            "(const struct tree_row *row)",
+            "{",
+        ]
+        return lines if self.names else [*lines, "    (void)row;"]
+
+    def _body(self, root: int) -> list[str]:
+        return nested(
+            self.tree,
+            root,
+            _STYLE,
+            self._test,
+            self._leaf,
+            lambda node: f"return branch_{node}(row);",
+            self._guard,
+        )
+
+    def _guard(self, node: int) -> list[str]:
+        """Leave where a sum lacks a number."""
+        test = asked(self.tree, node)
+        if not isinstance(test, SumTest):
+            return []
+        values = [self._value(term) for term in test.terms if term.may_fail]
+        answer = "NAN" if self.tree.classes is None else "-1"
+        missing = " || ".join(f"isnan({value})" for value in dict.fromkeys(values))
+        return [f"if ({missing}) return {answer};"] if values else []
+
+    def _answers(self) -> list[str]:
+        """The functions that others call."""
+        return _CLASS_FUNCTIONS.strip("\n").split("\n")
+
+    def _test(self, node: int) -> str:
+        """The condition that leads left."""
+        test = asked(self.tree, node)
+        if isinstance(test, NumberTest):
+            name = f"row->{self.names[test.source]}"
+            condition = f"{name} <= {number(test.threshold)}"
+            return f"{condition} || isnan({name})" if test.missing_left else condition
+        if isinstance(test, CategoryTest):
+            name = f"row->{self.names[test.source]}"
+            # NULL equals no text.
+            found = " || ".join(f"same({name}, {c_text(c)})" for c in test.listed)
+            if test.inside:
+                missing = [f"{name} == NULL"] if test.missing_left else []
+                return " || ".join([*missing, *([found] if found else [])]) or "0"
+            condition = f"!({found})" if found else "1"
+            return condition if test.missing_left else f"{name} != NULL && {condition}"
+        return f"{self._sum(test.terms) or '0.0'} <= {number(test.threshold)}"
+
+    def _leaf(self, node: int) -> list[str]:
+        """The answer of a leaf."""
+        tree, why = self.tree, said_at_leaf(self.tree, node)
+        if tree.classes is not None:
+            return [f"return {self.place[node]}; /* {why} */"]
+        if tree.leaf_weights is None:
+            return [f"return {number(float(tree.value[node, 0]))}; /* {why} */"]
+        bias = number(float(tree.leaf_bias[node, 0]))
+        added = self._sum(terms(tree, tree.leaf_weights[node]))
+        return [f"/* {why} */", f"return {f'{bias} + {added}' if added else bias};"]
+
+    def _sum(self, added: tuple[Term, ...]) -> str:
+        """A weighted sum, its terms in order."""
+        return " + ".join(f"{number(t.weight)} * {self._value(t)}" for t in added)
+
+    def _value(self, term: Term) -> str:
+        """A term's number; NAN where it has none."""
+        name = f"row->{self.names[term.source]}"
+        if term.scores is None:
+            return name if term.may_fail else f"filled({name}, {number(term.fill)})"
+        self.scores[term.index] = _score_function(term)
+        return f"score_{term.index}({name})"
+
+
+def _score_function(term: Term) -> list[str]:
+    """The number of each category, as a function."""
+    lines = [f"static double score_{term.index}(const char *category)", "{"]
+    lines.append(f"    if (category == NULL) return {number(term.fill)};")
+    for category, score in term.scores.items():
+        lines.append(
+            f"    if (same(category, {c_text(category)})) return {number(score)};"
+        )
+    return [*lines, f"    return {number(term.unseen)};", "}"]
+
+
+def number(value: float) -> str:
+    """Write a number as a double; C reads back the same float64."""
+    if value != value:
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return repr(value)
+
+
+def c_text(value: str) -> str:
+    """Write text as a C literal of UTF-8 bytes, all but plain letters escaped.
+
+    Raises
+    ------
+    ValueError
+        If it holds NUL, where C text ends, or half of a surrogate pair.
+    """
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(
+            f"{value!r} holds a character that C text cannot hold (NUL, or half of a "
+            "pair). Rename it in the table."
+        )
+    return '"' + "".join(map(_byte, value.encode())) + '"'
+
+
+def _byte(byte: int) -> str:
+    """Write one byte; three octal digits never run on into what follows."""
+    character = chr(byte)
+    plain = 32 <= byte < 127 and character not in '"\\?'  # "??/" would be a backslash
+    return character if plain else f"\\{byte:03o}"
+
+
+_HELPERS = {
+    "same": """
+static int same(const char *text, const char *other)
+{
+    return text != NULL && strcmp(text, other) == 0;
+}
+""",
+    "filled": """
+static double filled(double value, double fill)
+{
+    return isnan(value) ? fill : value;
+}
+""",
+}
+_CLASS_FUNCTIONS = """
+const double *tree_probabilities(const struct tree_row *row)
+{
+    int leaf = tree_leaf(row);
+    return leaf < 0 ? NULL : leaf_value[leaf];
+}
+
+int tree_class(const struct tree_row *row)
+{
+    const double *share = tree_probabilities(row);
+    int best = 0;
+    if (share == NULL) return -1;
+    for (int i = 1; i < TREE_N_CLASSES; i++) {
+        if (share[i] > share[best]) best = i;
+    }
+    return best;
+}
+"""

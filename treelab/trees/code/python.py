@@ -1,0 +1,187 @@
+"""A tree as a Python function that needs nothing but the standard library."""
+
+from treelab.trees.code.asked import (
+    CategoryTest,
+    NumberTest,
+    Term,
+    asked,
+    inputs,
+    terms,
+)
+from treelab.trees.code.names import heading, identifiers, said_at_leaf
+from treelab.trees.code.nested import Style, function_roots, nested
+
+_STYLE = Style("if {}:", "else:")
+_READERS = {"number": "_number", "category": "_text"}
+_HELPERS = {
+    "_missing": '''
+def _missing(value):
+    """Tell whether a value is None, NaN, or pandas' NA or NaT."""
+    kind = type(value).__name__
+    return value is None or kind in ("NAType", "NaTType") or value != value
+''',
+    "_number": '''
+def _number(value):
+    """Return a value as float; NaN where it is missing."""
+    return nan if _missing(value) else float(value)
+''',
+    "_text": '''
+def _text(value):
+    """Return a category as text; None where it is missing."""
+    return None if _missing(value) else str(value)
+''',
+    "_filled": '''
+def _filled(value, fill):
+    """Return a number, or what stands for it where it is missing."""
+    return fill if isnan(value) else value
+''',
+    "_known": '''
+def _known(value, column):
+    """Return a number; the tree has none to put in its place."""
+    if isnan(value):
+        raise ValueError(f"Column {column!r} is missing, and nothing stands for it.")
+    return value
+''',
+}
+
+
+def to_python(tree) -> str:
+    """Write a tree as Python source.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    str
+        A module with ``predict(row)`` and, for classes, ``CLASSES`` and
+        ``predict_proba(row)``. A row is a dict, or any record that is indexed by
+        column names; None, NaN and pandas' NA are missing values. It answers as
+        ``tree.predict`` does, and raises ValueError where that does.
+    """
+    return _Module(tree).text()
+
+
+class _Module:
+    """The source of one tree."""
+
+    def __init__(self, tree):
+        self.tree = tree
+        self.inputs = inputs(tree)
+        self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+        self.scores = {}  # feature index to the lines of its table of scores
+
+    def text(self) -> str:
+        """Write the module."""
+        tree = self.tree
+        functions = [
+            "\n".join(self._branch(root)) for root in function_roots(tree) if root
+        ]
+        functions.append("\n".join(self._main()))
+        if tree.classes is not None:
+            functions.append(_PREDICT_CLASS)
+        tables = ["\n".join(lines) for lines in self.scores.values()]
+        used, helpers = [*functions, *tables], []
+        for name in reversed(_HELPERS):  # a helper may need one above it
+            if any(f"{name}(" in text for text in used):
+                helpers.insert(0, _HELPERS[name].strip("\n"))
+                used.append(_HELPERS[name])
+        body = "\n".join(used)
+        needed = [name for name in ("inf", "isnan", "nan") if name in body]
+        top = [f"# {line}" for line in heading(tree, self.inputs)]
+        if needed:
+            top += ["", f"from math import {', '.join(needed)}"]
+        if tree.classes is not None:
+            top += ["", f"CLASSES = {tuple(tree.classes)!r}"]
+        for table in tables:
+            top += ["", table]
+        return "\n\n\n".join(["\n".join(top), *helpers, *functions]) + "\n"
+
+    def _main(self) -> list[str]:
+        """The function that reads a row."""
+        if self.tree.classes is None:
+            lines = ["def predict(row):", '    """Return the value for one row."""']
+        else:
+            lines = [
+                "def predict_proba(row):",
+                '    """Return the probability of each of CLASSES for one row."""',
+            ]
+        for source, name in self.names.items():
+            reader = _READERS[source.kind]
+            lines.append(f"    {name} = {reader}(row[{source.column!r}])")
+        return [*lines, *self._body(0)]
+
+    def _branch(self, root: int) -> list[str]:
+        """A function for a branch far below the root."""
+        return [f"def _branch_{root}({self._arguments()}):", *self._body(root)]
+
+    def _arguments(self) -> str:
+        """What a branch is handed: everything that was read."""
+        return ", ".join(self.names.values())
+
+    def _body(self, root: int) -> list[str]:
+        return nested(
+            self.tree,
+            root,
+            _STYLE,
+            self._test,
+            self._leaf,
+            lambda node: f"return _branch_{node}({self._arguments()})",
+        )
+
+    def _test(self, node: int) -> str:
+        """The condition that leads left."""
+        test = asked(self.tree, node)
+        if isinstance(test, NumberTest):
+            name = self.names[test.source]
+            condition = f"{name} <= {test.threshold!r}"
+            return f"{condition} or isnan({name})" if test.missing_left else condition
+        if isinstance(test, CategoryTest):
+            name = self.names[test.source]
+            missing_listed = test.missing_left == test.inside
+            listed = [*map(repr, test.listed), *(["None"] if missing_listed else [])]
+            # "in ()" is never true, and {} would be a dict.
+            group = f"{{{', '.join(listed)}}}" if listed else "()"
+            return f"{name} {'in' if test.inside else 'not in'} {group}"
+        return f"{self._sum(test.terms) or '0.0'} <= {test.threshold!r}"
+
+    def _leaf(self, node: int) -> list[str]:
+        """The answer of a leaf."""
+        tree, why = self.tree, said_at_leaf(self.tree, node)
+        if tree.classes is not None:
+            return [f"return {tuple(tree.value[node].tolist())!r}  # {why}"]
+        if tree.leaf_weights is None:
+            return [f"return {float(tree.value[node, 0])!r}  # {why}"]
+        bias = repr(float(tree.leaf_bias[node, 0]))
+        added = self._sum(terms(tree, tree.leaf_weights[node]))
+        return [f"# {why}", f"return {bias} + {added}" if added else f"return {bias}"]
+
+    def _sum(self, added: tuple[Term, ...]) -> str:
+        """A weighted sum, its terms in order."""
+        return " + ".join(f"{term.weight!r} * {self._value(term)}" for term in added)
+
+    def _value(self, term: Term) -> str:
+        """A term's number."""
+        name = self.names[term.source]
+        if term.scores is not None:
+            name = f"{self._table(term)}.get({name}, {term.unseen!r})"
+            if not term.may_fail:
+                return name
+        if term.may_fail:
+            return f"_known({name}, {term.source.column!r})"
+        return f"_filled({name}, {term.fill!r})"
+
+    def _table(self, term: Term) -> str:
+        """Name the table of a category column's scores, and keep it for the top."""
+        table = f"_SCORES_{term.index}"
+        entries = {None: term.fill, **term.scores}
+        rows = [f"    {category!r}: {score!r}," for category, score in entries.items()]
+        self.scores[term.index] = [f"{table} = {{", *rows, "}"]
+        return table
+
+
+_PREDICT_CLASS = '''def predict(row):
+    """Return the most probable of CLASSES for one row."""
+    shares = predict_proba(row)
+    return CLASSES[shares.index(max(shares))]'''
