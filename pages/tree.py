@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.common.look import View, drawn_tree, part_scores
+from pages.common.look import View, drawn_tree, part_scores, whole_tree
 from pages.common.look import rules as rules_of
 from pages.common.parts import (
     draw_tree,
@@ -20,6 +20,7 @@ from pages.common.theme import page_title
 from treelab.figures.export import has_dot, picture_file
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
+from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
 
 
@@ -59,35 +60,40 @@ def as_json(tree: Tree) -> str:
     return json.dumps(tree.to_dict(), indent=1)
 
 
-def downloads(tree: Tree, name: str) -> None:
-    """Offer the tree as a picture, as data and as text."""
-    drawn = {
-        f"Picture ({kind.upper()})": (
-            f"{name}.{kind}",
-            partial(picture, tree, kind),
-            mime,
-        )
+@st.fragment
+def downloads(view: View, tree: Tree, estimator: int | None) -> None:
+    """Offer the tree as a picture, as code, as data and as text."""
+    name = view.run.id if estimator is None else f"{view.run.id}-tree-{estimator}"
+    whole = whole_tree(view, estimator)
+    files = {
+        f"Picture ({kind.upper()})": (kind, partial(picture, tree, kind), mime)
         for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf"))
         if has_dot()
     }
-    files = drawn | {
-        "Picture (DOT)": (f"{name}.dot", tree.to_dot, "text/vnd.graphviz"),
-        "Data (JSON)": (f"{name}.json", partial(as_json, tree), "application/json"),
-        "Rules (text)": (f"{name}.txt", tree.to_text, "text/plain"),
-    }
-    st.caption("Take it along")
-    with st.container(horizontal=True, gap="xsmall"):
-        for label, (file_name, data, mime) in files.items():
-            st.download_button(
-                label,
-                data,
-                file_name,
-                mime,
-                key=f"take-{file_name}",
-                on_click="ignore",
-                icon=":material/download:",
-            )
-    if not drawn:
+    files["Picture (DOT)"] = "dot", tree.to_dot, "text/vnd.graphviz"
+    for title, ending, write in LANGUAGES.values():
+        files[title] = ending, partial(write, whole), "text/plain"
+    files["Rules (text)"] = "txt", tree.to_text, "text/plain"
+    files["Data (JSON)"] = "json", partial(as_json, tree), "application/json"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        wanted = st.selectbox("Take it along", list(files), key="take-as")
+        ending, data, mime = files[wanted]
+        st.download_button(
+            "Download",
+            data,
+            f"{name}.{ending}",
+            mime,
+            key=f"take-{name}-{ending}",
+            on_click="ignore",
+            icon=":material/download:",
+            help=f"{wanted} of this tree, as a file.",
+        )
+    if wanted in (title for title, _, _ in LANGUAGES.values()):
+        st.caption(
+            "Runs without treelab and gives this tree's answer for every row"
+            + (", not the ensemble's." if view.is_ensemble else ".")
+        )
+    elif not has_dot():
         st.caption("With Graphviz's dot installed there are SVG and PDF as well.")
 
 
@@ -109,8 +115,7 @@ with left:
     tree_notes(tree, view)
 with right:
     facts(view, tree)
-    name = view.run.id if estimator is None else f"{view.run.id}-tree-{estimator}"
-    downloads(tree, name)
+    downloads(view, tree, estimator)
 
 st.subheader("As rules", anchor=False)
 rules = rules_of(view, estimator)

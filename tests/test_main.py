@@ -215,6 +215,20 @@ def test_export_writes_the_tree_that_predicts(trained, capsys, tmp_path):
     assert json.loads(out.read_text("utf-8")) == json.loads(written["json"])
 
 
+def test_export_writes_code_that_predicts(trained, table, capsys, tmp_path):
+    X = pd.read_csv(table).drop(columns="kind")
+    wanted = RunStore().model(trained).predict(X).tolist()
+    for name in ("python", "sql", "c"):
+        assert main(["export", trained, "--format", name]) == 0
+        code = capsys.readouterr().out
+        assert code.count("yes (1.00)") >= 1
+        if name == "python":
+            names = {}
+            exec(code, names)
+            said = [names["predict"](row) for row in X.to_dict("records")]
+            assert said == wanted
+
+
 def test_export_of_an_ensemble_asks_which_tree(tmp_path, capsys, monkeypatch, trained):
     assert "--estimator" in refused(capsys, "export", trained, "--estimator", "0")
     tree = RunStore().model(trained)

@@ -14,6 +14,7 @@ from treelab.difference import Difference, score_differences
 from treelab.figures.colors import class_colors
 from treelab.metrics import headline, scores
 from treelab.pruned_scores import pruned_depths, pruned_scores
+from treelab.runs.model_facts import ON_TOP
 from treelab.runs.run import Run
 from treelab.runs.store import default_home
 from treelab.trees.ensemble import WeightedTrees
@@ -99,6 +100,12 @@ def full_tree(view: View, estimator: int | None = None, strength: int | None = N
         i = view.model.chosen if strength is None else strength
         return view.model.trees[i]
     return view.model
+
+
+def whole_tree(view: View, estimator: int | None = None) -> Tree:
+    """Return ``full_tree``, with a note where a predictor on top gives the answers."""
+    tree = full_tree(view, estimator)
+    return replace(tree, notes=(*tree.notes, ON_TOP)) if view.on_top else tree
 
 
 def drawn_tree(

@@ -18,6 +18,7 @@ from pages.common.words import SPLIT_NAMES, plain
 from treelab.figures.tree import ROOM, plan_picture, thumbnail_svg, tree_alt
 from treelab.figures.weights import percent
 from treelab.figures.words import count
+from treelab.runs.model_facts import ON_TOP
 from treelab.trees.tree import Tree
 
 _MOST_IN_LEGEND = 12
@@ -151,10 +152,7 @@ def tree_notes(tree: Tree, view: View) -> None:
     """Say what the picture of a tree does not show by itself."""
     notes = [*tree.notes]
     if view.on_top:
-        notes.append(
-            "A predictor on top of this tree gives the answer, from how far a row "
-            "passes each node; a leaf shows only the training rows that end in it."
-        )
+        notes.append(ON_TOP)
     for note in dict.fromkeys(notes):
         st.caption(plain(note))
 

@@ -23,7 +23,8 @@ def test_rules_tell_each_leaf_in_words(visit, store):
     assert "mm" in app.code[0].value
 
 
-TEXTS = ["Picture (DOT)", "Data (JSON)", "Rules (text)"]
+TEXTS = ["Picture (DOT)", "Python function", "SQL CASE", "C function"]
+TEXTS += ["Rules (text)", "Data (JSON)"]
 
 
 @pytest.mark.parametrize(
@@ -34,9 +35,20 @@ TEXTS = ["Picture (DOT)", "Data (JSON)", "Rules (text)"]
 def test_the_tree_can_be_taken_along(visit, store, monkeypatch, dot, pictures):
     monkeypatch.setattr("treelab.figures.export.has_dot", lambda: dot)
     app = visit("tree", run=add_run(store, "cart"))
-    labels = [button.proto.label for button in app.get("download_button")]
-    assert labels == [*pictures, *TEXTS]
+    assert app.selectbox(key="take-as").options == [*pictures, *TEXTS]
     assert ("With Graphviz's dot installed" in said(app)) == (not dot)
+
+
+@pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
+def test_the_tree_can_be_taken_along_as_code(visit, store, learner):
+    app = visit("tree", run=add_run(store, learner))
+    for title in ("Python function", "SQL CASE", "C function"):
+        app.selectbox(key="take-as").select(title).run()
+        assert not app.exception
+        (button,) = app.get("download_button")
+        assert button.proto.help == f"{title} of this tree, as a file."
+        assert "Runs without treelab" in said(app)
+        assert ("not the ensemble's" in said(app)) == (learner == "grande")
 
 
 def test_an_ensemble_says_that_all_its_trees_answer(visit, store):

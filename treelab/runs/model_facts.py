@@ -7,6 +7,10 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
+ON_TOP = (
+    "A predictor on top of this tree gives the answer, from how far a row passes each "
+    "node; a leaf shows only the training rows that end in it."
+)
 Model = Tree | WeightedTrees | PruningPath
 
 

@@ -4,6 +4,8 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -12,15 +14,17 @@ from treelab.data.columns import as_frame
 from treelab.data.read import read_table
 from treelab.data.values import cast_column
 from treelab.metrics import headline
+from treelab.runs.model_facts import ON_TOP
 from treelab.runs.run import Run
 from treelab.runs.shell_worker import add_home
 from treelab.runs.store import RunStore
+from treelab.trees.code import LANGUAGES
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import load_model
 from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
-FORMATS = ("rules", "text", "dot", "json")
+FORMATS = ("rules", "text", "dot", "json", *LANGUAGES)
 
 
 def add_commands(commands) -> None:
@@ -100,6 +104,7 @@ def export(chosen: argparse.Namespace) -> None:
         "dot": lambda: tree.to_dot().rstrip("\n") + "\n",
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
     }
+    writers |= {name: partial(write, tree) for name, (_, _, write) in LANGUAGES.items()}
     _write(chosen, writers[chosen.format]())
 
 
@@ -167,7 +172,12 @@ def _tree_of(model: Tree | WeightedTrees | PruningPath, estimator: int | None) -
         return model.estimator(estimator)
     if estimator is not None:
         raise ValueError("The model is one tree; leave --estimator out.")
-    return model.trees[model.chosen] if isinstance(model, PruningPath) else model
+    if not isinstance(model, PruningPath):
+        return model
+    tree = model.trees[model.chosen]
+    if model.predictors[model.chosen] is None:
+        return tree
+    return replace(tree, notes=(*tree.notes, ON_TOP))
 
 
 def _write(chosen: argparse.Namespace, text: str) -> None:

@@ -1,0 +1,35 @@
+"""Trees that learners fitted answer alike in every language."""
+
+import pytest
+
+from tests.trees.code.run import check_all
+from treelab.data.builtin import BUILTIN
+from treelab.learners.argmin import ArgminTreeClassifier
+from treelab.learners.get import GetClassifier, GetRegressor
+from treelab.learners.gradtree import GradTreeClassifier, GradTreeRegressor
+from treelab.learners.grande import GrandeClassifier
+
+SHORT = {"max_epochs": 3, "random_state": 0}
+GET = {**SHORT, "depth": 3, "n_starts": 2}
+FITTED = {
+    "gradtree": ("mixed", GradTreeClassifier(4, n_restarts=2, **SHORT)),
+    "gradtree regression": ("diabetes", GradTreeRegressor(4, n_restarts=2, **SHORT)),
+    "get": ("mixed", GetClassifier(**GET)),
+    "get linear": ("diabetes", GetRegressor(leaves="linear", **GET)),
+    "argmin": ("iris", ArgminTreeClassifier(3, **SHORT)),
+    "grande": ("mixed", GrandeClassifier(n_estimators=8, depth=3, **SHORT)),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_fitted_tree_answers_alike_in_every_language(name, tmp_path):
+    key, learner = FITTED[name]
+    table = BUILTIN[key]
+    frame = table.load()
+    X, y = frame.drop(columns=table.target), frame[table.target]
+    model = learner.fit(X, y).model_
+    if name == "argmin":
+        model = model.trees[model.chosen]
+    if name == "grande":
+        model = model.estimator(0, X, y)
+    check_all(model, X, tmp_path)
