@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from treelab.data.builtin import BUILTIN
 from treelab.data.encode import to_float32
 from treelab.learners.grande import GrandeClassifier, GrandeRegressor
+from treelab.ops.axis_trees import axis_trees
 from treelab.trees.tree import Tree
 
 FAST_RATES = {
@@ -48,6 +49,21 @@ class RecordingRegressor(Recording, GrandeRegressor):
     pass
 
 
+@torch.no_grad()
+def of_all_groups(network, x):
+    """Raw outputs (C, B) of all trees under one softmax."""
+    columns = network.columns
+    told = axis_trees(
+        x,
+        network.logits.flatten(0, 1),
+        network.threshold.flatten(0, 1),
+        network.packed(),
+        columns=None if columns is None else columns.flatten(0, 1),
+    ).double()  # (E, C + 1, B)
+    share = told[:, -1].softmax(0)
+    return (share[:, None] * told[:, :-1]).sum(0).numpy()
+
+
 @pytest.mark.parametrize("key", sorted(BUILTIN))
 def test_the_exported_ensemble_answers_as_the_tensors_did_on_training_rows(key):
     task, X, y = table(key)
@@ -55,8 +71,7 @@ def test_the_exported_ensemble_answers_as_the_tensors_did_on_training_rows(key):
     fitted = learner(**{**QUICK, "max_epochs": 3}).fit(X, y)
     network, data = fitted.exported
     encoded = torch.as_tensor(to_float32(data.encoder.transform(data.frame)))
-    with torch.no_grad():
-        output = network(encoded).double().numpy()  # (C, B)
+    output = of_all_groups(network, encoded)  # (C, B)
     ensemble = fitted.ensemble_
     if task == "regression":
         told = ensemble.predict(data.frame)

@@ -1,16 +1,13 @@
 """GRANDE: an ensemble of hard trees, each with a say that depends on the row."""
 
 import numpy as np
+import torch
 
 from treelab.learners.base import TableClassifier, TableRegressor
 from treelab.learners.checks import check_choice, check_number
 from treelab.learners.grande_fit import GrandeFit
-from treelab.learners.tree_choice import macro_f1
+from treelab.learners.lean import best_lean
 from treelab.ops.losses import LOSSES, log_shares
-
-BALANCE = (0.0, 0.5, 1.0)  # powers of balanced class weights that "auto" tries
-# The power between is the safest; the others must score this much better.
-MARGIN = 0.03
 
 
 class GrandeClassifier(GrandeFit, TableClassifier):
@@ -28,6 +25,12 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Trees.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
+    starts : {"forest", "random"}, default="forest"
+        What training starts from: the trees of a random forest, leaves included, or
+        chance alone, as in the paper.
+    n_folds : int, default=4
+        Groups of trees. Each holds out another part of the rows to say when it is
+        best, so that all rows are trained on; 1 holds out a fifth for all trees.
     feature_share : float, default=0.8
         Share of the columns that each tree may test.
     row_share : float, default=1.0
@@ -81,6 +84,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         n_estimators=512,
         *,
         depth=5,
+        starts="forest",
+        n_folds=4,
         feature_share=0.8,
         row_share=1.0,
         dropout=0.0,
@@ -104,6 +109,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     ):
         self.n_estimators = n_estimators
         self.depth = depth
+        self.starts = starts
+        self.n_folds = n_folds
         self.feature_share = feature_share
         self.row_share = row_share
         self.dropout = dropout
@@ -143,26 +150,18 @@ class GrandeClassifier(GrandeFit, TableClassifier):
             return np.ones(len(target))
         return self._class_weights(train_target)[target]
 
-    def _weigh_classes(self, network, data):
-        """Choose, by macro F1 on validation, how far logits lean to rare classes."""
+    def _weigh_classes(self, network, target):
+        """Choose, by macro F1 on held-out rows, how far logits lean to rare classes."""
         n_classes = len(self.classes_)
         self._lean = np.zeros(n_classes)
         if not isinstance(self.class_weight, str) or self.class_weight != "auto":
             return
-        if len(data.y_valid) == 0:
-            return
-        counts = np.maximum(np.bincount(data.y, minlength=n_classes), 1)
-        balanced = np.log(len(data.y) / (n_classes * counts))  # (C,)
-        logits = log_shares(network.valid_output()).cpu().numpy().T  # (m, C)
-        best = -1.0
-        for power in BALANCE:
-            told = (logits + power * balanced).argmax(1)
-            cell = data.y_valid * n_classes + told
-            counted = np.bincount(cell, minlength=n_classes**2)
-            score = float(macro_f1(counted.reshape(n_classes, n_classes)))
-            score += MARGIN * (power == 0.5)
-            if score > best:
-                best, self._lean = score, power * balanced
+        rows = torch.cat(network.held_out).cpu().numpy()
+        logits = torch.cat([log_shares(o) for o in network.valid_outputs()], 1)
+        counts = np.maximum(np.bincount(target, minlength=n_classes), 1)
+        balanced = np.log(len(target) / (n_classes * counts))  # (C,)
+        power = best_lean(logits.double().cpu().numpy().T, target[rows], balanced)
+        self._lean = power * balanced
 
     def _scaled_target(self, target, train_target):
         """Class codes stay as they are."""
@@ -196,6 +195,12 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Trees.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
+    starts : {"forest", "random"}, default="forest"
+        What training starts from: the trees of a random forest, leaves included, or
+        chance alone, as in the paper.
+    n_folds : int, default=4
+        Groups of trees. Each holds out another part of the rows to say when it is
+        best, so that all rows are trained on; 1 holds out a fifth for all trees.
     feature_share : float, default=0.8
         Share of the columns that each tree may test.
     row_share : float, default=1.0
@@ -241,6 +246,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         n_estimators=512,
         *,
         depth=5,
+        starts="forest",
+        n_folds=4,
         feature_share=0.8,
         row_share=1.0,
         dropout=0.0,
@@ -261,6 +268,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     ):
         self.n_estimators = n_estimators
         self.depth = depth
+        self.starts = starts
+        self.n_folds = n_folds
         self.feature_share = feature_share
         self.row_share = row_share
         self.dropout = dropout
@@ -287,7 +296,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         """Rows count alike."""
         return np.ones(len(target))
 
-    def _weigh_classes(self, network, data):
+    def _weigh_classes(self, network, target):
         """There are no classes."""
 
     def _scaled_target(self, target, train_target):

@@ -14,7 +14,10 @@ from treelab.learners.checks import (
 )
 from treelab.learners.device import resolve_device
 from treelab.learners.diverged import warn_if_diverged
+from treelab.learners.folds import assign_folds
+from treelab.learners.grande_starts import forest_starts, random_starts
 from treelab.learners.schedule import CosineDecay
+from treelab.learners.tree_batch import Rows
 from treelab.learners.weighted_trees import WeightedTreesNetwork
 from treelab.ops.decide import SOFT
 from treelab.ops.select import chosen_split
@@ -39,7 +42,8 @@ class GrandeFit:
         y : array-like of shape (n_rows,)
             Target.
         X_valid, y_valid : optional
-            Rows that say when to stop; without them a fifth of the rows is held out.
+            Rows that say when to stop; without them every row is held out by one
+            group of the trees and trained on by the others.
         callbacks : sequence of callable
             Hear a ``Progress`` now and then; answering True stops training, and the
             best ensemble so far is kept.
@@ -47,16 +51,18 @@ class GrandeFit:
         self._check_settings()
         self._lean = np.zeros(1)  # none while training
         device = resolve_device(self.device)
+        self.n_groups_ = 1
         data = self._read(
             X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
         )
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        generator = torch.Generator(device).manual_seed(seed)
-        network = self._network(data, device, generator)
+        random = check_random_state(self.random_state)
+        generator = torch.Generator(device).manual_seed(int(random.randint(2**31)))
+        rows, target = self._rows(data, device, seed=int(random.randint(2**31)))
+        network = self._network(rows, generator, seed=int(random.randint(2**31)))
         result = self._train(network, data, generator, callbacks)
         warn_if_diverged(result)
         self.history_ = result.history_frame()
-        self._weigh_classes(network, data)
+        self._weigh_classes(network, target)
         self.model_ = self._export(network, data).with_rows(
             data.frame, self._told(data.y)
         )
@@ -70,6 +76,8 @@ class GrandeFit:
     def _check_settings(self):
         """Refuse settings out of range before any work is done."""
         check_at_least("n_estimators", self.n_estimators, 1)
+        check_at_least("n_folds", self.n_folds, 1)
+        check_choice("starts", self.starts, ("forest", "random"))
         check_between("depth", self.depth, 1, 10)
         check_number("feature_share", self.feature_share, above=0, maximum=1)
         check_number("row_share", self.row_share, above=0, maximum=1)
@@ -84,26 +92,65 @@ class GrandeFit:
         for name in ("max_epochs", "max_steps", "patience", "batch_size"):
             check_at_least(name, getattr(self, name), 1)
 
-    def _network(self, data: TrainingData, device, generator) -> WeightedTreesNetwork:
-        """Build the untrained ensemble with its rows on the device."""
-        rows = []
-        for x, y in ((data.X, data.y), (data.X_valid, data.y_valid)):
-            weight = self._row_weight(y, data.y)
-            rows += [
-                torch.tensor(to_float32(x), device=device),
-                torch.tensor(self._scaled_target(y, data.y), device=device),
-                torch.tensor(weight, dtype=torch.float32, device=device),
-            ]
-        n_features = data.X.shape[1]
+    def _hold_out(self, target):
+        """Hold no rows out for good where folds take turns."""
+        n_groups = min(self.n_folds, self.n_estimators)
+        if n_groups == 1 or len(target) < max(10, n_groups):
+            return super()._hold_out(target)
+        self.n_groups_ = n_groups
+        rows = np.arange(len(target))
+        return rows, rows[:0]
+
+    def _rows(self, data: TrainingData, device, *, seed) -> tuple[Rows, np.ndarray]:
+        """Put the table on the device and say which group holds out which row."""
+        target = np.concatenate([data.y, data.y_valid])
+        fold = np.repeat([-1, 0], [len(data.y), len(data.y_valid)])
+        if self.n_groups_ > 1:
+            fold = assign_folds(target, self.n_groups_, seed=seed)
+        weight = self._row_weight(target, data.y)[:, None]
+        scaled = torch.tensor(self._scaled_target(target, data.y), device=device)
+        x = to_float32(np.concatenate([data.X, data.X_valid]))
+        rows = Rows(
+            x=torch.tensor(x, device=device),
+            target=scaled,
+            truth=scaled,
+            weight=torch.tensor(weight, dtype=torch.float32, device=device),
+            fold=torch.tensor(fold, device=device),
+            n_train=len(data.y),
+            n_classes=0 if self.labels() is None else len(self.labels()),
+        )
+        return rows, target
+
+    def _network(self, rows: Rows, generator, *, seed) -> WeightedTreesNetwork:
+        """Build the untrained ensemble."""
+        n_features = rows.x.shape[1]
         n_columns = max(
             min(FEWEST_COLUMNS, n_features), round(self.feature_share * n_features)
         )
+        n_groups = self.n_groups_
+        n_made = n_groups * -(-self.n_estimators // n_groups)
+        shape = {"depth": self.depth, "n_columns": n_columns, "generator": generator}
+        x = rows.x[: rows.n_train]
+        if self.starts == "random":
+            starts = random_starts(x, n_made, n_outputs=rows.n_outputs, **shape)
+        else:
+            groups = np.arange(n_groups)
+            fold = rows.fold[: rows.n_train].cpu().numpy()
+            weight = rows.weight[: rows.n_train, 0].double().cpu().numpy()
+            starts = forest_starts(
+                x,
+                rows.target[: rows.n_train].cpu().numpy(),
+                weight * (fold != groups[:, None]),
+                group=groups.repeat(n_made // n_groups),
+                n_classes=rows.n_classes,
+                seed=seed,
+                **shape,
+            )
         return WeightedTreesNetwork(
-            *rows,
-            n_classes=0 if self.labels() is None else len(self.labels()),
-            n_estimators=self.n_estimators,
-            depth=self.depth,
-            n_columns=n_columns,
+            rows,
+            starts,
+            n_groups=n_groups,
+            n_trees=self.n_estimators,
             row_share=self.row_share,
             dropout=self.dropout,
             leaf_weights=self.leaf_weights,
@@ -114,7 +161,7 @@ class GrandeFit:
         )
 
     def _train(self, network, data: TrainingData, generator, callbacks):
-        """Train until validation no longer improves."""
+        """Train until validation no longer improves; the start counts too."""
         n_rows = len(data.y)
         batch_size = min(self.batch_size, n_rows)
         optimizer = torch.optim.Adam(
@@ -131,7 +178,9 @@ class GrandeFit:
         after_step = None
         if self.cosine_decay:
             after_step = CosineDecay(optimizer, max_epochs * steps, warm_up=0.05)
-        return train(
+        at_start = network.state()
+        loss_at_start = network.valid_loss()
+        result = train(
             network,
             optimizer,
             n_rows=n_rows,
@@ -143,16 +192,23 @@ class GrandeFit:
             snapshot=lambda: self._representative(network, data),
             after_step=after_step,
         )
+        network.reset(at_start, loss_at_start <= result.best_loss)
+        return result
 
     def _export(self, network: WeightedTreesNetwork, data) -> WeightedTrees:
         """Rewrite the ensemble in the user's columns and units."""
+        columns = network.columns
         _, feature, threshold = chosen_split(
-            network.logits, network.threshold, network.columns
+            network.logits.flatten(0, 1),
+            network.threshold.flatten(0, 1),
+            None if columns is None else columns.flatten(0, 1),
         )
-        feature, threshold = feature.cpu().numpy(), threshold.detach().cpu().numpy()
+        trees = slice(self.n_estimators)
+        feature = feature[trees].cpu().numpy()
+        threshold = threshold[trees].detach().cpu().numpy()
         raw, missing_left = data.encoder.axis_splits(feature.ravel(), threshold.ravel())
-        value = network.leaf_value.detach().double().cpu().numpy()
-        weight = network.leaf_weight()[..., 0].detach().double().cpu().numpy()
+        leaf = network.packed()[trees].detach().double().cpu().numpy()
+        value, weight = leaf[..., :-1], leaf[..., -1]
         return WeightedTrees(
             data.encoder.features_,
             feature,
