@@ -47,17 +47,23 @@ def split_weights(tree, node: int, X) -> pd.DataFrame:
     columns, weights, values = _terms(tree, node, X)
     rows = tree.decision_path(X)[:, node]
     spread = values[rows].std(axis=0) if rows.any() else np.zeros(len(weights))
-    moves = weights * spread
-    total = np.abs(moves).sum()
+    moves, share = moves_and_shares(weights, spread)
     table = pd.DataFrame(
         {
             "column": columns,
             "weight": weights,
             "standardised": moves,
-            "share": np.abs(moves) / (total if total > 0 else 1.0),
+            "share": share,
         }
     )
     return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+
+
+def moves_and_shares(weights, spread) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights times spreads (k,), and each one's share of their absolute sum."""
+    moves = np.asarray(weights) * spread
+    total = np.abs(moves).sum()
+    return moves, np.abs(moves) / (total if total > 0 else 1.0)
 
 
 def split_figure(

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from math import isfinite, isnan
 
 _LEAST, _MOST = 3, 17  # significant digits; 17 say every float exactly
@@ -119,8 +120,14 @@ def clean(name) -> str:
     direction go; a name with right-to-left letters is isolated, so that the rest of
     the line keeps its order.
     """
+    return _cleaned(str(name))
+
+
+@lru_cache(maxsize=4096)
+def _cleaned(name: str) -> str:
+    """Return ``clean`` of text; pictures ask for the same names at every node."""
     kept, turns = [], False
-    for character in str(name):
+    for character in name:
         kind = unicodedata.category(character)
         direction = unicodedata.bidirectional(character)
         no_letter = kind == "Cs" or ord(character) & 0xFFFE == 0xFFFE

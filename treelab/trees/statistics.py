@@ -59,7 +59,21 @@ def with_rows(tree, X, y):
     """Return the tree with the numbers of these rows; see ``Tree.with_rows``."""
     matrix = read(tree, X)
     leaf = leaf_of(tree, matrix)
-    y = check_target(tree, len(leaf), y)
+    return with_leaves(tree, matrix, leaf, check_target(tree, len(leaf), y))
+
+
+def with_leaves(tree, matrix: np.ndarray, leaf: np.ndarray, y: np.ndarray):
+    """Return ``with_rows`` of rows whose numbers and leaves are known already.
+
+    Parameters
+    ----------
+    tree : Tree
+    matrix : float64 array of shape (n_rows, n_features)
+        As ``walk.read`` returns it.
+    leaf : int64 array of shape (n_rows,)
+    y : array of shape (n_rows,)
+        As ``check_target`` returns it.
+    """
     n_rows = rows_through(tree, leaf)
     some = np.maximum(n_rows, 1)
     if tree.classes is not None:

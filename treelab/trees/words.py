@@ -155,7 +155,7 @@ def path_in_words(tree, row, *, most: int | None = None) -> list[str]:
     sentences = []
     for node, below in pairwise(nodes):
         side = "Yes" if below == tree.left[node] else "No"
-        said = _row_says(tree, node, matrix, row)
+        said = row_says(tree, node, matrix, row)
         sentences.append(f"{question(tree, node, most=most)}? {side}: it is {said}.")
     last = nodes[-1]
     said = answer(tree, last)
@@ -166,8 +166,18 @@ def path_in_words(tree, row, *, most: int | None = None) -> list[str]:
     return sentences
 
 
-def _row_says(tree, node: int, matrix: np.ndarray, row) -> str:
-    """Return what one row holds where a split asks."""
+def row_says(tree, node: int, matrix: np.ndarray, row) -> str:
+    """Return what one row holds where a split asks: "0.2 cm", "Sales", "missing".
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    matrix : float64 array of shape (1, n_features)
+        The row as ``walk.read`` returns it.
+    row : DataFrame or array of one row
+    """
     j = tree.feature[node]
     threshold = float(tree.threshold[node])
     if j == OBLIQUE:
