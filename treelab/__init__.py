@@ -21,6 +21,8 @@ _HOMES = {
     "PruningPath": "treelab.trees.path",
     "Tree": "treelab.trees.tree",
     "WeightedTrees": "treelab.trees.ensemble",
+    "from_sklearn": "treelab.trees.adapters",
+    "from_xgboost": "treelab.trees.adapters",
     "load_model": "treelab.trees.io",
 }
 

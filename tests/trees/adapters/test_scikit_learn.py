@@ -1,0 +1,127 @@
+"""scikit-learn's trees and forests answer the same once they are ours."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import ensemble, tree
+from sklearn.linear_model import LinearRegression
+
+import treelab
+from treelab.trees.adapters import Forest
+from treelab.trees.cost_complexity import cost_complexity_path
+from treelab.trees.tree import Tree
+
+CLASSIFIERS = [
+    tree.DecisionTreeClassifier(random_state=0),
+    tree.DecisionTreeClassifier(criterion="entropy", max_depth=4, random_state=0),
+    tree.ExtraTreeClassifier(random_state=0),
+    ensemble.RandomForestClassifier(8, class_weight="balanced", random_state=0),
+    ensemble.ExtraTreesClassifier(8, random_state=0),
+]
+REGRESSORS = [
+    tree.DecisionTreeRegressor(random_state=0),
+    tree.DecisionTreeRegressor(criterion="absolute_error", max_depth=4, random_state=0),
+    tree.ExtraTreeRegressor(random_state=0),
+    ensemble.RandomForestRegressor(8, random_state=0),
+    ensemble.ExtraTreesRegressor(8, random_state=0),
+]
+
+
+def rows(n: int, seed: int, missing: float = 0.1) -> pd.DataFrame:
+    """A table with values that float32 rounds, and missing ones."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(n, 4)), columns=["a", "b c", "d", "e"])
+    table["d"] = table["d"].round(1)
+    return table.mask(rng.random(table.shape) < missing)
+
+
+def hard_rows(model: Tree | Forest) -> pd.DataFrame:
+    """Rows at the thresholds and beside them, in float64 and as float32 rounds."""
+    trees = model if isinstance(model, Forest) else [model]
+    values = np.concatenate([t.threshold[~t.is_leaf] for t in trees])
+    values = values[np.abs(values) < 1e30][:400]  # infinite where missing values part
+    beside = [np.nextafter(values, way) for way in (-np.inf, np.inf)]
+    near = np.concatenate([values, *beside, values.astype(np.float32)])
+    rng = np.random.default_rng(1)
+    names = [f.column for f in model.features]
+    return pd.DataFrame({name: rng.permutation(near) for name in names})
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: str(m)[:30])
+def test_classifiers_answer_alike_on_every_row(model):
+    X = rows(300, 0)
+    y = np.where(X["a"].fillna(0) + X["d"].fillna(1) > 0, "yes", "no")
+    model.fit(X, y)
+    ours = treelab.from_sklearn(model)
+    for table in (rows(2000, 1), hard_rows(ours)):
+        assert np.array_equal(ours.predict_proba(table), model.predict_proba(table))
+        assert np.array_equal(ours.predict(table), model.predict(table))
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: str(m)[:30])
+def test_regressors_answer_alike_on_every_row(model):
+    missing = 0.1 if "absolute" not in str(model) else 0.0
+    X = rows(300, 0, missing)
+    model.fit(X, X["a"].fillna(0) + X["d"].fillna(1) ** 2)
+    ours = treelab.from_sklearn(model)
+    for table in (rows(2000, 1, missing), hard_rows(ours)):
+        assert np.array_equal(ours.predict(table), model.predict(table))
+
+
+def test_it_knows_rows_units_and_classes():
+    X, y = rows(200, 0), np.arange(200) % 3
+    model = tree.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    ours = treelab.from_sklearn(model, target="kind", units={"a": "cm"})
+    assert isinstance(ours, Tree)
+    assert ours.target == "kind"
+    assert ours.classes == (0, 1, 2)
+    assert {f.column: f.unit for f in ours.features}["a"] == "cm"
+    shown = ours.with_rows(X, y)
+    assert np.array_equal(ours.n_rows, shown.n_rows)
+    assert np.array_equal(ours.class_counts, shown.class_counts)
+    assert ours.impurity == pytest.approx(shown.impurity)
+    assert len(cost_complexity_path(ours)) > 2
+
+
+def test_a_forest_is_the_list_of_its_trees():
+    X = rows(100, 0)
+    y = X["a"].fillna(0)
+    forest = treelab.from_sklearn(ensemble.RandomForestRegressor(5).fit(X, y))
+    assert len(forest) == 5
+    assert all(isinstance(member, Tree) for member in forest)
+    assert "One of 5 trees" in forest[0].notes[0]
+
+
+def test_names_may_be_given_where_the_model_has_none():
+    X = rows(100, 0, 0.0)
+    model = tree.DecisionTreeRegressor(max_depth=2).fit(X.to_numpy(), X["a"])
+    assert treelab.from_sklearn(model).columns == ("x0",)
+    assert treelab.from_sklearn(model, list("wxyz")).columns == ("w",)
+    with pytest.raises(ValueError, match="2 names, the model 4 columns"):
+        treelab.from_sklearn(model, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (tree.DecisionTreeRegressor(), "not fitted"),
+        (LinearRegression().fit([[1.0], [2.0]], [1, 2]), "LinearRegression is none"),
+        (
+            ensemble.GradientBoostingRegressor(n_estimators=2).fit(
+                [[1.0], [2]], [1, 2]
+            ),
+            "is none",
+        ),
+        (
+            ensemble.AdaBoostRegressor(n_estimators=2).fit([[1.0], [2]], [1, 2]),
+            "is none",
+        ),
+        (
+            tree.DecisionTreeRegressor().fit([[1.0], [2]], [[1, 2], [2, 3]]),
+            "predicts 2 targets",
+        ),
+    ],
+)
+def test_other_models_are_refused_by_name(model, said):
+    with pytest.raises(ValueError, match=said):
+        treelab.from_sklearn(model)

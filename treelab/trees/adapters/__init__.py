@@ -1,0 +1,7 @@
+"""Other programs' fitted trees, read into ours; those programs are never imported."""
+
+from treelab.trees.adapters.forest import Forest
+from treelab.trees.adapters.scikit_learn import from_sklearn
+from treelab.trees.adapters.xgboost_json import from_xgboost
+
+__all__ = ["Forest", "from_sklearn", "from_xgboost"]

@@ -1,0 +1,135 @@
+"""Forest: trees of another program, and how they answer together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treelab.trees.labels import most_probable, task_of
+from treelab.trees.logits import softmax
+from treelab.trees.tree import Tree
+
+LINKS = ("identity", "logistic", "softmax", "exp")
+
+
+@dataclass(frozen=True, eq=False)
+class Forest(Sequence):
+    """Trees that answer together, by their mean or by their sum.
+
+    ``forest[3]`` and ``for tree in forest`` give the trees, ``len(forest)`` how many.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+        All with the same features. Those that are added up are regression trees, of a
+        margin or of the target itself.
+    classes : tuple or None
+        Labels; None for regression.
+    target : str
+    added : bool, default=False
+        Whether the answer is a sum (boosting) instead of the mean (a random forest).
+    base : tuple of float
+        What each sum starts from, one an output.
+    output : tuple of int
+        To which output each tree adds.
+    link : {"identity", "logistic", "softmax", "exp"}, default="identity"
+        What turns sums into the answer.
+
+    Raises
+    ------
+    ValueError
+        If there is no tree, or these do not fit each other.
+    """
+
+    trees: tuple[Tree, ...]
+    classes: tuple | None = None
+    target: str = "target"
+    added: bool = False
+    base: tuple[float, ...] = (0.0,)
+    output: tuple[int, ...] = ()
+    link: str = "identity"
+
+    def __post_init__(self):
+        if not self.trees:
+            raise ValueError("A forest needs at least one tree.")
+        if self.link not in LINKS:
+            raise ValueError(f"link must be one of {LINKS}, got {self.link!r}.")
+        if self.added and len(self.output) != len(self.trees):
+            raise ValueError(
+                f"{len(self.trees)} trees are added up, but output names "
+                f"{len(self.output)} places."
+            )
+
+    def __getitem__(self, index):
+        return self.trees[index]
+
+    def __len__(self):
+        return len(self.trees)
+
+    def __repr__(self):
+        how = "sum" if self.added else "mean"
+        return (
+            f"Forest({self.task}, target={self.target!r}, {how} of {len(self)} trees)"
+        )
+
+    @property
+    def task(self) -> str:
+        """Return "binary", "multiclass" or "regression"."""
+        return task_of(self.classes)
+
+    @property
+    def features(self) -> tuple:
+        """The features of its trees."""
+        return self.trees[0].features
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return the sums, float32 (n_rows, n_outputs), added up as xgboost does.
+
+        Raises
+        ------
+        ValueError
+            If these trees answer by their mean.
+        """
+        if not self.added:
+            raise ValueError("The trees of this forest answer by their mean.")
+        parts = [tree.predict(X).astype(np.float32) for tree in self.trees]
+        total = np.tile(np.array(self.base, dtype=np.float32), (len(parts[0]), 1))
+        for k, part in zip(self.output, parts):
+            total[:, k] += part
+        return total
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.
+
+        Raises
+        ------
+        ValueError
+            If this is a regression.
+        """
+        if self.classes is None:
+            raise ValueError("A regression forest has no class probabilities.")
+        if not self.added:
+            return self._mean([tree.predict_proba(X) for tree in self.trees])
+        margin = self.decision_function(X).astype(np.float64)
+        if self.link == "softmax":
+            return softmax(margin)
+        yes = 1 / (1 + np.exp(-margin[:, 0]))
+        return np.column_stack([1 - yes, yes])
+
+    def predict(self, X) -> np.ndarray:
+        """Return each row's most probable class, or value of the target; (n_rows,)."""
+        if self.classes is not None:
+            return most_probable(self.classes, self.predict_proba(X))
+        if not self.added:
+            return self._mean([tree.predict(X) for tree in self.trees])
+        total = self.decision_function(X)[:, 0].astype(np.float64)
+        if self.link == "logistic":
+            return 1 / (1 + np.exp(-total))
+        return np.exp(total) if self.link == "exp" else total
+
+    def _mean(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Return the mean of the trees' answers, added up in their order."""
+        total = np.zeros_like(parts[0])
+        for part in parts:
+            total += part
+        return total / len(parts)
