@@ -1,0 +1,96 @@
+/** Where nodes stand and how large they are: sizes by level, so that words stay legible. */
+
+import { cardPlan } from "./card.js";
+import { layoutTree } from "./layout.js";
+import { visibleNodes } from "./model.js";
+
+/** Least zoom at which a picture opens: eleven units of type are then nine pixels. */
+export const LEGIBLE = 0.82;
+export const LARGEST = 1.15;
+
+const GAP = { full: 58, plain: 52, chip: 42 };
+
+/** The tier of a level: the first `full` levels, then up to `plain`, then chips. */
+export function tierOf(level, tiers) {
+  if (level < tiers.full) return "full";
+  return level < tiers.plain ? "plain" : "chip";
+}
+
+/**
+ * Sizes and places of the visible nodes.
+ *
+ * @returns {{list: object[], plans: object[], tiers: string[], x: number[], y: number[],
+ *   box: {x: number, y: number, w: number, h: number}}}  top left corners; root at 0, 0
+ */
+export function arrange(scene, state, tiers, direction) {
+  const { data, index, forced, notes } = scene;
+  const list = visibleNodes(index, state, forced);
+  const named = list.map((entry) => tierOf(entry.level, tiers));
+  const plans = list.map((entry, k) =>
+    planOf(data, index.nodes[entry.i], entry.status, named[k], notes?.get(entry.key)));
+  const down = direction !== "right";
+  const breadth = plans.map((plan) => (down ? plan.w : plan.h));
+  const depth = plans.map((plan) => (down ? plan.h : plan.w));
+  const placed = layoutTree(list.map((entry) => entry.parent), breadth, depth, {
+    sibling: down ? 12 : 14,
+    level: (level) => GAP[tierOf(level + 1, tiers)] + (down ? 0 : 26),
+  });
+  const x = [];
+  const y = [];
+  list.forEach((_, k) => {
+    x.push(down ? placed.across[k] - plans[k].w / 2 : placed.along[k]);
+    y.push(down ? placed.along[k] : placed.across[k] - plans[k].h / 2);
+  });
+  const size = placed.high - placed.low;
+  const box = down
+    ? { x: placed.low, y: 0, w: size, h: placed.length }
+    : { x: 0, y: placed.low, w: placed.length, h: size };
+  return { list, plans, tiers: named, x, y, box };
+}
+
+const plansOf = new WeakMap();
+
+function planOf(data, node, status, tier, note) {
+  if (note) return cardPlan(data, node, status, tier, note);
+  let known = plansOf.get(node);
+  if (!known || known.data !== data) plansOf.set(node, (known = { data }));
+  const id = `${status}/${tier}`;
+  known[id] ??= cardPlan(data, node, status, tier, null);
+  return known[id];
+}
+
+/** The zoom at which a box fits a view with a margin. */
+export function fitZoom(box, view, margin = 20) {
+  const zoom = Math.min((view.w - 2 * margin) / box.w, (view.h - 2 * margin - 14) / box.h);
+  return Math.min(LARGEST, Math.max(0.02, zoom));
+}
+
+/**
+ * The largest cards, and where even chips would be too small the deepest opening, with
+ * which the tree is legible at a glance.
+ *
+ * @param {number} limit  levels the reader asked for, or null to choose
+ * @param {number} least  the smallest zoom that counts as legible
+ */
+export function chooseSizes(scene, state, direction, view, least = LEGIBLE) {
+  const deepest = scene.index.depth;
+  const asked = state.limit;
+  const zoomOf = (tiers, limit) =>
+    fitZoom(arrange(scene, { ...state, limit }, tiers, direction).box, view);
+  let limit = asked === null ? deepest : Math.min(asked, deepest);
+  if (asked === null) {
+    // More than two hundred nodes are never legible at once: look from there upwards.
+    while (limit > 2 && visibleNodes(scene.index, { ...state, limit }, scene.forced).length > 220) limit -= 1;
+    while (limit > 2 && zoomOf({ full: 0, plain: 0 }, limit) < least) limit -= 1;
+  }
+  const levels = limit + 1;
+  const wanted = [];
+  for (let full = levels; full >= 1; full -= 1) wanted.push({ full, plain: levels });
+  for (let plain = levels - 1; plain >= 1; plain -= 1) wanted.push({ full: Math.min(plain, 2), plain });
+  for (let plain = levels - 1; plain >= 1; plain -= 1) wanted.push({ full: Math.min(plain, 1), plain });
+  for (let plain = levels; plain >= 0; plain -= 1) wanted.push({ full: 0, plain });
+  let tiers = { full: 0, plain: 0 };
+  const many = visibleNodes(scene.index, { ...state, limit }, scene.forced).length > 400;
+  if (!many) tiers = wanted.find((tried) => zoomOf(tried, limit) >= least) ?? tiers;
+  return { limit: asked === null && limit >= deepest ? null : limit, tiers };
+}

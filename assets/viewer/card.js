@@ -1,0 +1,204 @@
+/** One node, at one of three sizes: full (with charts), plain, chip. */
+
+import { classBar, meanBar, plainHistogram, splitHistogram, weightBars } from "./charts.js";
+import { nodeColor, purity, topClass } from "./color.js";
+import { svg } from "./svg.js";
+import { count, cut, isolate, measure, percent, questionLines, rowsText, short } from "./text.js";
+
+export const TIERS = ["chip", "plain", "full"];
+
+const WIDTH = { full: { split: 204, leaf: 152 }, plain: { split: 172, leaf: 124 }, chip: { split: 116, leaf: 0 } };
+const PAD = { full: 11, plain: 9, chip: 7 };
+const N_WEIGHTS = 4;
+
+/** What a node is told to answer, in words. */
+export function answerText(data, node) {
+  if (data.task === "regression") {
+    return node.answer ?? `${short(node.mean)}${data.target?.unit ? ` ${data.target.unit}` : ""}`;
+  }
+  return node.answer ?? data.classes[topClass(node)]?.label ?? "–";
+}
+
+/** The column's name in a node's question, where it begins with it. */
+export function questionName(data, node) {
+  return node.column === null || node.column === undefined ? null : data.axis?.[node.column]?.name;
+}
+
+/**
+ * Size of a card and its blocks from top to bottom; each block draws itself at a height.
+ *
+ * @returns {{w: number, h: number, blocks: {h: number, draw: (x: number, y: number,
+ *   w: number) => Element}[]}}
+ */
+export function cardPlan(data, node, status, tier, note) {
+  if (status === "ghost") return { w: 22, h: 14, blocks: [] };
+  const asks = status === "split" && node.question !== null;
+  if (tier === "chip") return chipPlan(data, node, asks);
+  const pad = PAD[tier];
+  const w = WIDTH[tier][asks ? "split" : "leaf"];
+  const blocks = asks
+    ? splitBlocks(data, node, tier, w - 2 * pad)
+    : leafBlocks(data, node, tier, w - 2 * pad);
+  if (note) blocks.push(noteBlock(note));
+  return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 3, blocks, pad };
+}
+
+function lineBlock(text, size, weight, className, h) {
+  return {
+    h,
+    draw: (x, y) => svg("text", { x, y: y + size * 0.95, "font-size": size, "font-weight": weight, class: className, text }),
+  };
+}
+
+function splitBlocks(data, node, tier, w) {
+  const name = questionName(data, node);
+  const blocks = questionLines(node.question, name, w, 13).map((line) => lineBlock(line, 13, 600, "main", 17));
+  if (tier === "full") {
+    if (node.weights?.length) {
+      const n = Math.min(N_WEIGHTS, node.weights.length);
+      blocks.push({ h: n * 15 + 4, draw: (x, y, width) => weightBars(node, x, y + 2, width, 15, n) });
+    }
+    if (node.hist) {
+      blocks.push({ h: 64, draw: (x, y, width) => splitHistogram(data, node, x, y + 5, width, 38, true) });
+    }
+  }
+  blocks.push(barBlock(data, node));
+  blocks.push(footBlock(node, asideText(data, node)));
+  return blocks;
+}
+
+function asideText(data, node) {
+  if (data.task === "regression") return `mean ${short(node.mean)}`;
+  const best = topClass(node);
+  return `${isolate(data.classes[best]?.label ?? "")} ${percent(node.shares[best])}`;
+}
+
+function leafBlocks(data, node, tier, w) {
+  const sure = data.task === "regression" ? `± ${short(node.std)}` : percent(node.confidence);
+  const blocks = [answerBlock(data, node, sure, w)];
+  if (tier === "full" && node.target_hist) {
+    blocks.push({ h: 32, draw: (x, y, width) => plainHistogram(data, node.target_hist, x, y + 3, width, 24, false) });
+  }
+  if (node.formula) blocks.push(lineBlock(isolate(cut(node.formula, w, 11)), 11, 400, "main", 16));
+  blocks.push(barBlock(data, node));
+  blocks.push(footBlock(node, ""));
+  return blocks;
+}
+
+function answerBlock(data, node, sure, w) {
+  const aside = measure(sure, 12);
+  return {
+    h: 20,
+    draw: (x, y) => svg("g", {},
+      svg("rect", { x, y: y + 2, width: 10, height: 10, rx: 2.5, fill: nodeColor(data, node), class: "swatch" }),
+      svg("text", { x: x + 15, y: y + 12, "font-size": 14, "font-weight": 650, class: "main", text: isolate(cut(answerText(data, node), w - aside - 21, 14, 650)) }),
+      svg("text", { x: x + w, y: y + 12, "font-size": 12, "text-anchor": "end", class: "quiet", text: sure })),
+  };
+}
+
+function barBlock(data, node) {
+  const draw = data.task === "regression" ? meanBar : classBar;
+  return { h: 14, draw: (x, y, width) => draw(data, node, x, y + 2, width, 8) };
+}
+
+function footBlock(node, aside) {
+  const rows = `${count(node.rows)} · ${percent(node.share)}`;
+  const long = `${rowsText(node.rows)} · ${percent(node.share)}`;
+  return {
+    h: 15,
+    draw: (x, y, width) => {
+      const words = measure(long, 11) <= (aside ? width * 0.62 : width) ? long : rows;
+      const room = width - measure(words, 11) - 10;
+      return svg("g", {},
+        svg("text", { x, y: y + 11, "font-size": 11, class: "quiet", text: words }),
+        aside && svg("text", { x: x + width, y: y + 11, "font-size": 11, "text-anchor": "end", class: "quiet", text: fitAside(aside, room) }));
+    },
+  };
+}
+
+/** A label and its percentage: the label is cut, the number stays. */
+function fitAside(text, room) {
+  if (measure(text, 11) <= room) return text;
+  const at = text.lastIndexOf(" ");
+  const tail = text.slice(at);
+  const head = text.slice(0, at).replace(/[\u2068\u2069]/g, "");
+  return isolate(cut(head, Math.max(0, room - measure(tail, 11)), 11)) + tail;
+}
+
+function noteBlock(notes) {
+  return {
+    h: notes.length * 16 + 3,
+    draw: (x, y, width) => {
+      const group = svg("g", {});
+      notes.forEach(({ text, color }, k) => {
+        const line = y + 4 + k * 16;
+        group.append(svg("circle", { cx: x + 4, cy: line + 7, r: 4, fill: color }));
+        group.append(svg("text", { x: x + 13, y: line + 11, "font-size": 11, "font-weight": 600, class: "main", text: isolate(cut(text, width - 14, 11, 600)) }));
+      });
+      return group;
+    },
+  };
+}
+
+function chipPlan(data, node, asks) {
+  const pad = PAD.chip;
+  if (asks) {
+    const w = WIDTH.chip.split;
+    const lines = questionLines(node.question, questionName(data, node), w - 2 * pad, 11);
+    const blocks = lines.map((line) => lineBlock(line, 11, 600, "main", 14));
+    blocks.push(thinBar(data, node));
+    return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 4, blocks, pad };
+  }
+  const answer = answerText(data, node);
+  const words = rowsText(node.rows);
+  const inner = Math.min(88, Math.max(measure(answer, 11.5, 650), measure(words, 10), 34));
+  const blocks = [
+    lineBlock(isolate(cut(answer, inner + 0.5, 11.5, 650)), 11.5, 650, "main", 14),
+    lineBlock(words, 10, 400, "quiet", 13),
+    thinBar(data, node),
+  ];
+  return { w: inner + 2 * pad, h: 27 + 7 + 2 * pad - 4, blocks, pad };
+}
+
+function thinBar(data, node) {
+  const regression = data.task === "regression";
+  return {
+    h: 7,
+    draw: (x, y, width) => (regression ? meanBar(data, node, x, y, width, 7) : classBar(data, node, x, y + 2, width, 4)),
+  };
+}
+
+/** Draw a card with its top left corner at 0, 0. */
+export function drawCard(data, node, root, status, tier, plan) {
+  const { w, h, blocks, pad } = plan;
+  const color = nodeColor(data, node);
+  const group = svg("g", { class: `card ${status}` });
+  const round = status === "leaf" || status === "folded" ? Math.min(12, h / 3) : 6;
+  if (status === "ghost") {
+    group.append(svg("rect", { class: "ground", width: w, height: h, rx: 7 }));
+    group.append(svg("text", { x: w / 2, y: 9.5, "font-size": 10, "text-anchor": "middle", class: "quiet", text: "…" }));
+    return group;
+  }
+  if (status === "folded") {
+    group.append(svg("rect", { class: "ground under", x: 4, y: 4, width: w, height: h, rx: round }));
+  }
+  group.append(svg("rect", { class: "ground", width: w, height: h, rx: round }));
+  const shade = (status === "split" ? 0.03 : 0.07) + 0.2 * purity(data, node, root);
+  group.append(svg("rect", { class: "shade", width: w, height: h, rx: round, fill: color, "fill-opacity": Math.round(shade * 1000) / 1000 }));
+  let y = pad;
+  for (const block of blocks) {
+    group.append(block.draw(pad, y, w - 2 * pad));
+    y += block.h;
+  }
+  group.append(svg("rect", { class: "frame", width: w, height: h, rx: round }));
+  return group;
+}
+
+/** A node too small for words: its colour, its purity. */
+export function drawBlock(data, node, root, status, plan) {
+  const opacity = 0.35 + 0.6 * purity(data, node, root);
+  return svg("g", { class: `card block ${status}` },
+    svg("rect", { class: "ground", width: plan.w, height: plan.h, rx: 6 }),
+    svg("rect", { class: "shade", width: plan.w, height: plan.h, rx: 6, fill: nodeColor(data, node), "fill-opacity": opacity }),
+    svg("rect", { class: "frame", width: plan.w, height: plan.h, rx: 6 }));
+}

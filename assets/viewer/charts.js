@@ -1,0 +1,185 @@
+/** The small charts inside a node: stacked bar, histogram, spread, weights. */
+
+import { svg } from "./svg.js";
+import { meanColor } from "./color.js";
+import { cut, isolate, measure, short } from "./text.js";
+
+/** Shares of the classes as one bar `w` wide; a sliver stays visible. */
+export function classBar(data, node, x, y, w, h) {
+  const group = svg("g", {});
+  let start = x;
+  node.shares.forEach((share, i) => {
+    if (!share) return;
+    const width = share * w;
+    group.append(svg("rect", {
+      x: start, y, width: Math.max(0.8, width - (width > 4 ? 0.7 : 0)), height: h,
+      fill: data.classes[i].color,
+    }));
+    start += width;
+  });
+  return group;
+}
+
+/** A mean on the scale of the whole tree, with a standard deviation to both sides. */
+export function meanBar(data, node, x, y, w, h) {
+  const { low, high } = data.scale ?? { low: 0, high: 0 };
+  const place = (value) => {
+    const t = high > low ? (value - low) / (high - low) : 0.5;
+    return x + Math.min(1, Math.max(0, t)) * w;
+  };
+  const std = node.std ?? 0;
+  const from = place(node.mean - std);
+  return svg("g", {},
+    svg("rect", { x, y: y + h / 2 - 1, width: w, height: 2, rx: 1, class: "rail" }),
+    svg("rect", {
+      x: from, y: y + 1.5, width: Math.max(1, place(node.mean + std) - from), height: h - 3,
+      rx: 2, class: "spread",
+    }),
+    svg("circle", {
+      cx: place(node.mean), cy: y + h / 2, r: h / 2, fill: meanColor(data, node.mean),
+      class: "mean",
+    }));
+}
+
+function stacked(counts, spans, colors, y, h) {
+  const top = Math.max(1, ...counts.map((bin) => bin.reduce((a, b) => a + b, 0)));
+  const paths = colors.map(() => "");
+  counts.forEach((bin, b) => {
+    const [x, w] = spans[b];
+    let base = y + h;
+    bin.forEach((n, c) => {
+      if (!n) return;
+      const size = Math.max((n / top) * h, 0.6);
+      paths[c] += `M${r(x)} ${r(base)}v${r(-size)}h${r(w)}v${r(size)}z`;
+      base -= size;
+    });
+  });
+  const group = svg("g", {});
+  paths.forEach((d, c) => {
+    if (d) group.append(svg("path", { d, ...(colors[c] ? { fill: colors[c] } : { class: "bin" }) }));
+  });
+  return group;
+}
+
+function r(value) {
+  return Math.round(value * 100) / 100;
+}
+
+function colorsOf(data, counts) {
+  const n = Math.max(0, ...counts.map((bin) => bin.length));
+  if (data.task === "regression") return new Array(n).fill(null);
+  return Array.from({ length: n }, (_, c) => data.classes[c]?.color ?? null);
+}
+
+/** Histogram of a split's column, with its threshold, or its categories by side. */
+export function splitHistogram(data, node, x, y, w, h, labels) {
+  const { hist } = node;
+  return hist.categories
+    ? categoryBars(data, node, x, y, w, h, labels)
+    : numberBars(data, hist, node.threshold, x, y, w, h, labels);
+}
+
+function numberBars(data, hist, threshold, x, y, w, h, labels) {
+  const { edges, counts } = hist;
+  const low = edges[0];
+  const high = edges[edges.length - 1];
+  const place = (value) => x + (high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5) * w;
+  const spans = counts.map((_, b) => {
+    const from = high > low ? place(edges[b]) : x + (b * w) / counts.length;
+    const to = high > low ? place(edges[b + 1]) : x + ((b + 1) * w) / counts.length;
+    return [from, Math.max(0.8, to - from - 0.6)];
+  });
+  const marked = threshold !== null && threshold !== undefined;
+  const at = marked ? place(threshold) : 0;
+  const group = svg("g", {});
+  if (marked) group.append(svg("rect", { x, y, width: at - x, height: h, class: "holds" }));
+  group.append(stacked(counts, spans, colorsOf(data, counts), y, h));
+  group.append(svg("path", { d: `M${x} ${r(y + h + 0.5)}h${w}`, class: "axis" }));
+  if (marked) {
+    group.append(svg("path", { d: `M${r(at)} ${y - 2}V${r(y + h + 1)}`, class: "cut" }));
+    group.append(svg("path", {
+      d: `M${r(at - 4)} ${r(y + h + 6)}L${r(at)} ${r(y + h + 0.5)}L${r(at + 4)} ${r(y + h + 6)}z`,
+      class: "wedge",
+    }));
+  }
+  if (labels) axisLabels(group, short(low), marked ? short(threshold) : "", short(high), at, x, y + h + 15, w);
+  return group;
+}
+
+function axisLabels(group, low, middle, high, at, x, y, w) {
+  const size = 10;
+  const half = measure(middle, size, 600) / 2;
+  const centre = Math.min(x + w - half, Math.max(x + half, at));
+  if (middle) {
+    group.append(svg("text", { x: r(centre), y, "font-size": size, "font-weight": 600, "text-anchor": "middle", class: "main", text: middle }));
+  }
+  if (!middle || centre - half > x + measure(low, size) + 5) {
+    group.append(svg("text", { x, y, "font-size": size, class: "quiet", text: low }));
+  }
+  if (!middle || centre + half < x + w - measure(high, size) - 5) {
+    group.append(svg("text", { x: x + w, y, "font-size": size, "text-anchor": "end", class: "quiet", text: high }));
+  }
+}
+
+function categoryBars(data, node, x, y, w, h, labels) {
+  const { categories, counts } = node.hist;
+  const holds = new Set(node.left_categories ?? []);
+  const order = categories.map((_, i) => i);
+  const left = order.filter((i) => holds.has(categories[i]));
+  const right = order.filter((i) => !holds.has(categories[i]));
+  const gap = left.length && right.length ? 8 : 0;
+  const step = (w - gap) / Math.max(1, categories.length);
+  const spans = [];
+  const sorted = [];
+  [...left, ...right].forEach((i, k) => {
+    const from = x + k * step + (k >= left.length ? gap : 0);
+    spans.push([from, Math.max(1, step - 1.5)]);
+    sorted.push(counts[i]);
+  });
+  const at = x + left.length * step + gap / 2 - 0.75;
+  const group = svg("g", {});
+  group.append(svg("rect", { x, y, width: Math.max(0, at - x), height: h, class: "holds" }));
+  group.append(stacked(sorted, spans, colorsOf(data, counts), y, h));
+  group.append(svg("path", { d: `M${x} ${r(y + h + 0.5)}h${w}`, class: "axis" }));
+  if (gap) group.append(svg("path", { d: `M${r(at)} ${y - 2}V${r(y + h + 6)}`, class: "cut" }));
+  if (labels) {
+    const size = 10;
+    const name = (list, room) => {
+      const first = list.length ? categories[list[0]] : "";
+      const more = list.length > 1 ? ` +${list.length - 1}` : "";
+      return list.length ? isolate(cut(first, room - measure(more, size) - 2, size)) + more : "";
+    };
+    const half = Math.max(30, at - x - 6);
+    group.append(svg("text", { x, y: y + h + 14, "font-size": size, class: "main", text: name(left, Math.min(half, w)) }));
+    if (x + w - at > 24) {
+      group.append(svg("text", { x: x + w, y: y + h + 14, "font-size": size, "text-anchor": "end", class: "quiet", text: name(right, x + w - at - 6) }));
+    }
+  }
+  return group;
+}
+
+/** Histogram without a mark, as of the target at a leaf. */
+export function plainHistogram(data, hist, x, y, w, h, labels) {
+  return numberBars(data, hist, null, x, y, w, h, labels);
+}
+
+/** Bars of the heaviest weights of an oblique split, left negative, right positive. */
+export function weightBars(node, x, y, w, rowHeight, n) {
+  const group = svg("g", {});
+  const shown = node.weights.slice(0, n);
+  const top = Math.max(1e-12, ...shown.map(([, , share]) => Math.abs(share ?? 0)));
+  const nameRoom = w * 0.52;
+  const middle = x + nameRoom + 6 + (w - nameRoom - 6) / 2;
+  const half = (w - nameRoom - 6) / 2;
+  shown.forEach(([name, weight, share], k) => {
+    const line = y + k * rowHeight;
+    const size = (Math.abs(share ?? 0) / top) * half;
+    group.append(svg("text", { x, y: line + rowHeight - 4, "font-size": 11, class: "main", text: isolate(cut(name, nameRoom, 11)) }));
+    group.append(svg("rect", {
+      x: r(weight < 0 ? middle - size : middle), y: line + 3, width: r(Math.max(0.8, size)), height: rowHeight - 6,
+      class: weight < 0 ? "minus" : "plus",
+    }));
+  });
+  group.append(svg("path", { d: `M${r(middle)} ${y + 1}v${shown.length * rowHeight - 2}`, class: "axis" }));
+  return group;
+}

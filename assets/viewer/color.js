@@ -1,0 +1,49 @@
+/** Colours of classes and means; the payload names them, shades are made here. */
+
+// Nine steps of viridis (matplotlib), dark to light.
+const VIRIDIS = [
+  [68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141],
+  [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37],
+];
+
+/** Viridis at `t` in [0, 1], as "rgb(...)". */
+export function viridis(t) {
+  const place = Math.min(1, Math.max(0, t)) * (VIRIDIS.length - 1);
+  const low = Math.min(VIRIDIS.length - 2, Math.floor(place));
+  const part = place - low;
+  const mixed = VIRIDIS[low].map((c, i) => Math.round(c + part * (VIRIDIS[low + 1][i] - c)));
+  return `rgb(${mixed.join(",")})`;
+}
+
+/** Colour of a node: its most frequent class, or its mean on the scale. */
+export function nodeColor(data, node) {
+  if (data.task === "regression") return meanColor(data, node.mean);
+  return data.classes[topClass(node)]?.color ?? "#808080";
+}
+
+/** Colour of a mean between the lowest and highest of the tree. */
+export function meanColor(data, mean) {
+  const { low, high } = data.scale ?? { low: 0, high: 0 };
+  if (mean === null || mean === undefined) return "#808080";
+  return viridis(high > low ? (mean - low) / (high - low) : 0.5);
+}
+
+/** Index of the largest share. */
+export function topClass(node) {
+  let best = 0;
+  node.shares.forEach((share, i) => {
+    if (share > node.shares[best]) best = i;
+  });
+  return best;
+}
+
+/** How pure a node is, 0 (as mixed as can be) to 1 (one class; no spread). */
+export function purity(data, node, root) {
+  if (data.task === "regression") {
+    if (!root?.std || node.std === null || node.std === undefined) return 0.5;
+    return Math.min(1, Math.max(0, 1 - node.std / root.std));
+  }
+  const n = Math.max(2, data.classes.length);
+  const share = node.shares[topClass(node)] ?? 0;
+  return Math.min(1, Math.max(0, (share - 1 / n) / (1 - 1 / n)));
+}

@@ -1,0 +1,69 @@
+/** Edges: as thick as their share, dashed where little passes, with a word on each. */
+
+import { svg } from "./svg.js";
+import { measure } from "./text.js";
+
+const THICKEST = 13;
+const THINNEST = 1.5;
+/** Below this bound on what can pass, an edge is drawn dashed. */
+export const LOW_ACTIVITY = 0.1;
+
+/** Thickness of the edge above a node, by its rows or by the class that is followed. */
+export function edgeWidth(node, flow) {
+  if (flow) {
+    const all = flow.counts[""] ?? 0;
+    const n = flow.counts[node.key] ?? 0;
+    return n > 0 && all > 0 ? Math.max(THINNEST, (THICKEST * n) / all) : 0;
+  }
+  return Math.max(THINNEST, THICKEST * (node.share ?? 0));
+}
+
+/** Where an edge leaves its parent and meets its child: boxes {x, y, w, h}. */
+export function edgeEnds(parent, child, direction) {
+  if (direction === "right") {
+    return [parent.x + parent.w, parent.y + parent.h / 2, child.x, child.y + child.h / 2];
+  }
+  return [parent.x + parent.w / 2, parent.y + parent.h, child.x + child.w / 2, child.y];
+}
+
+/** A smooth edge; straight where nodes are too small to see a curve. */
+export function edgePath([x1, y1, x2, y2], direction, straight) {
+  const n = (value) => Math.round(value * 10) / 10;
+  if (straight) return `M${n(x1)} ${n(y1)}L${n(x2)} ${n(y2)}`;
+  if (direction === "right") {
+    const middle = n((x1 + x2) / 2);
+    return `M${n(x1)} ${n(y1)}C${middle} ${n(y1)} ${middle} ${n(y2)} ${n(x2)} ${n(y2)}`;
+  }
+  const middle = n((y1 + y2) / 2);
+  return `M${n(x1)} ${n(y1)}C${n(x1)} ${middle} ${n(x2)} ${middle} ${n(x2)} ${n(y2)}`;
+}
+
+/** "yes" where the question holds, "no" elsewhere, and where a missing value goes. */
+export function edgeWord(parent, left) {
+  const word = left ? "yes" : "no";
+  return parent.missing === (left ? "left" : "right") ? `${word}, missing` : word;
+}
+
+/** The word of an edge as a small plate; `place` puts it on the curve. */
+export function edgePlate(word, small) {
+  const size = small ? 10 : 11;
+  const w = measure(word, size, 600) + 10;
+  const h = size + 5;
+  const group = svg("g", { class: "plate" },
+    svg("rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: h / 2 }),
+    svg("text", { y: size * 0.35, "font-size": size, "font-weight": 600, "text-anchor": "middle", text: word }));
+  if (word.includes("missing")) group.append(svg("title", { text: "A missing value goes this way." }));
+  return { group, w, h };
+}
+
+/** Middle of an edge, a little nearer the child, where the two words do not meet. */
+export function platePlace([x1, y1, x2, y2], direction) {
+  const t = 0.56;
+  const s = 1 - t;
+  const bend = (a, b) => s * s * s * a + 3 * s * s * t * a + 3 * s * t * t * b + t * t * t * b;
+  const line = (a, b) => {
+    const m = (a + b) / 2;
+    return s * s * s * a + 3 * s * s * t * m + 3 * s * t * t * m + t * t * t * b;
+  };
+  return direction === "right" ? [line(x1, x2), bend(y1, y2)] : [bend(x1, x2), line(y1, y2)];
+}

@@ -1,0 +1,50 @@
+/** The key to the picture: classes or scale, sides, followed rows, dashes. */
+
+import { viridis } from "./color.js";
+import { html } from "./svg.js";
+import { short } from "./text.js";
+
+/** Fill the legend for what the picture shows now. */
+export function fillLegend(box, data, tree, direction) {
+  const parts = [];
+  if (data.task === "regression") parts.push(scale(data));
+  else for (const { label, color } of data.classes) parts.push(entry(swatch(color), label));
+  const paths = (data.paths ?? []).map(({ label, color }, p) => entry(stroke(color, p), label));
+  parts.push(...paths);
+  if (data.flow) parts.push(entry(null, `edges: rows of ${data.flow.class}`));
+  if (!data.options?.compact) {
+    const side = direction === "right" ? "up" : "left";
+    parts.push(entry(null, `yes goes ${side}, no goes ${direction === "right" ? "down" : "right"}`, "aside"));
+    parts.push(entry(null, data.task === "regression" ? "deeper shade: less spread" : "deeper shade: purer", "aside"));
+    if (tree.nodes.some((node) => node.activity !== null && node.activity < 0.1)) {
+      parts.push(entry(null, "dashed: little passes", "aside"));
+    }
+  }
+  box.replaceChildren(...parts);
+}
+
+function entry(mark, label, form) {
+  return html("span", { class: `entry${form ? ` ${form}` : ""}` }, mark, html("bdi", { text: label, title: label }));
+}
+
+function swatch(color) {
+  const mark = html("i", { class: "swatch" });
+  mark.style.background = color;
+  return mark;
+}
+
+function stroke(color, p) {
+  const mark = html("i", { class: `stroke ${p === 0 ? "one" : "two"}` });
+  mark.style.borderTopColor = color;
+  return mark;
+}
+
+function scale(data) {
+  const unit = data.target?.unit ? ` ${data.target.unit}` : "";
+  const bar = html("i", { class: "scale" });
+  const steps = Array.from({ length: 9 }, (_, i) => viridis(i / 8));
+  bar.style.background = `linear-gradient(90deg, ${steps.join(",")})`;
+  return html("span", { class: "entry" },
+    html("bdi", { text: `mean ${data.target?.name ?? ""}` }),
+    html("span", { text: short(data.scale?.low) }), bar, html("span", { text: `${short(data.scale?.high)}${unit}` }));
+}

@@ -1,0 +1,184 @@
+/** What is open, filtered, found and selected: plain data, no picture. */
+
+/** Lookups over one tree of the payload. */
+export function indexTree(tree) {
+  const { nodes } = tree;
+  const byKey = new Map(nodes.map((node, i) => [node.key, i]));
+  const children = nodes.map(() => []);
+  const level = nodes.map(() => 0);
+  nodes.forEach((node, i) => {
+    if (node.parent < 0) return;
+    level[i] = level[node.parent] + 1;
+    children[node.parent].push(i);
+  });
+  // Left first, whatever the order in which they came.
+  for (const pair of children) pair.sort((a, b) => (nodes[a].key < nodes[b].key ? -1 : 1));
+  const below = nodes.map(() => 0);
+  for (let i = nodes.length - 1; i > 0; i -= 1) below[nodes[i].parent] += below[i] + 1;
+  const depth = level.reduce((a, b) => Math.max(a, b), 0);
+  return { nodes, byKey, children, level, below, depth };
+}
+
+/** The state a viewer starts with. */
+export function createState(options = {}) {
+  return {
+    limit: options.depth ?? null,
+    folded: new Set(),
+    unfolded: new Set(),
+    filter: { share: 0, answer: null, confidence: 0 },
+    find: "",
+    selected: options.selected ?? null,
+    focus: "",
+  };
+}
+
+/** Whether any filter is set. */
+export function isFiltered({ filter }) {
+  return filter.share > 0 || filter.answer !== null || filter.confidence > 0;
+}
+
+/** For each node, whether a leaf below it (or it, if a leaf) passes the filter. */
+export function keptNodes(index, filter) {
+  const { nodes, children } = index;
+  const kept = nodes.map(() => false);
+  for (let i = nodes.length - 1; i >= 0; i -= 1) {
+    const node = nodes[i];
+    if (children[i].length) kept[i] = children[i].some((child) => kept[child]);
+    else {
+      kept[i] =
+        (node.share ?? 0) >= filter.share &&
+        (filter.answer === null || node.answer === filter.answer) &&
+        (filter.confidence <= 0 || (node.confidence ?? 0) >= filter.confidence);
+    }
+  }
+  return kept;
+}
+
+/** Whether a split node shows its children. `forced` keys always do. */
+export function isOpen(state, key, level, forced) {
+  if (forced?.has(key)) return true;
+  if (state.folded.has(key)) return false;
+  return state.limit === null || level < state.limit || state.unfolded.has(key);
+}
+
+/**
+ * Nodes to draw, parents first, left before right.
+ *
+ * @returns {{i: number, key: string, parent: number, level: number,
+ *   status: "split" | "leaf" | "folded" | "ghost"}[]}  `i` indexes the tree's nodes,
+ *   `parent` this list; a ghost stands for a branch the filter left out
+ */
+export function visibleNodes(index, state, forced) {
+  const kept = isFiltered(state) ? keptNodes(index, state.filter) : null;
+  const list = [];
+  const add = (i, parent) => {
+    const key = index.nodes[i].key;
+    const level = index.level[i];
+    let status = "leaf";
+    if (kept && !kept[i] && i !== 0) status = "ghost";
+    else if (index.children[i].length) {
+      status = isOpen(state, key, level, forced) ? "split" : "folded";
+    }
+    list.push({ i, key, parent, level, status });
+  };
+  add(0, -1);
+  for (let k = 0; k < list.length; k += 1) {
+    if (list[k].status !== "split") continue;
+    for (const child of index.children[list[k].i]) add(child, k);
+  }
+  return list;
+}
+
+/** Fold an open split, open a folded one. */
+export function toggleFold(state, key, level, forced) {
+  if (isOpen(state, key, level, forced)) {
+    state.folded.add(key);
+    state.unfolded.delete(key);
+  } else {
+    state.folded.delete(key);
+    state.unfolded.add(key);
+  }
+}
+
+/** Open everything above a node, so that it can be seen. */
+export function reveal(index, state, key) {
+  let i = index.byKey.get(key);
+  if (i === undefined) return false;
+  while (index.nodes[i].parent >= 0) {
+    i = index.nodes[i].parent;
+    const above = index.nodes[i].key;
+    state.folded.delete(above);
+    if (state.limit !== null && index.level[i] >= state.limit) state.unfolded.add(above);
+  }
+  return true;
+}
+
+/** A new depth limit; single folds made before are forgotten. */
+export function setLimit(state, limit) {
+  state.limit = limit;
+  state.folded.clear();
+  state.unfolded.clear();
+}
+
+/** Keys of the splits that ask about a column whose name contains `words`. */
+export function findColumn(index, axis, words) {
+  const wanted = words.trim().toLocaleLowerCase();
+  if (!wanted) return [];
+  const found = [];
+  for (const node of index.nodes) {
+    const names = [];
+    if (node.column !== null && node.column !== undefined) names.push(axis?.[node.column]?.name);
+    for (const weight of node.weights ?? []) names.push(weight[0]);
+    if (names.some((name) => String(name ?? "").toLocaleLowerCase().includes(wanted))) {
+      found.push(node.key);
+    }
+  }
+  return found;
+}
+
+/**
+ * The node an arrow leads to, among the visible ones; the same node where there is none.
+ *
+ * @param {"parent" | "child" | "before" | "after" | "first"} way  before and after stay
+ *   on the level and pass from one branch to the next
+ */
+export function neighbour(list, key, way) {
+  const at = list.findIndex((entry) => entry.key === key);
+  if (at < 0 || way === "first") return list[0].key;
+  const entry = list[at];
+  if (way === "parent") return entry.parent >= 0 ? list[entry.parent].key : key;
+  if (way === "child") return list.find((other) => other.parent === at)?.key ?? key;
+  const step = way === "after" ? 1 : -1; // the list runs level by level, left to right
+  const next = list[at + step];
+  return next && next.level === entry.level ? next.key : key;
+}
+
+/** The answers leaves give, in order of their share of rows. */
+export function leafAnswers(index) {
+  const rows = new Map();
+  index.nodes.forEach((node, i) => {
+    if (index.children[i].length || node.answer === null) return;
+    rows.set(node.answer, (rows.get(node.answer) ?? 0) + node.rows);
+  });
+  return [...rows.entries()].sort((a, b) => b[1] - a[1]).map(([answer]) => answer);
+}
+
+/** Keys that followed paths keep open, and where two of them part. */
+export function pathKeys(paths) {
+  const forced = new Set();
+  const on = new Map();
+  (paths ?? []).forEach((path, p) => {
+    path.keys.forEach((key, k) => {
+      if (k < path.keys.length - 1) forced.add(key);
+      if (!on.has(key)) on.set(key, []);
+      on.get(key).push(p);
+    });
+  });
+  let part = null;
+  if (paths?.length === 2) {
+    const [a, b] = paths.map((path) => path.keys);
+    for (let k = 0; k < Math.min(a.length, b.length) && a[k] === b[k]; k += 1) part = a[k];
+    if (a.length === b.length && a[a.length - 1] === b[b.length - 1]) part = null;
+  }
+  return { forced, on, part };
+}

@@ -1,0 +1,114 @@
+/** The scrubber: frames of a run, moved by hand or played, without leaving the page. */
+
+import { changesPerFrame } from "./diff.js";
+import { html, svg } from "./svg.js";
+import { short } from "./text.js";
+
+const PLAY = 6000; // milliseconds a whole run takes, within bounds a frame
+const QUICKEST = 80;
+const SLOWEST = 500;
+
+/** A scrubber over `data.frames`; `onMove(i)` at each step, `onRest(i)` when let go. */
+export class Scrubber {
+  constructor(box, { onMove, onRest }) {
+    this.box = box;
+    this.onMove = onMove;
+    this.onRest = onRest;
+    this.at = 0;
+    this.frame = 0;
+    this.button = html("button", { type: "button", class: "play", "aria-label": "Play", onclick: () => this.toggle() });
+    this.range = html("input", {
+      type: "range", min: 0, step: 1,
+      oninput: () => { this.pause(); this.move(Number(this.range.value)); },
+      onchange: () => this.onRest(this.at),
+    });
+    this.words = html("span", { class: "when", "aria-live": "off" });
+    this.marks = svg("svg", { class: "marks", "aria-hidden": "true", preserveAspectRatio: "none" });
+    box.append(this.button, html("div", { class: "track" }, this.marks, this.range), this.words);
+    this.#icon();
+  }
+
+  /** New frames; the place is kept as far as it exists. */
+  set(data, at) {
+    this.data = data;
+    const { frames, trees } = data;
+    this.box.hidden = !frames?.kind || trees.length < 2;
+    if (this.box.hidden) return this.pause();
+    this.range.max = trees.length - 1;
+    this.range.setAttribute("aria-label", frames.name ?? frames.kind);
+    this.#drawMarks(changesPerFrame(trees), frames.chosen);
+    this.show(at);
+    return undefined;
+  }
+
+  /** Move the handle and the words without telling anybody. */
+  show(at) {
+    const { frames } = this.data;
+    this.at = at;
+    this.range.value = at;
+    const label = frames.labels?.[at] ?? `${frames.name} ${short(frames.values?.[at])}`;
+    const score = frames.scores?.[at];
+    const text = score === null || score === undefined ? label : `${label} · ${short(score)} ${frames.score_label ?? ""}`;
+    const chosen = at === frames.chosen ? " · kept" : "";
+    this.words.textContent = text + chosen;
+    this.range.setAttribute("aria-valuetext", text + chosen);
+  }
+
+  move(at) {
+    this.show(at);
+    this.onMove(at);
+  }
+
+  toggle() {
+    if (this.frame) {
+      this.pause();
+      this.onRest(this.at);
+      return;
+    }
+    const last = this.data.trees.length - 1;
+    if (this.at >= last) this.move(0);
+    const wait = Math.min(SLOWEST, Math.max(QUICKEST, PLAY / last));
+    let due = performance.now() + wait;
+    const step = (now) => {
+      if (now >= due) {
+        due = Math.max(due + wait, now + wait / 2);
+        this.move(Math.min(last, this.at + 1));
+        if (this.at >= last) {
+          this.pause();
+          this.onRest(this.at);
+          return;
+        }
+      }
+      this.frame = requestAnimationFrame(step);
+    };
+    this.frame = requestAnimationFrame(step);
+    this.#icon();
+  }
+
+  pause() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    this.#icon();
+  }
+
+  destroy() {
+    this.pause();
+  }
+
+  #icon() {
+    const playing = Boolean(this.frame);
+    this.button.setAttribute("aria-label", playing ? "Pause" : "Play");
+    this.button.replaceChildren(svg("svg", { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true" },
+      svg("path", { d: playing ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4.5 2.5v11l9-5.5z", fill: "currentColor" })));
+  }
+
+  /** A stroke a frame, as high as the number of splits that changed; a dot on the kept one. */
+  #drawMarks(changes, chosen) {
+    const last = changes.length - 1;
+    this.marks.setAttribute("viewBox", `0 0 ${last} 10`);
+    const most = Math.max(1, ...changes);
+    const parts = changes.map((n, i) => n && svg("path", { d: `M${i} 10V${10 - 2 - (8 * n) / most}`, class: "change" }));
+    if (chosen !== null && chosen !== undefined) parts.push(svg("path", { d: `M${chosen} 10V0`, class: "kept" }));
+    this.marks.replaceChildren(...parts.filter(Boolean));
+  }
+}

@@ -1,0 +1,114 @@
+/** What a node says in full, beside it, under the pointer or on keyboard focus. */
+
+import { splitHistogram, plainHistogram, weightBars } from "./charts.js";
+import { answerText } from "./card.js";
+import { html, svg } from "./svg.js";
+import { percent, rowsText, short } from "./text.js";
+
+const TIP_WIDTH = 264;
+const TIP_LINES = 10; // lines of a list
+
+/** A floating note; `show` fills and places it, `hide` takes it away. */
+export class Tip {
+  constructor(root) {
+    this.root = root;
+    this.box = html("div", { class: "tip", role: "tooltip", hidden: true });
+    root.append(this.box);
+    this.timer = 0;
+  }
+
+  /** Show soon what is said of a node, beside its box on screen. */
+  later(data, node, status, place, wait = 350) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.show(data, node, status, place()), this.box.hidden ? wait : 60);
+  }
+
+  show(data, node, status, place) {
+    if (!place) return;
+    this.box.replaceChildren(...tipParts(data, node, status));
+    this.box.hidden = false;
+    const around = this.root.getBoundingClientRect();
+    const { width, height } = this.box.getBoundingClientRect();
+    const space = 12;
+    let x = place.right - around.left + space;
+    if (x + width > around.width - 4) x = place.left - around.left - width - space;
+    let y = place.top - around.top;
+    if (x < 4) {
+      x = Math.min(Math.max(4, place.left - around.left), Math.max(4, around.width - width - 4));
+      y = place.bottom - around.top + space;
+      if (y + height > around.height) y = place.top - around.top - height - space;
+    }
+    y = Math.min(Math.max(4, y), Math.max(4, around.height - height - 4));
+    this.box.style.left = `${Math.round(x)}px`;
+    this.box.style.top = `${Math.round(y)}px`;
+  }
+
+  hide() {
+    clearTimeout(this.timer);
+    this.box.hidden = true;
+  }
+
+  destroy() {
+    this.hide();
+    this.box.remove();
+  }
+}
+
+function tipParts(data, node, status) {
+  const parts = [];
+  if (status === "ghost") {
+    return [html("p", { text: "This branch is left out by the filter." }), facts([["rows", `${rowsText(node.rows)}, ${percent(node.share)}`]])];
+  }
+  if (node.question) parts.push(html("p", { class: "asks" }, html("bdi", { text: `${node.question} ?` })));
+  if (node.question && node.missing) {
+    parts.push(html("p", { class: "aside", text: `A missing value counts as ${node.missing === "left" ? "yes" : "no"}.` }));
+  }
+  if (node.weights?.length) {
+    const n = Math.min(8, node.weights.length);
+    parts.push(chart(n * 15 + 4, weightBars(node, 0, 2, TIP_WIDTH - 24, 15, n)));
+    if (node.weights.length > n) parts.push(html("p", { class: "aside", text: `and ${node.weights.length - n} lighter weights` }));
+  }
+  if (node.hist) parts.push(chart(82, splitHistogram(data, node, 0, 5, TIP_WIDTH - 24, 56, true)));
+  if (node.left_categories?.length) parts.push(categories(node));
+  const rows = [["rows", `${rowsText(node.rows)}, ${percent(node.share)} of ${data.rows?.label ?? "all"}`]];
+  if (!node.question || status === "folded") rows.unshift(["answer", answerText(data, node)]);
+  if (node.formula) rows.push(["formula", node.formula]);
+  if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
+  if (node.confidence !== null && node.confidence !== undefined && !node.question) rows.push(["confidence", percent(node.confidence)]);
+  if (node.impurity !== null && node.impurity !== undefined) rows.push(["impurity", short(node.impurity)]);
+  if (node.gain !== null && node.gain !== undefined) rows.push(["gain", short(node.gain)]);
+  if (node.activity !== null && node.activity !== undefined) rows.push(["activity", short(node.activity)]);
+  if (!node.question && node.target_hist) parts.push(chart(58, plainHistogram(data, node.target_hist, 0, 4, TIP_WIDTH - 24, 36, true)));
+  if (node.shares?.length) parts.push(classes(data, node));
+  parts.push(facts(rows));
+  return parts;
+}
+
+function chart(height, drawing) {
+  return svg("svg", { width: TIP_WIDTH - 24, height, "aria-hidden": "true" }, drawing);
+}
+
+function categories(node) {
+  const shown = node.left_categories.slice(0, TIP_LINES);
+  const line = html("p", { class: "aside" }, html("b", { text: "yes: " }));
+  shown.forEach((name, i) => line.append(html("bdi", { text: name }), i < shown.length - 1 ? ", " : ""));
+  if (node.left_categories.length > shown.length) line.append(` and ${node.left_categories.length - shown.length} more`);
+  return line;
+}
+
+function classes(data, node) {
+  const order = node.shares.map((share, i) => [share, i]).sort((a, b) => b[0] - a[0]);
+  const list = html("div", { class: "classes" });
+  for (const [share, i] of order) {
+    const swatch = html("i", {});
+    swatch.style.background = data.classes[i].color;
+    list.append(html("span", {}, swatch, html("bdi", { text: data.classes[i].label })), html("b", { text: percent(share) }));
+  }
+  return list;
+}
+
+function facts(rows) {
+  const list = html("dl", {});
+  for (const [name, value] of rows) list.append(html("dt", { text: name }), html("dd", { text: value }));
+  return list;
+}

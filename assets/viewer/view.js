@@ -1,0 +1,64 @@
+/** What the picture is told about a tree: marks, notes, fades, from payload and state. */
+
+import { changedSplits } from "./diff.js";
+import { findColumn, indexTree, pathKeys } from "./model.js";
+
+const indexes = new WeakMap();
+
+/** Lookups over a tree, made once. */
+export function indexOf(tree) {
+  if (!indexes.has(tree)) indexes.set(tree, indexTree(tree));
+  return indexes.get(tree);
+}
+
+/** The frame a payload opens at. */
+export function firstFrame(data) {
+  const last = data.trees.length - 1;
+  return Math.min(last, Math.max(0, data.frames?.chosen ?? last));
+}
+
+/** The frame with the most nodes: sizes chosen for it do for all. */
+export function largestFrame(data) {
+  let best = 0;
+  data.trees.forEach((tree, i) => {
+    if (tree.nodes.length > data.trees[best].nodes.length) best = i;
+  });
+  return best;
+}
+
+/** A tree with what is followed through it. Rows are followed in the kept frame only. */
+export function sceneOf(data, at) {
+  const tree = data.trees[at];
+  const paths = at === firstFrame(data) || data.trees.length === 1 ? (data.paths ?? []) : [];
+  const { forced, on, part } = pathKeys(paths);
+  const notes = new Map();
+  const say = (key, note) => notes.set(key, [...(notes.get(key) ?? []), note]);
+  for (const { parts, color } of paths) {
+    for (const [key, text] of Object.entries(parts ?? {})) say(key, { text, color });
+  }
+  if (part !== null) say(part, { text: "here the two part", color: "var(--muted)" });
+  return { data, tree, index: indexOf(tree), forced, on, part, notes, paths };
+}
+
+/** Marks on nodes and edges for the picture. */
+export function lookOf(scene, state, { at, direction, version }) {
+  const { data, index, on, paths } = scene;
+  const matches = findColumn(index, data.axis, state.find);
+  const found = new Set(matches);
+  const flow = data.flow ?? null;
+  const faded = (key) => {
+    if (state.find.trim()) return !found.has(key);
+    if (paths.length) return !on.has(key);
+    return Boolean(flow) && !(flow.counts[key] > 0);
+  };
+  const compared = data.frames?.kind && at > 0 ? data.trees[at - 1] : null;
+  const target = data.target?.name ?? "";
+  return {
+    data, index, direction, version, on, flow, found, matches, faded,
+    colors: paths.map(({ color }) => color),
+    changed: compared ? changedSplits(compared, scene.tree) : null,
+    selected: state.selected,
+    focus: state.focus,
+    label: `${data.title ?? "Decision tree"}${target ? `, predicting ${target}` : ""}`,
+  };
+}

@@ -1,0 +1,364 @@
+/** The tree viewer: mounts into an element, draws a payload, answers selections. */
+
+import { arrange, chooseSizes, fitZoom, LEGIBLE } from "./arrange.js";
+import { changedSplits } from "./diff.js";
+import { Picture } from "./draw.js";
+import { listenToKeys } from "./keys.js";
+import { fillLegend } from "./legend.js";
+import { createState, isOpen, reveal, setLimit, toggleFold } from "./model.js";
+import { Camera } from "./move.js";
+import { html, svg } from "./svg.js";
+import { download, fileName, picturePng, pictureSvg } from "./take.js";
+import { Scrubber } from "./time.js";
+import { Tip } from "./tip.js";
+import { buildTools } from "./tools.js";
+import { firstFrame, largestFrame, lookOf, sceneOf } from "./view.js";
+
+const FRAMES_FITTED = 24; // of a run, looked at to fit all of it
+
+/**
+ * Draw a tree into an element and keep it there.
+ *
+ * @param {HTMLElement} root  emptied first, given the class `tl-viewer`
+ * @param {{data: object, onSelect?: (key: ?string) => void,
+ *   onEvent?: (name: string, value: number) => void}} options  `onSelect` hears of nodes
+ *   the reader selects, `onEvent("frame", i)` of the frame where the reader stops
+ * @returns {{update: (data: object) => void, select: (key: ?string) => void,
+ *   destroy: () => void}}
+ */
+export function mount(root, options) {
+  const viewer = new Viewer(root, options);
+  return {
+    update: (data) => viewer.update(data),
+    select: (key) => viewer.select(key, false),
+    destroy: () => viewer.destroy(),
+  };
+}
+
+class Viewer {
+  constructor(root, { data, onSelect, onEvent }) {
+    this.root = root;
+    this.onSelect = onSelect;
+    this.onEvent = onEvent;
+    this.version = 0;
+    this.reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.#build();
+    this.#take(data, true);
+    this.watch = new ResizeObserver(() => this.#resize());
+    this.watch.observe(this.stage);
+  }
+
+  /** New data: place, zoom, folds and selection stay; nodes glide. */
+  update(data) {
+    const before = this.data;
+    const same = ["title", "task"].every((name) => before[name] === data[name]) &&
+      before.target?.name === data.target?.name;
+    const shown = before.trees[this.at];
+    this.#take(data, !same);
+    if (same && data.options?.live) this.picture.glow(changedSplits(shown, data.trees[this.at]));
+  }
+
+  /** Select a node, or none; tell the owner only of the reader's own choices. */
+  select(key, told = true) {
+    if (key !== null && !this.index.byKey.has(key)) return;
+    this.state.selected = key;
+    if (key !== null && reveal(this.index, this.state, key)) this.state.focus = key;
+    this.#refresh(true);
+    if (told) this.onSelect?.(key);
+  }
+
+  destroy() {
+    this.watch.disconnect();
+    this.camera.destroy();
+    this.picture.destroy();
+    this.time.destroy();
+    this.tip.destroy();
+    this.stopKeys();
+    clearTimeout(this.hintTimer);
+    this.root.replaceChildren();
+    this.root.classList.remove("tl-viewer");
+  }
+
+  #build() {
+    const { root } = this;
+    root.classList.add("tl-viewer");
+    this.title = html("div", { class: "title" });
+    this.bar = html("div", { class: "bar" });
+    this.layer = svg("g", {});
+    this.stage = svg("svg", { class: "stage" }, this.layer);
+    this.corner = html("div", { class: "corner" });
+    this.hint = html("div", { class: "hint", "aria-hidden": "true" });
+    this.timeBox = html("div", { class: "time", hidden: true });
+    this.legend = html("div", { class: "legend" });
+    this.notes = html("div", { class: "notes" });
+    root.replaceChildren(this.title, this.bar,
+      html("div", { class: "pane" }, this.stage, this.corner, this.hint), this.timeBox, this.legend, this.notes);
+    this.picture = new Picture(this.layer, this.reduced);
+    this.camera = new Camera(this.stage, {
+      reduced: this.reduced,
+      apply: (x, y, k) => {
+        this.layer.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(5)})`);
+        this.picture.see(this.camera.view(), k);
+        this.root.classList.toggle("far", k < 0.45);
+      },
+      onTouch: () => this.tip.hide(),
+      onHint: () => this.#hint("Click the picture, or hold Ctrl, to zoom with the wheel"),
+    });
+    this.tip = new Tip(root);
+    this.time = new Scrubber(this.timeBox, {
+      onMove: (at) => this.#move(at),
+      onRest: (at) => this.onEvent?.("frame", at),
+    });
+    this.tools = buildTools(this.bar, this.corner, {
+      levels: (step) => this.#levels(step),
+      find: (words) => { this.state.find = words; this.#refresh(true); },
+      findNext: () => this.#findNext(),
+      filter: (filter) => { this.state.filter = filter; this.#refresh(true); },
+      turn: () => this.#turn(),
+      zoom: (factor) => this.camera.zoomBy(factor, undefined, undefined, true),
+      fit: () => this.#fit(true),
+      save: (kind) => this.#save(kind),
+    });
+    this.stopKeys = listenToKeys(this.stage, {
+      list: () => this.arrangement.list,
+      focus: () => this.state.focus,
+      direction: () => this.direction,
+      go: (key) => this.#focus(key),
+      select: (key) => this.select(key),
+      fold: (key) => this.#fold(key),
+      zoom: (factor) => this.camera.zoomBy(factor, undefined, undefined, true),
+      fit: () => this.#fit(true),
+    });
+    this.#listen();
+  }
+
+  #listen() {
+    const keyOf = (event) => event.target.closest?.("[data-key]")?.dataset.key;
+    this.stage.addEventListener("click", (event) => {
+      if (this.camera.moved) return;
+      const fold = event.target.closest("[data-fold]");
+      const key = keyOf(event);
+      if (fold) this.#fold(fold.dataset.fold);
+      else if (key !== undefined) this.select(key);
+      else if (this.state.selected !== null) this.select(null);
+      if (key !== undefined && event.pointerType === "touch") this.#tip(key, 0);
+    });
+    this.stage.addEventListener("pointerover", (event) => {
+      const key = keyOf(event);
+      if (key === undefined || this.camera.pointers.size || event.pointerType === "touch") this.tip.hide();
+      else this.#tip(key);
+    });
+    this.stage.addEventListener("pointerleave", () => this.tip.hide());
+    this.stage.addEventListener("focusin", (event) => {
+      const key = keyOf(event);
+      if (key === undefined) return;
+      this.state.focus = key;
+      if (event.target.matches(":focus-visible")) this.#tip(key, 400);
+    });
+    this.stage.addEventListener("focusout", () => this.tip.hide());
+  }
+
+  #take(data, anew) {
+    this.data = data;
+    const options = data.options ?? {};
+    const last = data.trees.length - 1;
+    const { root } = this;
+    root.dataset.theme = data.theme === "dark" ? "dark" : "light";
+    root.classList.toggle("compact", Boolean(options.compact));
+    this.stage.style.height = `${options.height ?? 620}px`;
+    this.bar.hidden = options.controls === false || Boolean(options.compact);
+    this.corner.hidden = options.controls === false;
+    this.title.textContent = data.title ?? "";
+    this.title.hidden = !data.title;
+    const flowing = data.classes?.find(({ label }) => label === data.flow?.class);
+    root.style.setProperty("--flow", flowing?.color ?? "var(--edge)");
+    if (anew) {
+      this.state = createState(options);
+      this.asked = this.state.limit; // levels the reader wants, or null to choose
+      this.at = firstFrame(data);
+      this.direction = options.direction === "right" ? "right" : "down";
+      this.ready = false;
+      this.camera.touched = false;
+    } else this.at = data.frames?.kind ? Math.min(this.at, last) : firstFrame(data);
+    this.version += 1;
+    this.time.set(data, this.at);
+    if (this.ready) {
+      this.#refresh(true);
+      if (!this.camera.touched) this.#fit(true, false);
+    } else this.#resize();
+  }
+
+  /** First drawing, once there is a place to draw in; later, a new fit. */
+  #resize() {
+    if (!this.stage.clientWidth || !this.stage.clientHeight) return;
+    const size = `${this.stage.clientWidth}x${this.stage.clientHeight}`;
+    if (this.ready && size === this.size) return;
+    this.size = size;
+    const first = !this.ready;
+    this.ready = true;
+    if (first || !this.camera.touched) {
+      this.#choose();
+      this.#refresh(false);
+      this.#fit(false, false);
+      if (first && this.state.selected) this.select(this.state.selected, false);
+    } else this.picture.see(this.camera.view(), this.camera.k);
+  }
+
+  #view() {
+    return { w: this.stage.clientWidth, h: this.stage.clientHeight };
+  }
+
+  /** Choose how large nodes are and, unless asked, how deep to open. */
+  #choose() {
+    const scene = sceneOf(this.data, largestFrame(this.data));
+    const { limit, tiers } = chooseSizes(scene, { ...this.state, limit: this.asked }, this.direction, this.#view());
+    this.tiers = tiers;
+    if (this.asked === null) this.state.limit = limit;
+  }
+
+  #refresh(glide) {
+    if (!this.ready) return;
+    const scene = sceneOf(this.data, this.at);
+    this.scene = scene;
+    this.index = scene.index;
+    this.arrangement = arrange(scene, this.state, this.tiers, this.direction);
+    const { list } = this.arrangement;
+    const held = this.picture.nodeLayer.contains(this.root.getRootNode().activeElement);
+    const keys = new Set(list.map(({ key }) => key));
+    while (!keys.has(this.state.focus)) this.state.focus = this.state.focus.slice(0, -1);
+    this.look = lookOf(scene, this.state, this);
+    this.picture.show(this.arrangement, this.look, glide);
+    if (held) this.picture.element(this.state.focus)?.focus({ preventScroll: true });
+    const shown = list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
+    this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown });
+    fillLegend(this.legend, this.data, scene.tree, this.direction);
+    this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));
+  }
+
+  /** The box that holds the picture; of all frames of a run, when none is looked at closely. */
+  #box(all) {
+    const { trees } = this.data;
+    if (!all || trees.length < 2) return this.arrangement.box;
+    const step = Math.max(1, Math.ceil(trees.length / FRAMES_FITTED));
+    let [x1, y1, x2, y2] = [0, 0, 0, 0];
+    for (let i = 0; i < trees.length; i += step) {
+      const { box } = arrange(sceneOf(this.data, i), this.state, this.tiers, this.direction);
+      [x1, y1] = [Math.min(x1, box.x), Math.min(y1, box.y)];
+      [x2, y2] = [Math.max(x2, box.x + box.w), Math.max(y2, box.y + box.h)];
+    }
+    return { x: x1, y: y1, w: x2 - x1, h: y2 - y1 };
+  }
+
+  /** Fit the tree; one that would be too small to read opens at its root instead. */
+  #fit(glide, user = true) {
+    const view = this.#view();
+    const box = this.#box(!user);
+    let k = fitZoom(box, view);
+    const readable = !user && this.asked === null && k < LEGIBLE;
+    if (readable) k = LEGIBLE;
+    let x = (view.w - box.w * k) / 2 - box.x * k;
+    let y = Math.max(16, (view.h - box.h * k) / 2) - box.y * k;
+    if (readable) {
+      const down = this.direction === "down";
+      if (box.w * k > view.w - 16) x = down ? view.w / 2 : 20;
+      if (box.h * k > view.h - 16) y = down ? 20 : view.h / 2;
+    }
+    this.camera.go(x, y, k, glide);
+    this.camera.touched = false;
+  }
+
+  #levels(step) {
+    const { depth } = this.index;
+    const shown = this.arrangement.list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
+    this.asked = step === null ? depth : Math.min(depth, Math.max(1, shown + step));
+    setLimit(this.state, this.asked);
+    this.#choose();
+    this.#refresh(true);
+    this.#fit(true);
+  }
+
+  #turn() {
+    this.direction = this.direction === "down" ? "right" : "down";
+    this.version += 1;
+    this.#choose();
+    this.#refresh(true);
+    this.#fit(true, false);
+  }
+
+  #fold(key) {
+    const i = this.index.byKey.get(key);
+    if (i === undefined || !this.index.children[i].length || this.scene.forced.has(key)) return;
+    const level = this.index.level[i];
+    toggleFold(this.state, key, level, this.scene.forced);
+    // The folded node stays where it is on screen; the rest makes room.
+    const before = this.#place(key);
+    this.state.focus = key;
+    this.#refresh(true);
+    const after = this.#place(key);
+    const { camera } = this;
+    camera.go(camera.x + (before.x - after.x) * camera.k, camera.y + (before.y - after.y) * camera.k, camera.k);
+    camera.touched = true;
+    if (isOpen(this.state, key, level, this.scene.forced)) this.tip.hide();
+  }
+
+  #place(key) {
+    const { list, plans, x, y } = this.arrangement;
+    const k = list.findIndex((entry) => entry.key === key);
+    return { x: x[k] + plans[k].w / 2, y: y[k], w: plans[k].w, h: plans[k].h, left: x[k] };
+  }
+
+  #focus(key) {
+    this.state.focus = key;
+    this.look = lookOf(this.scene, this.state, this);
+    const { left, y, w, h } = this.#place(key);
+    this.picture.restyle(this.look);
+    this.picture.redraw();
+    this.camera.reveal({ x: left, y, w, h });
+    this.picture.element(key)?.focus({ preventScroll: true });
+  }
+
+  #findNext() {
+    const { matches } = this.look;
+    if (!matches.length) return;
+    const next = matches[(matches.indexOf(this.state.focus) + 1) % matches.length];
+    reveal(this.index, this.state, next);
+    this.state.focus = next;
+    this.#refresh(true);
+    const { left, y, w, h } = this.#place(next);
+    this.camera.reveal({ x: left, y, w, h });
+  }
+
+  #move(at) {
+    this.at = at;
+    this.tip.hide();
+    this.#refresh(true);
+    if (this.look.changed) this.picture.glow(this.look.changed);
+  }
+
+  #tip(key, wait) {
+    const entry = this.arrangement.list.find((one) => one.key === key);
+    if (!entry) return;
+    this.tip.later(this.data, this.index.nodes[entry.i], entry.status,
+      () => this.picture.element(key)?.getBoundingClientRect(), wait);
+  }
+
+  #hint(words) {
+    this.hint.textContent = words;
+    this.hint.classList.add("shown");
+    clearTimeout(this.hintTimer);
+    this.hintTimer = setTimeout(() => this.hint.classList.remove("shown"), 1600);
+  }
+
+  async #save(kind) {
+    const style = getComputedStyle(this.root);
+    const text = pictureSvg(this.stage, this.data, {
+      ...this.#view(), ground: style.getPropertyValue("--ground").trim(), text: style.getPropertyValue("--text").trim(),
+    });
+    try {
+      const blob = kind === "png" ? await picturePng(text) : new Blob([text], { type: "image/svg+xml" });
+      download(blob, fileName(this.data.title, kind));
+    } catch (error) {
+      this.#hint(error.message || "The picture could not be saved.");
+    }
+  }
+}

@@ -1,0 +1,49 @@
+"""A page without a server that mounts the viewer from its own modules."""
+
+import json
+from pathlib import Path
+
+VIEWER = Path(__file__).parents[2] / "assets" / "viewer"
+ADDRESS = "http://viewer.test/"
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Tree</title>
+<link rel="stylesheet" href="viewer.css">
+<style>body { margin: 16px; background: GROUND; }</style></head><body>
+<main><h1 style="font: 600 16px sans-serif; color: INK">A tree</h1><div id="tree"></div></main>
+<script type="module">
+import { mount } from "./viewer.js";
+window.heard = []; window.events = [];
+window.open_ = (data) => {
+  window.viewer?.destroy();
+  window.viewer = mount(document.getElementById("tree"), {
+    data, onSelect: (key) => heard.push(key), onEvent: (...event) => events.push(event),
+  });
+};
+window.ready = true;
+</script></body></html>"""
+
+
+def serve(page, theme: str = "light") -> None:
+    """Answer requests of a Playwright page from the viewer's folder, and open it."""
+
+    ground, ink = ("#101614", "#e7edea") if theme == "dark" else ("#ffffff", "#17211d")
+    text = PAGE.replace("GROUND", ground).replace("INK", ink)
+
+    def answer(route):
+        name = route.request.url.removeprefix(ADDRESS)
+        if name == "":
+            route.fulfill(body=text, content_type="text/html")
+        elif (VIEWER / name).is_file():
+            kind = "text/css" if name.endswith(".css") else "text/javascript"
+            route.fulfill(body=(VIEWER / name).read_text("utf-8"), content_type=kind)
+        else:
+            route.fulfill(status=404, body="")
+
+    page.route(f"{ADDRESS}**", answer)
+    page.goto(ADDRESS)
+    page.wait_for_function("window.ready")
+
+
+def show(page, data: dict) -> None:
+    """Mount the viewer anew over these data and wait until it is drawn."""
+    page.evaluate("text => open_(JSON.parse(text))", json.dumps(data))
+    page.wait_for_selector('#tree [role="treeitem"]')
