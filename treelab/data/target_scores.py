@@ -6,6 +6,9 @@ import numpy as np
 
 FOLDS = 5
 FEWEST_CROSS_FITTED = 10  # with fewer rows a fold says nothing; fit plainly
+# With this many rows a level, on average, a row's own target hardly moves the score of
+# its level; cross-fitting would part alike rows by their fold instead.
+ROWS_A_LEVEL = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +23,8 @@ class TargetScores:
     mean : ndarray of shape (C,)
         Target mean over all training rows, the score of a level never seen.
     crossed : ndarray of shape (n_rows, K, C)
-        Score of each training row, from the other folds' rows alone.
+        Score of each training row, from the other folds' rows alone; in a column with
+        many rows a level the level's score itself.
     """
 
     scores: list[np.ndarray]
@@ -31,7 +35,7 @@ class TargetScores:
 def target_scores(
     codes: np.ndarray, n_levels: list[int], y: np.ndarray, *, task: str, seed: int
 ) -> TargetScores:
-    """Learn a score for each level, cross-fitted for the training rows.
+    """Learn a score for each level, cross-fitted for the training rows if need be.
 
     Source: Micci-Barreca 2001, doi:10.1145/507533.507538, with empirical Bayes
     smoothing, as scikit-learn's ``TargetEncoder`` has it.
@@ -63,10 +67,13 @@ def target_scores(
         cv=folds(y, kind, seed),
     )
     crossed = encoder.fit_transform(filled, y)
-    if len(y) < FEWEST_CROSS_FITTED:
-        crossed = encoder.transform(filled)
     n_columns = len(n_levels)
     n_outputs = crossed.shape[1] // n_columns
+    n_seen = np.array([len(np.unique(column)) for column in filled.T])
+    plain = (len(y) < FEWEST_CROSS_FITTED) | (len(y) >= ROWS_A_LEVEL * n_seen)  # (K,)
+    crossed = np.where(
+        np.repeat(plain, n_outputs), encoder.transform(filled), crossed
+    )  # (n_rows, K * C)
     mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64)
     by_output = [
         np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1)
