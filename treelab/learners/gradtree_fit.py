@@ -22,14 +22,14 @@ from treelab.learners.teacher import forest_targets
 from treelab.learners.tree_batch import Rows, TreeBatch
 from treelab.learners.tree_choice import choose_tree
 from treelab.ops.decide import SOFT
-from treelab.training.loop import TrainResult, train
+from treelab.training.loop import TrainResult, steps_an_epoch, train
 from treelab.trees.prune import simplify
 from treelab.trees.tree import Tree
 
 GREEDY_LEAF_ROWS = (1, 5, 20)  # leaf sizes of the greedy trees that some start from
 CROSS_VALIDATED_ROWS = 5_000  # up to here "auto" selects by cross-validation
 N_FOLDS = 3
-MAX_COLUMNS = 256  # features that one tree may use, where a table has more
+MAX_COLUMNS = 512  # features that one tree may use, times its depth
 EVALUATED_STEPS = 10  # about so many lie between two looks at the validation loss
 
 
@@ -164,7 +164,7 @@ class GradTreeFit:
         """Train all candidates; on return each is at its best, its start included."""
         n_train = batch.rows.n_train
         batch_size = min(self.batch_size, n_train)
-        steps = max(1, round(n_train / batch_size))  # an epoch
+        steps = steps_an_epoch(n_train, batch_size)
         max_epochs = min(self.max_epochs, -(-self.max_steps // steps))
         optimizer = torch.optim.Adam(
             [

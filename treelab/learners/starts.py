@@ -13,6 +13,7 @@ from treelab.learners.tree_batch import Candidate, Rows, TreeBatch
 # gradient, once it lies 2 behind; a greedy choice must stay open to change.
 LEAD = 1.0
 SHALLOW = 4  # trees of up to this depth get twice the restarts
+FEWEST_COLUMNS = 32  # that a tree may use, however deep
 SPREAD = 0.5  # standard deviation of random preferences
 
 
@@ -45,8 +46,8 @@ def start_batch(
     greedy_leaf_rows : sequence of int
         Fewest rows in a leaf of the greedy trees.
     max_columns : int
-        Features that a tree may use where the table has more: those that a greedy
-        tree of its fold uses first, then others at random.
+        A tree may use this many features, divided by its depth, where the table has
+        more: those that a greedy tree of its fold uses first, then others at random.
     **settings
         For `TreeBatch`.
     """
@@ -75,27 +76,27 @@ def start_batch(
                         seed=seed,
                     )
                 candidates.append(Candidate(depth, fold, name))
-    columns = None
-    if x.shape[1] > max_columns:
-        columns = _columns(candidates, planted, x.shape[1], max_columns, generator)
-    logits, threshold = [], []
+    of_depth = np.array([c.depth for c in candidates])
+    columns, logits, threshold = [], [], []
     for depth in depths:
-        trees = [e for e, c in enumerate(candidates) if c.depth == depth]
-        drawn = random_splits(
-            rows.x[: rows.n_train],
-            len(trees),
-            2**depth - 1,
+        trees = np.flatnonzero(of_depth == depth)
+        offered = _columns(
+            [candidates[e].fold for e in trees],
+            [planted[e][0] if e in planted else None for e in trees],
+            x.shape[1],
+            max(FEWEST_COLUMNS, max_columns // depth),
             generator,
-            columns=None if columns is None else columns[trees],
         )
+        drawn = random_splits(
+            rows.x[: rows.n_train], len(trees), 2**depth - 1, generator, offered
+        )
+        for place, tree in enumerate(trees):
+            if tree in planted:
+                own = None if offered is None else offered[place]
+                plant(drawn[0][place], drawn[1][place], *planted[tree], own)
+        columns.append(offered)
         logits.append(drawn[0])
         threshold.append(drawn[1])
-    of_depth = np.array([c.depth for c in candidates])
-    for tree, (feature, value) in planted.items():
-        group = list(depths).index(of_depth[tree])
-        place = tree - int(np.argmax(of_depth == of_depth[tree]))
-        offered = None if columns is None else columns[tree]
-        plant(logits[group][place], threshold[group][place], feature, value, offered)
     return TreeBatch(rows, candidates, logits, threshold, columns, **settings)
 
 
@@ -204,19 +205,28 @@ def _float32_below(threshold: float) -> np.float32:
     return rounded
 
 
-def _columns(candidates, planted, n_features, n_offered, generator) -> Tensor:
-    """Features that each tree may use, (E, K): greedy ones of its fold, then others."""
-    rank = torch.rand(
-        len(candidates), n_features, generator=generator, device=generator.device
-    )
-    for fold in {candidate.fold for candidate in candidates}:
-        trees = [e for e, candidate in enumerate(candidates) if candidate.fold == fold]
-        used = [planted[e][0] for e in trees if e in planted]
-        if used:
-            used = np.unique(np.concatenate(used))
-            used = torch.as_tensor(used[used >= 0], device=rank.device)
-            rank[torch.tensor(trees, device=rank.device)[:, None], used] -= 1
-    for e, (feature, _) in planted.items():  # its own splits must be among them
-        own = np.unique(feature[feature >= 0])
-        rank[e, torch.as_tensor(own, device=rank.device)] -= 1
+def _columns(folds, planted, n_features, n_offered, generator) -> Tensor | None:
+    """Features that each tree may use, (E, K): greedy ones of its fold, then others.
+
+    Parameters
+    ----------
+    folds : list of E int
+    planted : list of E (ndarray of shape (N,) or None)
+        Features of the greedy tree that a tree starts from, -1 for none.
+    """
+    device = generator.device
+    used = [None if p is None else np.unique(p[p >= 0]) for p in planted]
+    n_offered = max([n_offered, *[len(own) for own in used if own is not None]])
+    if n_features <= n_offered:
+        return None
+    rank = torch.rand(len(folds), n_features, generator=generator, device=device)
+    for fold in set(folds):
+        trees = [e for e, own in enumerate(folds) if own == fold]
+        greedy = [used[e] for e in trees if used[e] is not None]
+        if greedy:
+            greedy = torch.as_tensor(np.unique(np.concatenate(greedy)), device=device)
+            rank[torch.tensor(trees, device=device)[:, None], greedy] -= 1
+    for e, own in enumerate(used):  # its own splits must be among them
+        if own is not None:
+            rank[e, torch.as_tensor(own, device=device)] -= 1
     return rank.argsort(1)[:, :n_offered].sort(1).values

@@ -72,8 +72,8 @@ class TreeBatch(nn.Module):
         Ordered by depth.
     logits, threshold : list of Tensor of shape (E_d, N_d, K)
         Where the selectors and thresholds start, for each depth in ascending order.
-    columns : LongTensor of shape (E, K) or None
-        The features that each tree may use; None: all.
+    columns : list of (LongTensor of shape (E_d, K) or None), or None
+        The features that each tree may use, for each depth; None: all.
     soft, transform : str
         See `decide` and `select`.
     loss, focal_gamma, poly_epsilon
@@ -86,7 +86,7 @@ class TreeBatch(nn.Module):
         candidates: Sequence[Candidate],
         logits: Sequence[Tensor],
         threshold: Sequence[Tensor],
-        columns: Tensor | None = None,
+        columns: Sequence[Tensor | None] | None = None,
         *,
         soft: str = "logistic",
         transform: str = "entmax15",
@@ -99,7 +99,7 @@ class TreeBatch(nn.Module):
         self.candidates = tuple(candidates)
         self.n_candidates = len(self.candidates)
         self.depths = tuple(candidate.depth for candidate in self.candidates)
-        self.columns = columns
+        self.columns = [None] * len(logits) if columns is None else list(columns)
         self.decision = {"soft": soft, "transform": transform}
         self.loss = {
             "kind": loss,
@@ -139,10 +139,10 @@ class TreeBatch(nn.Module):
                     self.logits[group],
                     self.threshold[group],
                     self.leaf_value[group],
-                    columns=self._columns(trees),
+                    columns=self.columns[group],
                     **self.decision,
                 )
-                for group, trees in enumerate(self.groups)
+                for group in range(len(self.groups))
             ]
         )
 
@@ -182,14 +182,10 @@ class TreeBatch(nn.Module):
                 x,
                 self.logits[group],
                 self.threshold[group],
-                columns=self._columns(trees),
+                columns=self.columns[group],
             )
-            for group, trees in enumerate(self.groups)
+            for group in range(len(self.groups))
         ]
-
-    def _columns(self, trees: slice) -> Tensor | None:
-        """Features that these trees may use."""
-        return None if self.columns is None else self.columns[trees]
 
     @property
     def n_leaves(self) -> int:
@@ -214,10 +210,11 @@ class TreeBatch(nn.Module):
         group = sum(tree >= trees.stop for trees in self.groups)
         place = tree - self.groups[group].start
         only = slice(place, place + 1)
+        columns = self.columns[group]
         return {
             "logits": self.logits[group][only],
             "threshold": self.threshold[group][only],
-            "columns": self._columns(slice(tree, tree + 1)),
+            "columns": None if columns is None else columns[only],
         }
 
     @torch.no_grad()

@@ -223,10 +223,13 @@ def train(
     return result
 
 
+def steps_an_epoch(n_rows: int, batch_size: int) -> int:
+    """Batches that an epoch has: a last one under a quarter of the size is left out."""
+    whole, rest = divmod(n_rows, batch_size)
+    return max(1, whole + (rest >= batch_size // 4 and rest > 0))
+
+
 def _batches(n_rows: int, batch_size: int, generator: torch.Generator):
     """Shuffled row indices in batches; a tiny rest is left for the next shuffle."""
     order = torch.randperm(n_rows, generator=generator, device=generator.device)
-    batches = list(order.split(batch_size))
-    if len(batches) > 1 and len(batches[-1]) < batch_size // 4:
-        batches.pop()
-    return batches
+    return order.split(batch_size)[: steps_an_epoch(n_rows, batch_size)]
