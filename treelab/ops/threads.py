@@ -11,6 +11,13 @@ SMALL = 2**17  # numbers below which waking another thread costs more than it sa
 _LOCK = threading.Lock()
 
 
+def threads_for(n_numbers: int) -> int:
+    """How many threads are worth while: as many as torch uses, one for few numbers."""
+    if n_numbers < SMALL:
+        return 1
+    return max(1, min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS))
+
+
 def run_alone(kernel, n_numbers: int, *arguments) -> None:
     """Run a parallel kernel while no other runs, on as many threads as torch uses.
 
@@ -24,8 +31,7 @@ def run_alone(kernel, n_numbers: int, *arguments) -> None:
     """
     with _LOCK:
         allowed = torch.get_num_threads()
-        threads = 1 if n_numbers < SMALL else allowed
-        numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
+        numba.set_num_threads(threads_for(n_numbers))
         kernel(*arguments)
         # numba's OpenMP layer, when it starts, writes over torch's number of threads.
         if torch.get_num_threads() != allowed:

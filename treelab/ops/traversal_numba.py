@@ -1,17 +1,16 @@
 """CPU kernels of `traversal`: path scores, activity and z of one tree after another.
 
-One tree's numbers stay in the processor's cache from its split scores to its z, and
-again on the way back; trees run in parallel.
+One tree's numbers stay in the processor's cache from its split scores to its z; the way
+back computes path scores again, which costs less than to keep them. Trees run in
+parallel.
 """
 
 import numpy as np
 import torch
 from numba import njit, prange
 
-from treelab.ops.activity_numba import BINS, fill_bins, share_grad, solve_tree
-from treelab.ops.threads import run_alone
-
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}}
+from treelab.ops.activity_numba import OPTIONS, keep_above, share_grad, solve_tree
+from treelab.ops.threads import run_alone, threads_for
 
 
 class TraversalOnCpu(torch.autograd.Function):
@@ -22,42 +21,40 @@ class TraversalOnCpu(torch.autograd.Function):
         split_score, pull, price = (
             t.detach().contiguous() for t in (split_score, pull, price)
         )
-        (n_trees, n_nodes), n_rows = pull.shape, split_score.shape[2]
-        path_score = split_score.new_empty(n_trees, n_nodes, n_rows)
-        traversal = torch.empty_like(path_score)
+        traversal = split_score.new_empty(*pull.shape, split_score.shape[2])
         activity, weight = torch.empty_like(pull), torch.empty_like(pull)
         top = torch.empty(pull.shape, dtype=torch.int32)
         run_alone(
             _forward,
-            path_score.numel(),
+            traversal.numel(),
+            threads_for(traversal.numel()),
             split_score.numpy(),
             pull.numpy(),
             price.numpy(),
             split_score.numpy().dtype.type(offset),
-            path_score.numpy(),
             traversal.numpy(),
             activity.numpy(),
             weight.numpy(),
             top.numpy(),
         )
-        ctx.save_for_backward(split_score, path_score, activity, weight, top)
+        ctx.save_for_backward(split_score, activity, weight, top)
         ctx.offset = offset
         return traversal, activity
 
     @staticmethod
     def backward(ctx, grad_traversal, grad_activity):
-        split_score, path_score, activity, weight, top = ctx.saved_tensors
+        split_score, activity, weight, top = ctx.saved_tensors
         grad_score = torch.empty_like(split_score)
         share = torch.empty_like(activity)
         run_alone(
             _backward,
-            path_score.numel(),
+            grad_traversal.numel(),
+            threads_for(grad_traversal.numel()),
             split_score.numpy(),
-            path_score.numpy(),
             activity.numpy(),
             weight.numpy(),
             top.numpy(),
-            path_score.numpy().dtype.type(ctx.offset),
+            split_score.numpy().dtype.type(ctx.offset),
             grad_traversal.contiguous().numpy(),
             grad_activity.contiguous().numpy(),
             share.numpy(),
@@ -76,57 +73,59 @@ def traverse_on_cpu(split_score: torch.Tensor, activity: torch.Tensor) -> torch.
     return out
 
 
-@njit(**_OPTIONS)
-def _fill_path_scores(split_score, q):
-    """Path scores (T, B) of one tree from its split scores (N, B)."""
-    n_splits, n_rows = split_score.shape
-    q[0] = 1
-    for t in range(n_splits):
-        parent, score = q[t], split_score[t]
-        left, right = q[2 * t + 1], q[2 * t + 2]
-        for b in range(n_rows):
-            left[b] = score[b] if score[b] < parent[b] else parent[b]
-            right[b] = -score[b] if -score[b] < parent[b] else parent[b]
+@njit(**OPTIONS)
+def _turn(score, parent, left, right):
+    """Path scores (B,) of both children from a split's scores and its path scores."""
+    for b in range(len(score)):
+        left[b] = score[b] if score[b] < parent[b] else parent[b]
+        right[b] = -score[b] if -score[b] < parent[b] else parent[b]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _clip(q, activity, z):
-    """z = clip(q, 0, activity), all (T, B) but activity (T,)."""
-    n_nodes, n_rows = q.shape
-    for t in range(n_nodes):
+    """z = clip(q, 0, activity), all (T, B) but activity (T,); q may be z."""
+    zero = z.dtype.type(0)  # a plain 0 would make a float64 of everything
+    for t in range(len(activity)):
         limit = activity[t]
-        for b in range(n_rows):
-            score = q[t, b] if q[t, b] > 0 else 0
+        for b in range(q.shape[1]):
+            score = q[t, b] if q[t, b] > zero else zero
             z[t, b] = score if score < limit else limit
 
 
-@njit(parallel=True, **_OPTIONS)
-def _forward(split_score, pull, price, offset, q, z, activity, weight, top):
-    n_trees, n_nodes = pull.shape
-    for e in prange(n_trees):
-        count = np.empty((n_nodes, BINS + 1), np.int32)
-        total = np.empty((n_nodes, BINS + 1), np.float64)
-        between = z[e]  # not needed yet, so it serves as space to work in
-        _fill_path_scores(split_score[e], q[e])
-        for t in range(n_nodes):
-            fill_bins(q[e, t], offset, between[t], count[t], total[t])
-        solve_tree(
-            count, total, between, pull[e], price[e], activity[e], weight[e], top[e]
-        )
-        _clip(q[e], activity[e], z[e])
+@njit(parallel=True, **OPTIONS)
+def _forward(n_threads, split_score, pull, price, offset, z, activity, weight, top):
+    n_trees, n_nodes, n_rows = z.shape
+    for thread in prange(n_threads):  # each with memory of its own, used again
+        first = np.zeros(n_nodes + 1, np.int64)
+        kept = np.empty(n_nodes * n_rows + 1, z.dtype)
+        for e in range(thread, n_trees, n_threads):
+            q = z[e]
+            q[0] = 1
+            first[1] = keep_above(q[0], offset, kept, 0)
+            for t in range(n_nodes // 2):
+                left, right = 2 * t + 1, 2 * t + 2
+                _turn(split_score[e, t], q[t], q[left], q[right])
+                first[left + 1] = keep_above(q[left], offset, kept, first[left])
+                first[right + 1] = keep_above(q[right], offset, kept, first[right])
+            solve_tree(
+                first, kept, offset, pull[e], price[e], activity[e], weight[e], top[e]
+            )
+            _clip(q, activity[e], q)
 
 
-@njit(parallel=True, **_OPTIONS)
+@njit(parallel=True, **OPTIONS)
 def _traverse(split_score, activity, z):
     for e in prange(len(z)):
-        _fill_path_scores(split_score[e], z[e])
+        z[e, 0] = 1
+        for t in range(split_score.shape[1]):
+            _turn(split_score[e, t], z[e, t], z[e, 2 * t + 1], z[e, 2 * t + 2])
         _clip(z[e], activity[e], z[e])
 
 
-@njit(parallel=True, **_OPTIONS)
+@njit(parallel=True, **OPTIONS)
 def _backward(
+    n_threads,
     split_score,
-    q,
     activity,
     weight,
     top,
@@ -136,31 +135,73 @@ def _backward(
     share,
     grad_score,
 ):
-    n_trees, n_nodes, n_rows = q.shape
-    for e in prange(n_trees):
-        at_limit = np.empty(n_nodes, q.dtype)
-        for t in range(n_nodes):
-            limit, summed = activity[e, t], grad_activity[e, t]
-            for b in range(n_rows):
-                summed += grad_z[e, t, b] if q[e, t, b] >= limit else 0
-            at_limit[t] = summed
-        share_grad(at_limit, weight[e], top[e], share[e])
-        grad_q = np.empty((n_nodes, n_rows), q.dtype)
-        for t in range(n_nodes):
-            limit, own = activity[e, t], share[e, t]
-            for b in range(n_rows):
-                score = q[e, t, b]
-                through = grad_z[e, t, b] if (score > 0) & (score < limit) else 0
-                acted = own if score + offset >= limit else 0
-                grad_q[t, b] = through + acted
-        for t in range(split_score.shape[1] - 1, -1, -1):
-            for b in range(n_rows):
-                parent, score = q[e, t, b], split_score[e, t, b]
-                left, right = grad_q[2 * t + 1, b], grad_q[2 * t + 2, b]
-                turn_left, turn_right = score < parent, -score < parent
-                grad_score[e, t, b] = (left if turn_left else 0) - (
-                    right if turn_right else 0
+    n_trees, n_nodes, n_rows = grad_z.shape
+    for thread in prange(n_threads):
+        q = np.empty((n_nodes, n_rows), grad_z.dtype)
+        grad_q = np.empty((n_nodes, n_rows), grad_z.dtype)
+        at_limit = np.empty(n_nodes, grad_z.dtype)
+        for e in range(thread, n_trees, n_threads):
+            q[0] = 1
+            for t in range(n_nodes):
+                # No node lives below one that does not: no gradient comes from there.
+                if activity[e, t] == 0:
+                    at_limit[t] = grad_activity[e, t]
+                    continue
+                if 2 * t + 1 < n_nodes:
+                    _turn(split_score[e, t], q[t], q[2 * t + 1], q[2 * t + 2])
+                at_limit[t] = grad_activity[e, t] + _sum_at_limit(
+                    q[t], activity[e, t], grad_z[e, t]
                 )
-                grad_q[t, b] += (0 if turn_left else left) + (
-                    0 if turn_right else right
+            share_grad(at_limit, weight[e], top[e], share[e])
+            for t in range(n_nodes - 1, -1, -1):
+                is_split = 2 * t + 1 < n_nodes
+                if activity[e, t] == 0:
+                    grad_q[t] = 0
+                    if is_split:
+                        grad_score[e, t] = 0
+                    continue
+                _score_grad(
+                    q[t], activity[e, t], share[e, t], offset, grad_z[e, t], grad_q[t]
                 )
+                if is_split:
+                    _hand_up(
+                        split_score[e, t],
+                        q[t],
+                        grad_q[2 * t + 1],
+                        grad_q[2 * t + 2],
+                        grad_score[e, t],
+                        grad_q[t],
+                    )
+
+
+@njit(**OPTIONS)
+def _sum_at_limit(q, limit, grad_z):
+    """Sum the gradients (B,) of the rows that pass the node as far as it lets them."""
+    zero = grad_z.dtype.type(0)
+    total = zero
+    for b in range(len(q)):
+        total += grad_z[b] if q[b] >= limit else zero
+    return total
+
+
+@njit(**OPTIONS)
+def _score_grad(q, limit, share, offset, grad_z, grad_q):
+    """Gradient (B,) at a node's path scores, from z and through its activity."""
+    zero = grad_z.dtype.type(0)
+    for b in range(len(q)):
+        through = grad_z[b] if (q[b] > zero) & (q[b] < limit) else zero
+        acted = share if q[b] + offset >= limit else zero
+        grad_q[b] = through + acted
+
+
+@njit(**OPTIONS)
+def _hand_up(score, parent, from_left, from_right, grad_score, grad_parent):
+    """Hand the gradients (B,) of both children to what bounds their path scores."""
+    zero = grad_score.dtype.type(0)
+    for b in range(len(score)):
+        left, right = from_left[b], from_right[b]
+        turn_left, turn_right = score[b] < parent[b], -score[b] < parent[b]
+        grad_score[b] = (left if turn_left else zero) - (right if turn_right else zero)
+        grad_parent[b] += (zero if turn_left else left) + (
+            zero if turn_right else right
+        )
