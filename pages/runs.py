@@ -9,7 +9,7 @@ from pages.common.store import store
 from pages.common.theme import page_title
 from pages.common.words import plain, run_name, score
 from treelab.figures.words import count
-from treelab.learners.registry import LEARNERS
+from treelab.learners.registry import learner_title
 from treelab.metrics import TITLES, headline
 from treelab.runs.run import Run
 
@@ -18,7 +18,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
     """Return one row a run, in words that a person sorts by."""
     return pd.DataFrame(
         {
-            "learner": [LEARNERS[run.learner].title for run in runs],
+            "learner": [learner_title(run.learner) for run in runs],
             "name": [own_name(run) for run in runs],
             "table": [run.problem.table_name for run in runs],
             "predicts": [run.problem.target for run in runs],
@@ -45,7 +45,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
 def own_name(run: Run) -> str:
     """Return the name that somebody gave a run, "" where nobody did."""
     name = run_name(run)
-    return "" if name == LEARNERS[run.learner].title else name
+    return "" if name == learner_title(run.learner) else name
 
 
 def state_style(word: str) -> str:
@@ -73,7 +73,7 @@ def confirm_delete(runs: list[Run]) -> None:
 def rename(run: Run) -> None:
     """Take the new name over; an empty one gives the run its first name back."""
     title = st.session_state[f"title-{run.id}"].strip()
-    first = f"{LEARNERS[run.learner].title} · {run.problem.table_name}"
+    first = f"{learner_title(run.learner)} · {run.problem.table_name}"
     store().set_title(run.id, title or first)
 
 

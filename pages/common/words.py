@@ -3,7 +3,7 @@
 import re
 
 from treelab.figures.words import number
-from treelab.learners.registry import LEARNERS
+from treelab.learners.registry import learner_title
 from treelab.metrics import TITLES, headline
 from treelab.runs.run import Run
 
@@ -26,7 +26,7 @@ def duration(seconds: float | None) -> str:
 
 def run_name(run: Run) -> str:
     """Return a run's name without its table, which the page names already."""
-    learner = LEARNERS[run.learner].title
+    learner = learner_title(run.learner)
     return (
         learner if run.title == f"{learner} · {run.problem.table_name}" else run.title
     )

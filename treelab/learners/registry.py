@@ -52,6 +52,8 @@ class LearnerSpec:
         return {setting.name: setting.default for setting in self.settings_of(task)}
 
 
+IMPORTED = "imported"  # in the place of a learner: the model came from elsewhere
+
 _EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
 
 LEARNERS: dict[str, LearnerSpec] = {
@@ -211,6 +213,11 @@ LEARNERS: dict[str, LearnerSpec] = {
         ),
     )
 }
+
+
+def learner_title(key: str) -> str:
+    """Return what a learner is called, or "Imported" for a model from elsewhere."""
+    return "Imported" if key == IMPORTED else LEARNERS[key].title
 
 
 def make_estimator(

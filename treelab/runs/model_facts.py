@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+from treelab import metrics
 from treelab.data.problem import Problem
+from treelab.data.split import SPLITS, Split
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.labels import labels
 from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
@@ -25,6 +28,20 @@ def with_names(model: Model, problem: Problem) -> Model:
             model, trees=tuple(replace(tree, **names) for tree in model.trees)
         )
     return replace(model, **names)
+
+
+def model_scores(model: Model, task: str, split: Split) -> dict[str, dict[str, float]]:
+    """Score a model on each split that has rows."""
+    found = {}
+    for name in SPLITS:
+        X, y = split.rows(name)
+        if len(y) == 0:
+            continue
+        given = {}
+        if task != "regression":
+            given = {"proba": model.predict_proba(X), "classes": labels(model.classes)}
+        found[name] = metrics.scores(task, y, model.predict(X), **given)
+    return found
 
 
 def model_size(model: Model) -> dict[str, int]:

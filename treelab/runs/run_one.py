@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from treelab import metrics
 from treelab.data.split import SPLITS, Split
 from treelab.learners.registry import make_estimator
 from treelab.runs.heartbeat import Heartbeat
-from treelab.runs.model_facts import model_size, with_names
+from treelab.runs.model_facts import model_scores, model_size, with_names
 from treelab.runs.process import ProcessId
 from treelab.runs.recorder import Interrupted, Recorder
 from treelab.runs.run import QUICK_LEARNERS, Run
@@ -149,21 +148,10 @@ def _keep(
         "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
         "notes": list(split.notes),
     }
-    return {"metrics": _scores(run, estimator, split), "summary": summary}
-
-
-def _scores(run: Run, estimator, split: Split) -> dict[str, dict[str, float]]:
-    """Scores on each split that has rows."""
-    found = {}
-    for name in SPLITS:
-        X, y = split.rows(name)
-        if len(y) == 0:
-            continue
-        given = {}
-        if run.problem.task != "regression":
-            given = {"proba": estimator.predict_proba(X), "classes": estimator.classes_}
-        found[name] = metrics.scores(run.problem.task, y, estimator.predict(X), **given)
-    return found
+    return {
+        "metrics": model_scores(estimator.model_, run.problem.task, split),
+        "summary": summary,
+    }
 
 
 def _device_used(run: Run) -> str:

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from treelab import metrics
 from treelab.data.columns import TASKS, listed
-from treelab.data.problem import check_problem, make_problem
+from treelab.data.problem import Problem, check_problem, make_problem
 from treelab.data.read import read_table
 from treelab.learners.registry import LEARNERS, Setting
 from treelab.runs.run import Run
@@ -31,8 +31,7 @@ def add_command(commands) -> None:
         description="Trains a tree and keeps it in the run store, where the app shows "
         "it. Ctrl-C stops early and keeps the best so far.",
     )
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
-    parser.add_argument("--target", required=True, help="the column to predict")
+    add_problem(parser)
     parser.add_argument(
         "--learner", default="gradtree", choices=LEARNERS, help="(default: gradtree)"
     )
@@ -44,21 +43,45 @@ def add_command(commands) -> None:
         default=[],
         help="a setting of the learner, such as depth=5; may be repeated",
     )
-    parser.add_argument(
-        "--task", choices=TASKS, help="(default: what the target looks like)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="deals the rows, starts the trees"
-    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--name", default="", help="title of the run")
     add_home(parser)
     parser.set_defaults(command=train)
 
 
+def add_problem(parser: argparse.ArgumentParser) -> None:
+    """Add what names a table and says what to predict of it."""
+    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
+    parser.add_argument("--target", required=True, help="the column to predict")
+    parser.add_argument(
+        "--task", choices=TASKS, help="(default: what the target looks like)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="deals the rows, starts the trees"
+    )
+
+
 def train(chosen: argparse.Namespace) -> int:
     """Train, and print the scores; 0 when a model was kept, else 2."""
     settings = parse_settings(chosen.learner, chosen.settings)
+    store = RunStore(chosen.home)
+    problem = problem_of(chosen, store)
+    run_id = store.create(
+        chosen.learner, settings, problem, device=chosen.device, title=chosen.name
+    )
+    with Bar() as bar:
+        run_one(run_id, store.home, callbacks=[bar])
+    return tell(store, store.run(run_id))
+
+
+def problem_of(chosen: argparse.Namespace, store: RunStore) -> Problem:
+    """Keep the table that was named, and return what to predict of it.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the table cannot be read, lacks the target, or cannot be learned from.
+    """
     path = Path(chosen.table)
     read = read_table(path, path.name)
     frame = read.frame
@@ -67,7 +90,6 @@ def train(chosen: argparse.Namespace) -> int:
             f"{path.name} has no column {chosen.target!r}; it has "
             f"{listed([str(name) for name in frame.columns])}."
         )
-    store = RunStore(chosen.home)
     problem = make_problem(
         frame,
         chosen.target,
@@ -82,12 +104,7 @@ def train(chosen: argparse.Namespace) -> int:
     for finding in findings:
         if finding.level == "error":
             raise ValueError(finding.sentence)
-    run_id = store.create(
-        chosen.learner, settings, problem, device=chosen.device, title=chosen.name
-    )
-    with Bar() as bar:
-        run_one(run_id, store.home, callbacks=[bar])
-    return tell(store, store.run(run_id))
+    return problem
 
 
 def parse_settings(learner: str, texts: list[str]) -> dict:

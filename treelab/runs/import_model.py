@@ -1,0 +1,155 @@
+"""A model from elsewhere becomes a run, so that every page shows it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from treelab.data.columns import listed
+from treelab.data.problem import Problem
+from treelab.data.split import SPLITS
+from treelab.learners.registry import IMPORTED
+from treelab.runs.model_facts import Model, model_scores, model_size, with_names
+from treelab.runs.process import ProcessId
+from treelab.runs.store import RunStore
+from treelab.trees.adapters import Forest, from_xgboost
+from treelab.trees.io import load_model, model_from_dict
+from treelab.trees.tree import Tree
+
+NOTE = (
+    "This tree was trained elsewhere, perhaps on some of these rows; a score on test "
+    "rows that it has seen flatters it."
+)
+
+
+def read_model(path: Path, classes: list | None = None) -> Model:
+    """Read a model that may come from anyone: JSON or a treelab folder, never pickle.
+
+    Parameters
+    ----------
+    path : Path
+        A folder that a model was saved in, JSON that ``export --format json`` wrote,
+        or JSON that xgboost wrote, of one tree.
+    classes : list or None
+        Labels in the order of xgboost's numbers.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is none of these, or an ensemble that these pages cannot show.
+    """
+    if path.is_dir():
+        return load_model(path)
+    try:
+        stored = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path.name} is not JSON. Give a model's folder, JSON that treelab's "
+            "export wrote, or JSON that xgboost's save_model wrote."
+        ) from error
+    if isinstance(stored, dict) and "type" in stored:
+        return model_from_dict(stored)
+    model = from_xgboost(stored, classes=classes)
+    if isinstance(model, Forest):
+        raise ValueError(
+            f"{path.name} holds {len(model):,} trees whose sum answers; a run is "
+            "one tree, or one of treelab's ensembles. Train xgboost with one round, or "
+            "read its trees in Python with treelab.from_xgboost."
+        )
+    return model
+
+
+def import_model(
+    store: RunStore, model: Model, problem: Problem, title: str = ""
+) -> str:
+    """Keep a model as a run that is done, with its scores on a table.
+
+    Parameters
+    ----------
+    store : RunStore
+    model : Tree, WeightedTrees or PruningPath
+    problem : Problem
+        The table, which must be in the store, and what the model predicts of it.
+    title : str, default=""
+
+    Returns
+    -------
+    str
+        The run's id.
+
+    Raises
+    ------
+    ValueError
+        If the model does not fit the table.
+    """
+    frame = store.table(problem.table_id)
+    problem = _fitting(model, problem, frame)
+    split = problem.split(frame)
+    if model.classes is not None:
+        _check_labels(model, split, problem.target)
+    model = with_names(model, problem)
+    if isinstance(model, Tree):
+        if model.n_rows[0] == 0:
+            model = model.with_rows(split.X_train, split.y_train)
+        model = replace(model, notes=(*model.notes, NOTE))
+    scores = model_scores(model, problem.task, split)
+    run_id = store.create(IMPORTED, {}, problem, device="cpu", title=title)
+    store.start(run_id, ProcessId.here())
+    try:
+        store.add_model(run_id, model)
+    except BaseException:
+        store.finish(run_id, "failed", error="Its model could not be kept.")
+        raise
+    summary = {
+        **model_size(model),
+        "seconds": 0.0,
+        "device": "no device: trained elsewhere",
+        "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
+        "notes": [NOTE, *split.notes],
+    }
+    store.finish(run_id, "done", metrics=scores, summary=summary)
+    return run_id
+
+
+def _fitting(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
+    """Return the problem with the model's own columns, read as the model reads them."""
+    kinds = {feature.column: feature.kind for feature in model.features}
+    missing = [name for name in model.columns if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"The model reads {missing[0]!r}, which {problem.table_name} lacks; it has "
+            f"{listed([str(name) for name in frame.columns])}."
+        )
+    if problem.target in model.columns:
+        raise ValueError(f"The model reads the target {problem.target!r} itself.")
+    if (model.classes is None) != (problem.task == "regression"):
+        what = "numbers" if model.classes is None else "classes"
+        raise ValueError(
+            f"The model predicts {what}, but {problem.target!r} looks like "
+            f"{problem.task}. Choose another --target, or say --task."
+        )
+    columns = [name for name in kinds if name in frame.columns]
+    columns += [name for name in problem.columns if name not in kinds]
+    units = {f.column: f.unit for f in model.features if f.unit}
+    return replace(
+        problem,
+        task=model.task,
+        columns=tuple(name for name in columns if name != problem.target),
+        kinds=tuple({**dict(problem.kinds), **kinds}.items()),
+        units=tuple({**units, **dict(problem.units)}.items()),
+    )
+
+
+def _check_labels(model: Model, split, target: str) -> None:
+    """Raise ValueError where the table has a label that the model never says."""
+    for name in SPLITS:
+        for label in pd.unique(split.rows(name)[1]):
+            if label not in model.classes:
+                known = listed([repr(known) for known in model.classes])
+                raise ValueError(
+                    f"{target!r} holds {label!r}, and the model says only {known}. "
+                    "The labels of both must be written alike."
+                )
