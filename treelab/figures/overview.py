@@ -1,0 +1,162 @@
+"""A whole tree as areas: icicle and sunburst, a node as large as its rows."""
+
+from textwrap import wrap
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treelab.figures.colors import SEQUENTIAL, Mode, mix, palette
+from treelab.figures.template import template
+from treelab.figures.words import count, escape_html
+from treelab.trees.conditions import add
+from treelab.trees.numerals import percent
+from treelab.trees.tree import Tree
+from treelab.trees.walk import sum_up
+from treelab.trees.words import answer
+
+Kind = Literal["icicle", "sunburst"]
+MOST_NODES = 1_000  # drawn; a page with more answers slowly, and areas get too small
+_PALEST = 0.2  # share of a class's colour where the class is no likelier than chance
+_LINE = 60  # letters across the hover box
+_MOST_LINES = 12  # of a rule
+_SHORT = 22  # letters of a name in an area
+
+
+def overview_figure(
+    tree: Tree, colors: dict, *, kind: Kind = "icicle", mode: Mode = "light"
+) -> go.Figure:
+    """Draw each node as an area as large as its rows.
+
+    An area names what was asked last on the way to it; below a node lie its two
+    children, "yes" first. The stronger a class's colour, the surer the answer; for a
+    regression the colour is the node's mean.
+
+    Parameters
+    ----------
+    tree : Tree
+        Without rows, every leaf is equally large.
+    colors : dict
+        Hex colour of each class; empty for regression.
+    kind : {"icicle", "sunburst"}, default="icicle"
+    mode : {"light", "dark"}, default="light"
+        The ground that the figure lies on.
+
+    Returns
+    -------
+    go.Figure
+        One trace; ``customdata`` and ``ids`` are node numbers. Of a large tree only
+        the levels above ``levels_shown(tree)`` are drawn.
+    """
+    ground = palette(mode)
+    drawn = np.flatnonzero(tree.level <= levels_shown(tree))
+    size = tree.n_rows if tree.n_rows[0] else sum_up(tree, tree.is_leaf.astype(int))
+    drawn = drawn[size[drawn] > 0]
+    names = [_name(tree, node) for node in drawn]
+    trace = {
+        "ids": [str(node) for node in drawn],
+        "parents": [str(tree.parent[node]) if node else "" for node in drawn],
+        "labels": names,
+        "values": size[drawn],
+        "branchvalues": "total",
+        "customdata": drawn,
+        "hovertext": [_hover(tree, int(node)) for node in drawn],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "sort": False,
+        "marker": {
+            **_marker(tree, drawn, colors, ground),
+            "line": {"color": ground.ground, "width": 1.5},
+        },
+    }
+    if kind == "icicle":
+        shape = go.Icicle(**trace, tiling={"orientation": "v"}, pathbar_visible=False)
+    elif kind == "sunburst":
+        shape = go.Sunburst(**trace, insidetextorientation="auto")
+    else:
+        raise ValueError(f"kind must be 'icicle' or 'sunburst', got {kind!r}.")
+    return go.Figure(shape).update_layout(
+        template=template(mode),
+        height=620 if kind == "sunburst" else max(320, min(140 + 62 * tree.depth, 700)),
+        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+        uniformtext={"minsize": 11, "mode": "hide"},
+    )
+
+
+def levels_shown(tree: Tree) -> int:
+    """Return the deepest level whose nodes, and all above, are few enough to draw."""
+    so_far = np.cumsum(np.bincount(tree.level))
+    return max(int(np.searchsorted(so_far, MOST_NODES, side="right")) - 1, 0)
+
+
+def _name(tree: Tree, node: int) -> str:
+    """What was asked last on the way to a node; at a leaf also its answer."""
+    name = escape_html(step(tree, int(node), most=2, length=_SHORT))
+    if not tree.is_leaf[node]:
+        return name
+    said = answer(tree, int(node), most=1, length=_SHORT)
+    return f"{name}<br><b>{escape_html(said)}</b>"
+
+
+def step(tree: Tree, node: int, **cut) -> str:
+    """Return what the split above a node asked of its rows: "petal width > 0.8 cm".
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    **cut
+        ``most`` and ``length``, as in ``treelab.trees.words.question``.
+    """
+    if node == 0:
+        return "all rows"
+    parent = int(tree.parent[node])
+    found = {}
+    add(found, tree, parent, bool(tree.left[parent] == node))
+    (condition,) = found.values()
+    return condition.text(False, **cut) or "any other"
+
+
+def _hover(tree: Tree, node: int) -> str:
+    """Lines of the box that an area shows under the pointer."""
+    lines = wrap(tree.rule(node), _LINE)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:_MOST_LINES], "…"]
+    rows = ""
+    if tree.n_rows[0]:
+        share = percent(tree.n_rows[node] / tree.n_rows[0])
+        rows = f"{count(int(tree.n_rows[node]), 'row')}, {share}<br>"
+    said = "says" if tree.is_leaf[node] else "would say"
+    lines = "<br>".join(map(escape_html, lines))
+    return f"{lines}<br><b>{rows}</b>{said} {escape_html(answer(tree, node, most=3))}"
+
+
+def _marker(tree: Tree, drawn, colors: dict, ground) -> dict:
+    """Colour of each area: its class, as strong as it is sure, or its mean."""
+    if tree.classes is None:
+        values = tree.value[drawn, 0]
+        title = (
+            f"{tree.target} ({tree.target_unit})" if tree.target_unit else tree.target
+        )
+        return {
+            "colors": values,
+            "colorscale": SEQUENTIAL,
+            "cmin": values.min(),
+            "cmax": values.max(),
+            "showscale": True,
+            "colorbar": {
+                "title": {"text": escape_html(title), "side": "right"},
+                "thickness": 10,
+                "outlinewidth": 0,
+                "tickfont": {"color": ground.muted},
+            },
+        }
+    best = tree.value[drawn].argmax(axis=1)
+    chance = 1 / max(len(tree.classes), 2)
+    sure = (tree.value[drawn].max(axis=1) - chance) / (1 - chance)
+    strength = _PALEST + (1 - _PALEST) * np.clip(sure, 0, 1)
+    return {
+        "colors": [
+            mix(colors[tree.classes[k]], ground.ground, share)
+            for k, share in zip(best, strength)
+        ]
+    }
