@@ -22,7 +22,10 @@ LAYERS = {
     "runs": {"learners", "trees", "data", "metrics", "training"},
     "figures": {"trees"},
     "bench": {"learners", "ops", "training", "trees", "data", "metrics"},
-    "__main__": {"runs", "bench", "data", "trees", "learners", "metrics"},
+    "html_export": {"runs", "figures", "trees", "metrics"},
+    "node_facts": {"trees"},
+    "__main__": {"runs", "bench", "data", "trees", "learners", "metrics"}
+    | {"html_export"},
     "__init__": set(),
 }
 OUTSIDE = {

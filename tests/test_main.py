@@ -229,6 +229,14 @@ def test_export_writes_code_that_predicts(trained, table, capsys, tmp_path):
             assert said == wanted
 
 
+def test_export_writes_a_page_with_the_rows_it_was_trained_on(trained, capsys):
+    assert main(["export", trained, "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>")
+    assert '"hist"' in page
+    assert "test row" in page
+
+
 def test_export_of_an_ensemble_asks_which_tree(tmp_path, capsys, monkeypatch, trained):
     assert "--estimator" in refused(capsys, "export", trained, "--estimator", "0")
     tree = RunStore().model(trained)

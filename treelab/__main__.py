@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from treelab import bench
-from treelab.runs import shell_models, shell_train, shell_worker
+from treelab.runs import shell_import, shell_models, shell_train, shell_worker
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -16,7 +16,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     shell_train.add_command(commands)
-    shell_models.add_commands(commands)
+    shell_models.add_commands(commands, _html_page)
+    shell_import.add_command(commands)
     shell_worker.add_command(commands)
     benchmark = commands.add_parser(
         "bench", help="repeat the papers' tables and measure speed"
@@ -44,6 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _html_page(*found) -> str:
+    """Write a tree as a page; plotly is not loaded for other commands."""
+    from treelab.html_export import html_page
+
+    return html_page(*found)
 
 
 def _sentence(error: Exception) -> str:

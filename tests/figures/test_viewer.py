@@ -148,7 +148,23 @@ def test_a_part_without_rows_is_drawn_from_the_tree_alone():
     payload = tree_payload(tree, X.iloc[:0], y[:0])
     assert payload["rows"]["total"] == 0
     to_json(payload)
-    assert only(payload)[1]["shares"] == [1, 0, 0]
+    labels = [entry["label"] for entry in payload["classes"]]
+    assert only(payload)[1]["shares"] == [float(name == "small") for name in labels]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_rows_the_tree_s_own_numbers_are_shown(seed):
+    n_classes = 3 * (seed % 2)
+    tree, X, y = random_case(seed, n_classes=n_classes, oblique=0.5)
+    tree = tree.with_rows(X, y)
+    payload = tree_payload(tree)
+    assert [e["rows"] for e in only(payload)] == tree.n_rows[
+        [e["id"] for e in only(payload)]
+    ].tolist()
+    assert payload["rows"]["total"] == len(X)
+    assert not any("hist" in e or "target_hist" in e for e in only(payload))
+    if n_classes:
+        assert payload["classes"] == tree_payload(tree, X, y)["classes"]
 
 
 def test_rows_that_do_not_fit_are_refused():

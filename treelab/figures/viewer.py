@@ -23,7 +23,7 @@ from treelab.figures.viewer_nodes import (
     keys,
     plain_number,
 )
-from treelab.trees.dot_colors import OTHER
+from treelab.trees.dot_colors import OTHER, shares_at
 from treelab.trees.numerals import clean, short
 from treelab.trees.statistics import check_target
 from treelab.trees.tree import Tree
@@ -107,8 +107,8 @@ class Way:
 
 def tree_payload(
     trees: Tree | Sequence[Tree],
-    X,
-    y,
+    X=None,
+    y=None,
     *,
     title: str = "",
     part: str = "train",
@@ -123,9 +123,10 @@ def tree_payload(
     ----------
     trees : Tree or sequence of Tree
         One tree, or one a frame, all of the same features and classes.
-    X : DataFrame of shape (n_rows, n_columns)
-        The rows that the picture counts, of the user's table.
-    y : array-like of shape (n_rows,)
+    X : DataFrame of shape (n_rows, n_columns) or None, default=None
+        The rows that the picture counts, of the user's table. Without them the tree's
+        own counts are shown, and no histograms.
+    y : array-like of shape (n_rows,) or None, default=None
         Their labels, or values of the target.
     title : str, default=""
     part : str, default="train"
@@ -158,7 +159,7 @@ def tree_payload(
     if frames is not None:
         trees, frames = _thinned(trees, frames)
     tree = trees[0]
-    values = check_target(tree, len(y), y)
+    values = check_target(tree, 0, ()) if X is None else check_target(tree, len(y), y)
     entries, fold = class_entries(tree, values, colors)
     edges = None
     if tree.classes is None:
@@ -167,6 +168,7 @@ def tree_payload(
     columns: dict = {}
     writers = [TreeWriter(each, X, y, fold, edges, columns) for each in trees]
     nodes = _written_nodes(writers)
+    n_rows = int(writers[0].tree.n_rows[0])
     payload = {
         "version": VERSION,
         "title": clean(title),
@@ -177,7 +179,7 @@ def tree_payload(
         },
         "classes": entries,
         "scale": value_scale(trees),
-        "rows": {"part": part, "label": rows_label, "total": len(values)},
+        "rows": {"part": part, "label": rows_label, "total": n_rows},
         "axis": axis(trees),
         "frames": _frames_entry(frames),
         "trees": [
@@ -276,6 +278,8 @@ def class_entries(tree: Tree, codes: np.ndarray, colors: Mapping | None):
         return [], None
     if colors is None:
         seen = np.bincount(codes, minlength=len(tree.classes))
+        if not len(codes):
+            seen = shares_at(tree, 0)
         ranked = [tree.classes[i] for i in np.argsort(-seen, kind="stable")]
         colors = dict(zip(ranked, class_colors(len(ranked))))
     rank = {label: i for i, label in enumerate(colors)}

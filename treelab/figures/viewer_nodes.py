@@ -83,9 +83,10 @@ class TreeWriter:
     Parameters
     ----------
     tree : Tree
-    X : DataFrame of shape (n_rows, n_columns)
-        Rows of the user's table.
-    y : array-like of shape (n_rows,)
+    X : DataFrame of shape (n_rows, n_columns) or None
+        Rows of the user's table; None: there are none at hand, and the tree keeps
+        the numbers that it has.
+    y : array-like of shape (n_rows,) or None
         Their labels, or values of the target.
     fold : int array of shape (n_classes,) or None
         Place in the viewer's legend of each class of the tree; None for regression.
@@ -97,11 +98,16 @@ class TreeWriter:
     """
 
     def __init__(self, tree, X, y, fold, target_edges, columns: dict):
-        self.X = as_table(tree.features, X)
-        self.matrix = read(tree, self.X)
+        self.tree = tree
+        if X is None:
+            self.matrix, y = np.empty((0, len(tree.features))), ()
+        else:
+            self.X = as_table(tree.features, X)
+            self.matrix = read(tree, self.X)
         self.leaf = leaf_of(tree, self.matrix)
         self.y = check_target(tree, len(self.leaf), y)
-        self.tree = with_leaves(tree, self.matrix, self.leaf, self.y)
+        if X is not None:
+            self.tree = with_leaves(tree, self.matrix, self.leaf, self.y)
         self.rows_at = RowsAt(self.tree, self.leaf)
         self.fold = fold
         self.n_codes = 1 if fold is None else int(fold.max()) + 1
@@ -161,6 +167,8 @@ class TreeWriter:
     def histogram(self, node: int, n_bars: int) -> dict:
         """Return what a split's histogram adds to its node; {} where it has no rows."""
         tree, rows = self.tree, self.rows_at[node]
+        if not len(rows):
+            return {}
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
         if j == OBLIQUE:
             x, _ = self._projection(node)
@@ -197,15 +205,15 @@ class TreeWriter:
             facts["mean"] = plain_number(tree.value[node, 0])
             if n_rows:
                 facts["std"] = plain_number(np.sqrt(tree.impurity[node]))
+            if len(rows := self.rows_at[node]):
                 facts["target_hist"] = {
                     "edges": self._shown_edges,
-                    "counts": counts_between(
-                        self.y[self.rows_at[node]], self.target_edges
-                    ),
+                    "counts": counts_between(self.y[rows], self.target_edges),
                 }
             return facts
         best = int(tree.value[node].argmax())
-        counts = tree.class_counts[node] if n_rows else tree.value[node]
+        known = n_rows and tree.class_counts is not None
+        counts = tree.class_counts[node] if known else tree.value[node]
         folded = np.bincount(self.fold, counts, minlength=self.n_codes)
         facts["shares"] = [
             plain_number(share) for share in folded / max(folded.sum(), 1e-300)
@@ -249,7 +257,10 @@ class TreeWriter:
         return entry
 
     def _projection(self, node: int) -> tuple[np.ndarray, np.ndarray]:
-        """An oblique split's sums at its rows, (k,), and the spread of each column."""
+        """An oblique split's sums at its rows, and its columns' spreads there.
+
+        Without rows the spreads are those of the training rows, where they are known.
+        """
         tree = self.tree
         used = np.flatnonzero(tree.weights[node])
         here = self.matrix[self.rows_at[node]]
@@ -257,7 +268,8 @@ class TreeWriter:
         for k, j in enumerate(used):
             x = filled(tree.features, here, j)
             total += tree.weights[node, j] * x
-            spread[k] = x.std() if len(x) else 0.0
+            ever = tree.features[j].spread
+            spread[k] = x.std() if len(x) else ever if isfinite(ever) else 1.0
         return total, spread
 
     def _weights(self, node: int, wording: Wording) -> list[list]:

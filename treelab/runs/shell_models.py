@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,11 +25,14 @@ from treelab.trees.io import load_model
 from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
-FORMATS = ("rules", "text", "dot", "json", *LANGUAGES)
+FORMATS = ("rules", "text", "dot", "json", "html", *LANGUAGES)
 
 
-def add_commands(commands) -> None:
-    """Add ``predict``, ``export`` and ``runs`` to the commands."""
+def add_commands(commands, html_page: Callable[..., str]) -> None:
+    """Add ``predict``, ``export`` and ``runs`` to the commands.
+
+    ``html_page`` writes a tree, with its store and run where it has them, as a page.
+    """
     parser = commands.add_parser(
         "predict",
         help="predict the rows of a table with a trained model",
@@ -39,7 +43,9 @@ def add_commands(commands) -> None:
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
     parser.set_defaults(command=predict)
 
-    parser = commands.add_parser("export", help="write a trained tree as rules or code")
+    parser = commands.add_parser(
+        "export", help="write a trained tree as rules, code or a page"
+    )
     _add_model(parser)
     parser.add_argument("--format", choices=FORMATS, default="rules")
     parser.add_argument(
@@ -48,7 +54,7 @@ def add_commands(commands) -> None:
         metavar="N",
         help="which tree of an ensemble, from 0",
     )
-    parser.set_defaults(command=export)
+    parser.set_defaults(command=export, html_page=html_page)
 
     parser = commands.add_parser("runs", help="list the runs, newest first")
     add_home(parser)
@@ -93,7 +99,7 @@ def predict(chosen: argparse.Namespace) -> None:
 
 def export(chosen: argparse.Namespace) -> None:
     """Write a tree in the format asked for."""
-    model, _ = _find(chosen)
+    model, run = _find(chosen)
     if chosen.format == "json" and chosen.estimator is None:
         _write(chosen, json.dumps(model.to_dict(), indent=1) + "\n")
         return
@@ -103,6 +109,7 @@ def export(chosen: argparse.Namespace) -> None:
         "text": lambda: tree.to_text().rstrip("\n") + "\n",
         "dot": lambda: tree.to_dot().rstrip("\n") + "\n",
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
+        "html": lambda: chosen.html_page(tree, RunStore(chosen.home), run),
     }
     writers |= {name: partial(write, tree) for name, (_, _, write) in LANGUAGES.items()}
     _write(chosen, writers[chosen.format]())
