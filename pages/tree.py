@@ -1,4 +1,4 @@
-"""Tree: pick a run, draw what it learned, say it in rules."""
+"""Tree: pick a run, look into what it learned, say it in rules."""
 
 import json
 from functools import partial
@@ -7,6 +7,8 @@ import streamlit as st
 
 from pages.common.look import View, drawn_tree, part_scores, whole_tree
 from pages.common.look import rules as rules_of
+from pages.common.look_choices import PLAIN, SLUGS, look_choices, remember, selected
+from pages.common.node_panel import facts_of, show_node, show_rows, show_split
 from pages.common.parts import (
     draw_tree,
     facts_table,
@@ -17,7 +19,9 @@ from pages.common.parts import (
     tree_notes,
 )
 from pages.common.theme import page_title
+from pages.common.viewer import tree_viewer
 from treelab.figures.export import has_dot, picture_file
+from treelab.figures.viewer_nodes import node_at
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.trees.code import LANGUAGES
@@ -61,6 +65,39 @@ def as_json(tree: Tree) -> str:
 
 
 @st.fragment
+def look(view: View, estimator: int | None) -> None:
+    """Draw the tree; beside it the node that is selected, below it that node's rows."""
+    chosen = look_choices(view, estimator)
+    left, right = st.columns([5, 2], gap="medium")
+    if chosen.way == PLAIN:
+        with left:
+            draw_tree(chosen.picture.tree(None), view, "learned")
+            tree_notes(chosen.picture.tree(None), view)
+        with right:
+            facts(view, chosen.picture.tree(None))
+        return
+    with left:
+        seen = tree_viewer(
+            chosen.picture.payload,
+            f"tree-view-{view.run.id}-{SLUGS[chosen.way]}",
+            ways=chosen.ways,
+            flow=chosen.flow,
+            select=selected(view),
+        )
+        remember(view, seen.key)
+    shown = chosen.picture.tree(seen.frame)
+    node = None if seen.key is None else node_at(shown, seen.key)
+    with right:
+        if node is None:
+            facts(view, shown)
+        else:
+            show_node(view, shown, facts_of(view, shown, node))
+    if node is not None:
+        show_split(view, shown, node)
+        show_rows(view, shown, node, f"{view.run.id}-node-{seen.key or 'root'}")
+
+
+@st.fragment
 def downloads(view: View, tree: Tree, estimator: int | None) -> None:
     """Offer the tree as a picture, as code, as data and as text."""
     name = view.run.id if estimator is None else f"{view.run.id}-tree-{estimator}"
@@ -100,22 +137,15 @@ def downloads(view: View, tree: Tree, estimator: int | None) -> None:
 page_title(
     "What did it learn?",
     "The tree in the table's own columns and units; an edge is as thick as the share "
-    "of the rows that take it.",
+    "of the rows that take it. Click a node to see its rows.",
 )
 view = pick_view()
 estimator = pick_estimator(view)
+if estimator is not None:
+    st.subheader(f"Tree {estimator} of {view.model.n_estimators:,}", anchor=False)
 tree = drawn_tree(view, estimator)
-
-left, right = st.columns([5, 2], gap="large")
-with left:
-    if estimator is not None:
-        st.subheader(f"Tree {estimator} of {view.model.n_estimators:,}", anchor=False)
-    draw_tree(tree, view, "learned")
-    st.caption(f"Rows and bars in the picture: {shown_rows(tree, view)}.")
-    tree_notes(tree, view)
-with right:
-    facts(view, tree)
-    downloads(view, tree, estimator)
+look(view, estimator)
+downloads(view, tree, estimator)
 
 st.subheader("As rules", anchor=False)
 rules = rules_of(view, estimator)

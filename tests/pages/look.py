@@ -12,6 +12,17 @@ def dots(app: AppTest) -> list[str]:
     return [chart.proto.spec for chart in app.get("graphviz_chart")]
 
 
+def viewers(app: AppTest) -> list[dict]:
+    """What each tree viewer is told."""
+    return [json.loads(view.proto.bytes) for view in app.get("bidi_component")]
+
+
+def questions(view: dict, frame: int = 0) -> list[str]:
+    """What the splits of a viewer's tree ask."""
+    nodes = view["trees"][frame]["nodes"]
+    return [node["question"] for node in nodes if "question" in node]
+
+
 def figures(app: AppTest) -> list[dict]:
     """Each plotly figure, as plain values."""
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pages.look import dots, said
+from tests.pages.look import dots, questions, said, viewers
 from tests.pages.stores import add_run
 
 
@@ -12,7 +12,9 @@ def test_the_tree_stands_beside_its_test_score(visit, store):
     score = store.run(run).metrics["test"]["macro_f1"]
     assert app.metric[0].label == "macro F1 · test, 48 rows"
     assert app.metric[0].value == f"{score:.3f}"
-    assert "radius ≤ 10.1 mm" in dots(app)[0].replace("<BR/>", " ")
+    (view,) = viewers(app)
+    assert "radius ≤ 10.1 mm" in questions(view)
+    assert view["rows"]["label"] == "training rows"
 
 
 def test_rules_tell_each_leaf_in_words(visit, store):
@@ -55,18 +57,107 @@ def test_an_ensemble_says_that_all_its_trees_answer(visit, store):
     run = add_run(store, "grande")
     app = visit("tree", run=run)
     assert "The ensemble answers, not this one tree." in said(app)
-    before = dots(app)
+    before = viewers(app)
     others = [b for b in app.button if b.key and b.key.startswith(f"open-{run}")]
     others[1].click().run()
-    assert dots(app) != before
+    assert viewers(app) != before
     assert not app.exception
 
 
 def test_a_tree_under_a_predictor_says_so(visit, store):
-    assert "predictor on top" in said(visit("tree", run=add_run(store, "argmin")))
+    (view,) = viewers(visit("tree", run=add_run(store, "argmin")))
+    assert "predictor on top" in view["trees"][0]["notes"][-1]
 
 
-def test_colours_are_those_of_the_ground(visit, store):
-    app = visit("tree", run=add_run(store, "cart"))
+def plain_picture(app, run):
+    return app.segmented_control(key=f"look-{run}").set_value("As a drawing").run()
+
+
+def test_the_drawing_has_the_colours_of_the_ground(visit, store):
+    run = add_run(store, "cart")
+    app = plain_picture(visit("tree", run=run), run)
+    assert not viewers(app)
     assert "#17211D" in dots(app)[0]
-    assert "benign" not in dots(app)[0]
+
+
+def test_the_address_selects_a_node_and_the_panel_answers(visit, store):
+    run = add_run(store, "cart")
+    app = visit("tree", run=run, node="r0")
+    view = viewers(app)[0]
+    assert view["select"] == {"key": "0", "stamp": 0}
+    (node,) = [n for n in view["trees"][0]["nodes"] if n["key"] == "0"]
+    text = said(app)
+    assert f"<td>{node['rows']:,}</td>" in text
+    assert "Rows with radius ≤ 10.1 mm." in text
+    rows = app.dataframe[0].value
+    assert (rows["radius"] <= 10.1).all()
+    assert list(rows.columns[:3]) == ["row", "kind", "radius"]
+    app.segmented_control(key=f"rows-of-{run}").set_value("train").run()
+    assert len(app.dataframe[0].value) == node["rows"]
+    assert not app.metric
+
+
+@pytest.mark.parametrize("node", ["r", "r0", "r01", "r1111111", "x", ""])
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_no_address_breaks_the_page(visit, store, node, target):
+    app = visit("tree", run=add_run(store, "cart", target), node=node)
+    assert not app.exception
+    there = node in ("r", "r0", "r01")
+    assert ("node-facts" in said(app)) == there
+
+
+def test_two_rows_are_followed_in_two_colours(visit, store):
+    run = add_run(store, "cart")
+    app = visit("tree", run=run)
+    app.number_input(key=f"follow-First-{run}").set_value(1).run()
+    app.number_input(key=f"follow-Second-{run}").set_value(2).run()
+    first, second = viewers(app)[0]["paths"]
+    split = store.run(run).problem.split(store.table(store.run(run).problem.table_id))
+    tree = store.model(run)
+    assert len(first["keys"]) == len(tree.path(split.X_test.iloc[[0]]))
+    assert first["color"] != second["color"]
+    assert first["keys"][0] == second["keys"][0] == ""
+
+
+def test_a_class_s_flow_counts_its_rows(visit, store):
+    run = add_run(store, "cart")
+    app = visit("tree", run=run)
+    app.selectbox(key=f"flow-{run}").set_value("fine").run()
+    problem = store.run(run).problem
+    split = problem.split(store.table(problem.table_id))
+    flow = viewers(app)[0]["flow"]
+    assert flow["counts"][""] == (split.y_train == "fine").sum()
+
+
+def test_other_rows_can_be_counted(visit, store):
+    app = visit("tree", run=add_run(store, "cart"))
+    app.segmented_control(key="look-part").set_value("test").run()
+    assert viewers(app)[0]["rows"] == {
+        "part": "test",
+        "label": "test rows",
+        "total": 48,
+    }
+
+
+def test_snapshots_become_frames_and_the_kept_tree_is_the_last(visit, store):
+    run = add_run(store, "gradtree")
+    tree = store.model(run)
+    store.add_snapshot(run, 3, tree)
+    store.add_snapshot(run, 8, tree)
+    app = visit("tree", run=run)
+    app.segmented_control(key=f"look-{run}").set_value("As it grew").run()
+    frames = viewers(app)[0]["frames"]
+    assert frames["labels"] == ["epoch 3", "epoch 8", "as it was kept"]
+    assert frames["chosen"] == 2
+    assert len(frames["scores"]) == 3
+    assert "validation, 48 rows" in frames["score_label"]
+
+
+def test_a_pruning_path_has_a_frame_a_strength(visit, store):
+    run = add_run(store, "argmin")
+    app = visit("tree", run=run)
+    app.segmented_control(key=f"look-{run}").set_value("Along lambda").run()
+    view = viewers(app)[0]
+    assert view["frames"]["values"] == [0, 1, 100]
+    assert view["frames"]["chosen"] == 1
+    assert "predictor on top" in view["trees"][0]["notes"][-1]
