@@ -21,7 +21,7 @@ LAYERS = {
     "learners": {"ops", "training", "trees", "data", "metrics"},
     "runs": {"learners", "trees", "data", "metrics", "training"},
     "figures": {"trees"},
-    "bench": {"learners", "ops", "training", "trees", "data", "metrics"},
+    "bench": {"learners", "ops", "training", "trees", "data", "metrics", "runs"},
     "html_export": {"runs", "figures", "trees", "metrics"},
     "node_facts": {"trees"},
     "__main__": {"runs", "bench", "data", "trees", "learners", "metrics"}

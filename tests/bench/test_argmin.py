@@ -5,7 +5,8 @@ import pytest
 from treelab.__main__ import main
 from treelab.bench.argmin import glass, parts_of
 from treelab.bench.hierarchies import birch, halving
-from treelab.bench.solver_speed import SOLVER_STEPS, solver_step
+from treelab.bench.solver_speed import SOLVER_STEPS, argmin_fit, solver_step
+from treelab.learners.argmin import ArgminTreeClassifier
 
 
 def blobs(n_rows=60):
@@ -51,3 +52,15 @@ def test_an_unknown_part_is_refused(tmp_path, capsys):
 def test_solver_steps_run(step):
     name, *shape = step
     solver_step(name, *shape)()
+
+
+def test_fits_to_be_timed_train(monkeypatch):
+    epochs = []
+    fit = ArgminTreeClassifier.fit
+
+    def hear(self, *rows, **more):
+        epochs.append((len(rows[0]), fit(self, *rows, **more).n_epochs_))
+
+    monkeypatch.setattr(ArgminTreeClassifier, "fit", hear)
+    argmin_fit((1.0, 10.0), n_rows=200, epochs=2)()
+    assert epochs == [(200, 2)]

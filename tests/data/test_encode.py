@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -169,16 +167,17 @@ def test_a_midpoint_parts_its_neighbours(low, high):
     assert low <= middle < high
 
 
-def test_thirty_two_thousand_splits_take_well_under_a_second():
+def test_each_of_many_splits_is_placed_as_it_would_be_alone():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(40_000, 60)).round(3))
+    frame = pd.DataFrame(rng.normal(size=(4000, 60)).round(3))
     encoder = TableEncoder("quantile", task="binary")
     encoder.fit_transform(frame, rng.integers(0, 2, len(frame)))
     feature = rng.integers(0, 60, 1024 * 31)
     threshold = rng.normal(size=len(feature)).astype(np.float32)
-    start = time.perf_counter()
-    encoder.axis_splits(feature, threshold)
-    assert time.perf_counter() - start < 0.5
+    placed, missing_left = encoder.axis_splits(feature, threshold)
+    for k in rng.integers(0, len(feature), 50):
+        alone = encoder.axis_splits(feature[k : k + 1], threshold[k : k + 1])
+        assert (placed[k], missing_left[k]) == (alone[0][0], alone[1][0])
 
 
 def test_categories_get_scikit_learns_target_rates():
@@ -275,14 +274,16 @@ def test_a_class_with_fewer_rows_than_folds_is_survived_without_a_warning(recwar
     assert len(recwarn) == 0
 
 
-def test_ten_thousand_categories_are_encoded_in_a_moment():
+def test_each_of_ten_thousand_categories_gets_its_own_score():
     rng = np.random.default_rng(0)
-    words = rng.integers(0, 10_000, 30_000).astype(str)
-    start = time.perf_counter()
-    encoder = TableEncoder(task="binary", random_state=0)
-    encoder.fit_transform(pd.DataFrame({"w": words}), rng.integers(0, 2, 30_000))
-    encoder.transform(pd.DataFrame({"w": words}))
-    assert time.perf_counter() - start < 3
+    frame = pd.DataFrame({"w": rng.integers(0, 10_000, 30_000).astype(str)})
+    encoder = TableEncoder("none", task="binary", random_state=0)
+    encoder.fit_transform(frame, rng.integers(0, 2, 30_000))
+    (feature,) = encoder.features_
+    assert set(feature.categories) == set(frame["w"])
+    score = dict(zip(feature.categories, feature.scores))
+    expected = frame["w"].map(score)
+    assert np.allclose(encoder.transform(frame)[:, 0], expected)
 
 
 def test_the_same_seed_gives_the_same_numbers():

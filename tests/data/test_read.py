@@ -1,6 +1,5 @@
 import gzip
 import io
-import time
 
 import numpy as np
 import pandas as pd
@@ -361,14 +360,13 @@ def test_tables_with_too_many_cells_are_refused_with_a_size_that_fits(monkeypatc
     assert "2 columns; at most 1" in refusal(PLAIN)
 
 
-def test_fifty_thousand_rows_are_read_in_about_a_second():
+def test_fifty_thousand_rows_are_read_as_they_were_written():
     rng = np.random.default_rng(0)
     given = pd.DataFrame(rng.normal(size=(50_000, 9)).round(3))
     given = given.assign(**{f"w{j}": rng.choice([*"abc"], 50_000) for j in range(6)})
-    content = given.to_csv(index=False).encode()
-    start = time.perf_counter()
-    assert read_table(content, "t.csv").frame.shape == (50_000, 15)
-    assert time.perf_counter() - start < 2
+    found = read_table(given.to_csv(index=False).encode(), "t.csv").frame
+    assert found.columns.tolist() == [str(name) for name in given.columns]
+    assert np.array_equal(found.to_numpy(), given.to_numpy())
 
 
 CELL = st.one_of(

@@ -1,9 +1,8 @@
 """The Pruning page."""
 
-import time
-
 import pytest
 
+from pages.common import look
 from tests.pages.look import dots, figures, said
 from tests.pages.stores import add_run
 
@@ -52,10 +51,16 @@ def test_an_ensemble_says_why_it_has_no_slider(visit, store):
 
 
 @pytest.mark.parametrize("learner", ["cart", "argmin"])
-def test_a_step_answers_at_once(visit, store, learner):
+def test_sliding_measures_no_tree_again(visit, store, learner, monkeypatch):
     app = visit("pruning", run=add_run(store, learner))
-    slide(app, 0)
-    began = time.perf_counter()
-    slide(app, 1)
-    # AppTest runs the whole script, not the fragment alone, on a busy machine.
-    assert time.perf_counter() - began < 3
+    shown = app.subheader[0].value
+
+    def refuse(*_):
+        raise AssertionError("The path was measured again.")
+
+    monkeypatch.setattr(look, "_trained_steps", refuse)
+    monkeypatch.setattr(look, "_greedy_steps", refuse)
+    step = app.select_slider[0].value
+    slide(app, 0 if step else 1)
+    assert not app.exception
+    assert app.subheader[0].value != shown

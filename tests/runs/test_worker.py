@@ -91,12 +91,10 @@ def ended(store, run_id):
 
 
 def test_a_warm_worker_trains_a_run(queue, store, problem):
-    began = time.monotonic()
     run_id = submit(queue, problem, epochs=5)
     run = ended(store, run_id)
     assert (run.state, run.error) == ("done", "")
     assert store.model(run_id).n_leaves > 1
-    assert time.monotonic() - began < 10
     wait(lambda: states(queue) == {"idle"}, "an idle worker")
 
 

@@ -1,7 +1,12 @@
-"""How long argmin trees' solver takes, forward and backward."""
+"""How long argmin trees' solver takes, and what a grid of strengths costs to train."""
 
+from collections.abc import Callable
+
+import numpy as np
 from torch import Generator, Tensor, float32, full, randn
 
+from treelab.bench.clock import medians
+from treelab.learners.argmin import ArgminTreeClassifier
 from treelab.ops.activity import path_scores, ridge_activity, ridge_traversal
 
 # name, trees, depth, rows
@@ -12,13 +17,44 @@ SOLVER_STEPS = (
     ("traversal, one tree", 1, 6, 512),
     ("traversal, 24 strengths", 24, 6, 512),
 )
+SOLVER_RUNS = 5  # a solve is short: so many for every step that is asked for
+GRID = (0.0, *np.geomspace(1, 10_000, 15).tolist())
+EPOCHS, ROWS, FEATURES, DEPTH = 20, 5000, 20, 5
+FITS = 3
 
 
-def solver_step(name: str, n_trees: int, depth: int, n_rows: int, device: str = "cpu"):
+def solver_rows(steps: int) -> list[dict]:
+    """Time the solver, then the training of one strength and of 16; print both."""
+    made = [solver_step(name, *shape) for name, *shape in SOLVER_STEPS]
+    taken = dict(zip([s[0] for s in SOLVER_STEPS], medians(made, SOLVER_RUNS * steps)))
+    rows = []
+    for name, *shape in SOLVER_STEPS:
+        row = {"step": name, "shape": shape, "auto_ms": 1000 * taken[name]}
+        told = f"{name}, E={shape[0]}, D={shape[1]}, B={shape[2]}: "
+        told += f"{row['auto_ms']:.2f} ms"
+        if shape[0] > 1:
+            row["times_one"] = taken[name] / taken[name.split(",")[0] + ", one tree"]
+            told += f" ({row['times_one']:.1f} times one tree)"
+        rows.append(row)
+        print(told)
+    one, grid = medians([argmin_fit((10.0,)), argmin_fit(GRID)], FITS)
+    for name, seconds in (("1 strength", one), (f"{len(GRID)} strengths", grid)):
+        row = {"step": f"argmin fit, {name}", "auto_ms": 1000 * seconds / EPOCHS}
+        rows.append(row | {"times_one": seconds / one})
+        print(
+            f"argmin fit, {name}, D={DEPTH}, {ROWS:,} rows: {row['auto_ms']:.1f} ms an "
+            f"epoch ({seconds / one:.1f} times one strength)"
+        )
+    return rows
+
+
+def solver_step(
+    name: str, n_trees: int, depth: int, n_rows: int, device: str = "cpu"
+) -> Callable[[], None]:
     """Return a function that solves once, forward and backward.
 
     "activity" starts from path scores and ends at the activity; "traversal" starts
-    from split scores and ends at z.
+    from split scores and ends at z. Every tree has scores of its own, as in training.
     """
     generator = Generator(device).manual_seed(0)
     shape = (n_trees, 2**depth - 1, n_rows)
@@ -38,3 +74,25 @@ def solver_step(name: str, n_trees: int, depth: int, n_rows: int, device: str = 
         told.sum().backward()
 
     return step
+
+
+def argmin_fit(
+    strengths: tuple[float, ...], n_rows: int = ROWS, epochs: int = EPOCHS
+) -> Callable[[], None]:
+    """Return a function that trains a tree for each strength, export included."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows * 5 // 4, FEATURES))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+
+    def fit() -> None:
+        model = ArgminTreeClassifier(
+            depth=DEPTH,
+            pruning_strength=strengths,
+            max_epochs=epochs,
+            patience=epochs,
+            random_state=0,
+        )
+        rest = slice(n_rows, None)
+        model.fit(X[:n_rows], y[:n_rows], X_valid=X[rest], y_valid=y[rest])
+
+    return fit

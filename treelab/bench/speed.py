@@ -1,17 +1,16 @@
 """How long a step of each operator takes, against the formulas typed in one to one."""
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
+from treelab.bench.clock import median_seconds
 from treelab.bench.dense import dense_axis_trees
 from treelab.bench.machine import machine
 from treelab.bench.oblique import SHAPE, oblique_steps
-from treelab.bench.solver_speed import SOLVER_STEPS, solver_step
+from treelab.bench.solver_speed import solver_rows
+from treelab.bench.table_speed import table_rows
 from treelab.ops.axis_trees import axis_trees
 
 # name, trees, depth, features, features a tree, rows, outputs, soft decision
@@ -45,11 +44,9 @@ def report(*, steps: int, out: Path | None) -> int:
             for backend, taken in times.items()
         )
         print(f"{name}, E={n_trees}, D={depth}, F={n_features}, B={n_rows}: {told}")
-    for name, *shape in SOLVER_STEPS:
-        taken = 1000 * _median_seconds(solver_step(name, *shape), steps, "cpu")
-        rows.append({"step": name, "shape": shape, "auto_ms": taken})
-        print(f"{name}, E={shape[0]}, D={shape[1]}, B={shape[2]}: {taken:.2f} ms")
+    rows += solver_rows(steps)
     rows.append(_oblique(steps))
+    rows += table_rows(steps)
     if out is not None:
         out.write_text(json.dumps(rows, indent=1))
     return 0
@@ -58,8 +55,8 @@ def report(*, steps: int, out: Path | None) -> int:
 def _oblique(steps: int) -> dict:
     """Time GET's step for a start and print a line; ours trains all starts at once."""
     made = oblique_steps(**SHAPE)
-    dense = _median_seconds(made["dense"], steps, "cpu")
-    ours = _median_seconds(made["ours"], steps, "cpu") / SHAPE["n_starts"]
+    dense = median_seconds(made["dense"], steps, "cpu")
+    ours = median_seconds(made["ours"], steps, "cpu") / SHAPE["n_starts"]
     print(
         f"GET step, a start, E={SHAPE['n_starts']}, D={SHAPE['depth']}, "
         f"F={SHAPE['n_features']}, B={SHAPE['n_rows']}: dense {1000 * dense:.2f} ms, "
@@ -111,23 +108,4 @@ def seconds_a_step(
         told.square().mean().backward()
         optimizer.step()
 
-    return _median_seconds(step, steps, device)
-
-
-def _median_seconds(step: Callable[[], None], steps: int, device: str) -> float:
-    """Run once to warm up, then take the median."""
-    step()
-    taken = []
-    for _ in range(steps):
-        _finish(device)
-        started = time.perf_counter()
-        step()
-        _finish(device)
-        taken.append(time.perf_counter() - started)
-    return float(Tensor(taken).median())
-
-
-def _finish(device: str) -> None:
-    """Wait until the device is idle."""
-    if device.startswith("cuda"):
-        torch.cuda.synchronize()
+    return median_seconds(step, steps, device)
