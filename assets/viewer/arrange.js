@@ -10,6 +10,13 @@ export const LARGEST = 1.15;
 
 const GAP = { full: 58, plain: 52, chip: 42 };
 
+const SHRINK = 0.55; // of each level on the one above, where a tree is too wide for words
+
+/** Scale of a level: 1, and past `tiers.whole` ever smaller, to be read by zooming in. */
+export function scaleOf(level, tiers) {
+  return level <= (tiers.whole ?? Infinity) ? 1 : SHRINK ** (level - tiers.whole);
+}
+
 /** The tier of a level: the first `full` levels, then up to `plain`, then chips. */
 export function tierOf(level, tiers) {
   if (level < tiers.full) return "full";
@@ -19,8 +26,9 @@ export function tierOf(level, tiers) {
 /**
  * Sizes and places of the visible nodes.
  *
- * @returns {{list: object[], plans: object[], tiers: string[], x: number[], y: number[],
- *   box: {x: number, y: number, w: number, h: number}}}  top left corners; root at 0, 0
+ * @returns {{list: object[], plans: object[], tiers: string[], scales: number[],
+ *   x: number[], y: number[], box: {x: number, y: number, w: number, h: number}}}  top
+ *   left corners of plans drawn at their scale; the root's middle at 0
  */
 export function arrange(scene, state, tiers, direction) {
   const { data, index, forced, notes } = scene;
@@ -29,23 +37,25 @@ export function arrange(scene, state, tiers, direction) {
   const plans = list.map((entry, k) =>
     planOf(data, index.nodes[entry.i], entry.status, named[k], notes?.get(entry.key)));
   const down = direction !== "right";
-  const breadth = plans.map((plan) => (down ? plan.w : plan.h));
-  const depth = plans.map((plan) => (down ? plan.h : plan.w));
+  const scales = list.map((entry) => scaleOf(entry.level, tiers));
+  const beside = (tier) => (tier === "chip" ? 9 : 13);
+  const breadth = plans.map((plan, k) => ((down ? plan.w : plan.h) + beside(named[k])) * scales[k]);
+  const depth = plans.map((plan, k) => (down ? plan.h : plan.w) * scales[k]);
   const placed = layoutTree(list.map((entry) => entry.parent), breadth, depth, {
-    sibling: down ? 12 : 14,
-    level: (level) => GAP[tierOf(level + 1, tiers)] + (down ? 0 : 26),
+    sibling: 0, // counted into the breadths, which shrink with their level
+    level: (level) => (GAP[tierOf(level + 1, tiers)] + (down ? 0 : 26)) * scaleOf(level + 1, tiers),
   });
   const x = [];
   const y = [];
   list.forEach((_, k) => {
-    x.push(down ? placed.across[k] - plans[k].w / 2 : placed.along[k]);
-    y.push(down ? placed.along[k] : placed.across[k] - plans[k].h / 2);
+    x.push(down ? placed.across[k] - (plans[k].w * scales[k]) / 2 : placed.along[k]);
+    y.push(down ? placed.along[k] : placed.across[k] - (plans[k].h * scales[k]) / 2);
   });
   const size = placed.high - placed.low;
   const box = down
     ? { x: placed.low, y: 0, w: size, h: placed.length }
     : { x: 0, y: placed.low, w: placed.length, h: size };
-  return { list, plans, tiers: named, x, y, box };
+  return { list, plans, tiers: named, scales, x, y, box };
 }
 
 const plansOf = new WeakMap();
@@ -66,8 +76,9 @@ export function fitZoom(box, view, margin = 20) {
 }
 
 /**
- * The largest cards, and where even chips would be too small the deepest opening, with
- * which the tree is legible at a glance.
+ * The largest cards with which the tree is legible at a glance. Where even chips would
+ * be too small, fewer levels are opened, or, when the reader asked for so many, the deep
+ * ones shrink.
  *
  * @param {number} limit  levels the reader asked for, or null to choose
  * @param {number} least  the smallest zoom that counts as legible
@@ -89,8 +100,13 @@ export function chooseSizes(scene, state, direction, view, least = LEGIBLE) {
   for (let plain = levels - 1; plain >= 1; plain -= 1) wanted.push({ full: Math.min(plain, 2), plain });
   for (let plain = levels - 1; plain >= 1; plain -= 1) wanted.push({ full: Math.min(plain, 1), plain });
   for (let plain = levels; plain >= 0; plain -= 1) wanted.push({ full: 0, plain });
-  let tiers = { full: 0, plain: 0 };
   const many = visibleNodes(scene.index, { ...state, limit }, scene.forced).length > 400;
-  if (!many) tiers = wanted.find((tried) => zoomOf(tried, limit) >= least) ?? tiers;
+  let tiers = many ? null : wanted.find((tried) => zoomOf(tried, limit) >= least);
+  for (let whole = Math.min(limit - 1, 6); !tiers && whole >= 0; whole -= 1) {
+    const plain = Math.min(3, whole);
+    const tried = [{ full: 1, plain, whole }, { full: 0, plain, whole }, { full: 0, plain: 0, whole }];
+    tiers = tried.find((sizes) => zoomOf(sizes, limit) >= least);
+  }
+  tiers ??= { full: 0, plain: 0, whole: 0 };
   return { limit: asked === null && limit >= deepest ? null : limit, tiers };
 }

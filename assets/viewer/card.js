@@ -3,11 +3,14 @@
 import { classBar, meanBar, plainHistogram, splitHistogram, weightBars } from "./charts.js";
 import { nodeColor, purity, topClass } from "./color.js";
 import { svg } from "./svg.js";
-import { count, cut, isolate, measure, percent, questionLines, rowsText, short } from "./text.js";
+import { countShort, cut, isolate, measure, percent, questionLines, rowsText, short } from "./text.js";
 
 export const TIERS = ["chip", "plain", "full"];
 
-const WIDTH = { full: { split: 204, leaf: 152 }, plain: { split: 172, leaf: 124 }, chip: { split: 116, leaf: 0 } };
+// Of splits; a leaf is as wide as its answer asks, within bounds.
+const WIDTH = { full: 224, plain: 188, chip: 116 };
+const LEAST_WIDTH = { full: 148, plain: 116 };
+const MOST_WIDTH = { full: 224, plain: 188 };
 const PAD = { full: 11, plain: 9, chip: 7 };
 const N_WEIGHTS = 4;
 
@@ -35,12 +38,23 @@ export function cardPlan(data, node, status, tier, note) {
   const asks = status === "split" && node.question !== null;
   if (tier === "chip") return chipPlan(data, node, asks);
   const pad = PAD[tier];
-  const w = WIDTH[tier][asks ? "split" : "leaf"];
+  const w = asks ? WIDTH[tier] : leafWidth(data, node, tier);
   const blocks = asks
     ? splitBlocks(data, node, tier, w - 2 * pad)
     : leafBlocks(data, node, tier, w - 2 * pad);
   if (note) blocks.push(noteBlock(note));
   return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 3, blocks, pad };
+}
+
+function sureText(data, node) {
+  return data.task === "regression" ? `± ${short(node.std)}` : percent(node.confidence);
+}
+
+function leafWidth(data, node, tier) {
+  const line = 15 + measure(answerText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
+  const foot = measure(footWords(node), 11);
+  const wanted = Math.max(line, foot) + 2 * PAD[tier] + 2;
+  return Math.round(Math.min(MOST_WIDTH[tier], Math.max(LEAST_WIDTH[tier], wanted)));
 }
 
 function lineBlock(text, size, weight, className, h) {
@@ -74,8 +88,7 @@ function asideText(data, node) {
 }
 
 function leafBlocks(data, node, tier, w) {
-  const sure = data.task === "regression" ? `± ${short(node.std)}` : percent(node.confidence);
-  const blocks = [answerBlock(data, node, sure, w)];
+  const blocks = [answerBlock(data, node, sureText(data, node), w)];
   if (tier === "full" && node.target_hist) {
     blocks.push({ h: 32, draw: (x, y, width) => plainHistogram(data, node.target_hist, x, y + 3, width, 24, false) });
   }
@@ -101,13 +114,18 @@ function barBlock(data, node) {
   return { h: 14, draw: (x, y, width) => draw(data, node, x, y + 2, width, 8) };
 }
 
+function footWords(node) {
+  return `${rowsText(node.rows)} · ${percent(node.share)}`;
+}
+
 function footBlock(node, aside) {
-  const rows = `${count(node.rows)} · ${percent(node.share)}`;
-  const long = `${rowsText(node.rows)} · ${percent(node.share)}`;
+  const brief = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"} · ${percent(node.share)}`;
+  const least = `${countShort(node.rows)} · ${percent(node.share)}`;
   return {
     h: 15,
     draw: (x, y, width) => {
-      const words = measure(long, 11) <= (aside ? width * 0.62 : width) ? long : rows;
+      const left = width - (aside ? measure(aside, 11) + 10 : 0);
+      const words = [footWords(node), brief].find((tried) => measure(tried, 11) <= left) ?? least;
       const room = width - measure(words, 11) - 10;
       return svg("g", {},
         svg("text", { x, y: y + 11, "font-size": 11, class: "quiet", text: words }),
@@ -143,14 +161,14 @@ function noteBlock(notes) {
 function chipPlan(data, node, asks) {
   const pad = PAD.chip;
   if (asks) {
-    const w = WIDTH.chip.split;
+    const w = WIDTH.chip;
     const lines = questionLines(node.question, questionName(data, node), w - 2 * pad, 11);
     const blocks = lines.map((line) => lineBlock(line, 11, 600, "main", 14));
     blocks.push(thinBar(data, node));
     return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 4, blocks, pad };
   }
   const answer = answerText(data, node);
-  const words = rowsText(node.rows);
+  const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
   const inner = Math.min(88, Math.max(measure(answer, 11.5, 650), measure(words, 10), 34));
   const blocks = [
     lineBlock(isolate(cut(answer, inner + 0.5, 11.5, 650)), 11.5, 650, "main", 14),
@@ -194,11 +212,10 @@ export function drawCard(data, node, root, status, tier, plan) {
   return group;
 }
 
-/** A node too small for words: its colour, its purity. */
-export function drawBlock(data, node, root, status, plan) {
-  const opacity = 0.35 + 0.6 * purity(data, node, root);
-  return svg("g", { class: `card block ${status}` },
-    svg("rect", { class: "ground", width: plan.w, height: plan.h, rx: 6 }),
-    svg("rect", { class: "shade", width: plan.w, height: plan.h, rx: 6, fill: nodeColor(data, node), "fill-opacity": opacity }),
-    svg("rect", { class: "frame", width: plan.w, height: plan.h, rx: 6 }));
+/** A node too small for words: its colour, its purity. One element, for there are many. */
+export function drawBlock(data, node, root, plan) {
+  const part = Math.round(100 * (0.35 + 0.6 * purity(data, node, root)));
+  const block = svg("rect", { class: "block", width: plan.w, height: plan.h, rx: 6 });
+  block.style.fill = `color-mix(in srgb, ${nodeColor(data, node)} ${part}%, var(--ground))`;
+  return block;
 }

@@ -44,20 +44,22 @@ export class Picture {
   show(arrangement, look, glide) {
     const before = this.items;
     const items = new Map();
-    const { list, plans, tiers, x, y } = arrangement;
+    const { list, plans, tiers, scales, x, y } = arrangement;
+    this.smallest = Math.min(...new Set(scales));
+    this.scales = [...new Set(scales)];
     const now = performance.now();
     list.forEach((entry, k) => {
       const old = before.get(entry.key);
       const parent = entry.parent < 0 ? null : items.get(list[entry.parent].key);
       const from = old ?? before.get(parent?.key);
       const item = old ?? { key: entry.key, el: null, edge: null, plate: null, way: null };
-      item.wasX = from ? from.x + (from.w - plans[k].w) / 2 : x[k];
+      const s = scales[k];
+      item.wasX = from ? from.x + (from.w - plans[k].w * s) / 2 : x[k];
       item.wasY = from ? from.y : y[k];
       item.fresh = !old;
       Object.assign(item, {
         entry, parent, plan: plans[k], tier: tiers[k], node: look.index.nodes[entry.i],
-        w: plans[k].w, h: plans[k].h, toX: x[k], toY: y[k],
-        set: 1, place: 1,
+        s, w: plans[k].w * s, h: plans[k].h * s, toX: x[k], toY: y[k],
       });
       items.set(entry.key, item);
     });
@@ -73,13 +75,14 @@ export class Picture {
     this.look = look;
     this.start = glide && !this.reduced() && this.order.length <= 600 ? now : -Infinity;
     this.nodeLayer.setAttribute("aria-label", look.label);
+    this.restyle(look);
     this.#step(now);
   }
 
   /** Tell the picture what part of it is in view. */
   see(view, zoom) {
     const seen = this.view;
-    const far = zoom < FAR;
+    const far = this.scales?.filter((s) => s * zoom < FAR).length;
     const inside = seen && view.x >= seen.x && view.y >= seen.y &&
       view.x + view.w <= seen.x + seen.w && view.y + view.h <= seen.y + seen.h;
     const near = this.zoom / zoom < 1.6 && zoom / this.zoom < 1.6;
@@ -128,17 +131,17 @@ export class Picture {
   #paint(eased) {
     const { view } = this;
     if (!view) return;
-    const far = this.far;
     const inView = (x, y, w, h) =>
       x < view.x + view.w && x + w > view.x && y < view.y + view.h && y + h > view.y;
     const buckets = new Map();
     const shown = [];
     for (const item of this.order) {
+      item.far = item.s * this.zoom < FAR;
       if (item.key === this.look.focus || inView(item.x, item.y, item.w, item.h)) {
         shown.push(item);
         this.#place(item, eased);
       } else this.#remove(item, "el");
-      if (item.parent) this.#edge(item, far, inView, buckets);
+      if (item.parent) this.#edge(item, inView, buckets);
     }
     let at = this.nodeLayer.firstChild;
     for (const { el } of shown) {
@@ -150,7 +153,7 @@ export class Picture {
 
   #place(item, eased) {
     const { look } = this;
-    const form = `${item.tier}/${item.entry.status}/${this.far}/${look.version}`;
+    const form = `${item.tier}/${item.entry.status}/${item.far}/${look.version}`;
     if (!item.el) {
       item.el = svg("g", { role: "treeitem", "data-key": item.key });
       item.form = null;
@@ -161,7 +164,9 @@ export class Picture {
       item.drawn = item.node;
       item.drawnPlan = item.plan;
     }
-    item.el.setAttribute("transform", `translate(${item.x.toFixed(1)} ${item.y.toFixed(1)})`);
+    const digits = item.s < 1 ? 4 : 1;
+    const scale = item.s < 1 ? ` scale(${item.s.toFixed(5)})` : "";
+    item.el.setAttribute("transform", `translate(${item.x.toFixed(digits)} ${item.y.toFixed(digits)})${scale}`);
     if (item.fresh) item.el.style.opacity = eased < 1 ? eased : "";
     if (eased === 1) item.fresh = false;
   }
@@ -170,14 +175,15 @@ export class Picture {
     const { data, index } = this.look;
     const { node, entry, plan } = item;
     const root = index.nodes[0];
-    item.el.replaceChildren(this.far
-      ? drawBlock(data, node, root, entry.status, plan)
+    item.el.replaceChildren(item.far
+      ? drawBlock(data, node, root, plan)
       : drawCard(data, node, root, entry.status, item.tier, plan));
-    const ring = 4;
-    item.el.append(svg("rect", {
-      class: "ring", x: -ring, y: -ring, width: plan.w + 2 * ring, height: plan.h + 2 * ring, rx: 11,
-    }));
-    if (entry.status === "split" || entry.status === "folded") item.el.append(this.#handle(item));
+    if (!item.far) {
+      item.el.append(svg("rect", {
+        class: "ring", x: -4, y: -4, width: plan.w + 8, height: plan.h + 8, rx: 11,
+      }));
+      if (entry.status === "split" || entry.status === "folded") item.el.append(this.#handle(item));
+    }
     const attributes = {
       "aria-level": entry.level + 1, "aria-setsize": item.set, "aria-posinset": item.place,
       "aria-label": nodeLabel(data, node, entry.status),
@@ -192,10 +198,11 @@ export class Picture {
 
   #handle(item) {
     const { index, direction } = this.look;
+    const { plan } = item;
     const folded = item.entry.status === "folded";
     const word = folded ? `+${index.below[item.entry.i].toLocaleString("en-US")}` : "−";
     const w = folded ? Math.max(24, measure(word, 11, 600) + 12) : 18;
-    const [x, y] = direction === "right" ? [item.w + (folded ? w / 2 - 6 : 0), item.h / 2] : [item.w / 2, item.h + (folded ? 3 : 0)];
+    const [x, y] = direction === "right" ? [plan.w + (folded ? w / 2 - 2 : 0), plan.h / 2] : [plan.w / 2, plan.h + (folded ? 7 : 0)];
     return svg("g", { class: `handle ${folded ? "closed" : "open"}`, "data-fold": item.key, transform: `translate(${x} ${y})` },
       svg("rect", { x: -w / 2, y: -9, width: w, height: 18, rx: 9 }),
       svg("text", { y: 4, "font-size": 11, "font-weight": 600, "text-anchor": "middle", text: word }));
@@ -216,14 +223,14 @@ export class Picture {
     else el.style.removeProperty("--way");
   }
 
-  #edge(item, far, inView, buckets) {
-    const { parent, node } = item;
+  #edge(item, inView, buckets) {
+    const { parent, node, far, s } = item;
     const { direction, flow, faded, on } = this.look;
     const x = Math.min(parent.x, item.x);
     const y = Math.min(parent.y, item.y);
     const w = Math.max(parent.x + parent.w, item.x + item.w) - x;
     const h = Math.max(parent.y + parent.h, item.y + item.h) - y;
-    const width = edgeWidth(node, flow);
+    const width = edgeWidth(node, flow) * s;
     if (!inView(x, y, w, h) || (far && !on?.has(item.key))) {
       this.#remove(item, "edge");
       this.#remove(item, "plate");
@@ -233,26 +240,26 @@ export class Picture {
     const ends = edgeEnds(parent, item, direction);
     const low = node.activity !== null && node.activity !== undefined && node.activity < LOW_ACTIVITY;
     const faint = Boolean(faded?.(item.key)) || item.entry.status === "ghost";
-    const d = edgePath(ends, direction, far);
+    const d = edgePath(ends, direction, far, s < 1 ? 1e4 : 10);
     if (far) {
-      const id = `${Math.round(width)}/${low}/${faint}/${flow ? 1 : 0}`;
+      const id = `${width < 1 ? width.toPrecision(1) : Math.round(width)}/${low}/${faint}/${flow ? 1 : 0}`;
       buckets.set(id, (buckets.get(id) ?? "") + d);
     } else {
       item.edge ??= this.edgeLayer.appendChild(svg("path", {}));
       const form = `edge${low ? " low" : ""}${faint ? " faint" : ""}${flow ? " flow" : ""}`;
       if (item.edgeForm !== form) item.edge.setAttribute("class", (item.edgeForm = form));
       item.edge.setAttribute("d", d);
-      item.edge.setAttribute("stroke-width", width.toFixed(1));
+      item.edge.setAttribute("stroke-width", width.toFixed(s < 1 ? 4 : 1));
       this.#plate(item, ends, faint);
     }
-    this.#way(item, d, far);
+    this.#way(item, d);
   }
 
   #plate(item, ends, faint) {
     const small = item.tier === "chip";
     let word = edgeWord(item.parent.node, item.key.endsWith("0"));
     const room = this.look.direction === "right" ? Infinity : Math.abs(ends[2] - ends[0]);
-    if (room < 46 && word.includes(",")) word = word.replace(", missing", " ?");
+    if (room < 46 * item.s && word.includes(",")) word = word.replace(", missing", " ?");
     const form = `${word}/${small}`;
     if (!item.plate || item.plateForm !== form) {
       this.#remove(item, "plate");
@@ -263,7 +270,8 @@ export class Picture {
     }
     const [x, y] = platePlace(ends, this.look.direction);
     item.plate.classList.toggle("faint", faint);
-    item.plate.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+    const scale = item.s < 1 ? ` scale(${item.s.toFixed(5)})` : "";
+    item.plate.setAttribute("transform", `translate(${x.toFixed(3)} ${y.toFixed(3)})${scale}`);
   }
 
   /** A followed row's way over an edge; two that share it run side by side. */
@@ -273,7 +281,7 @@ export class Picture {
     if (!ways) return this.#remove(item, "way");
     item.way ??= this.pathLayer.appendChild(svg("g", {}));
     item.way.replaceChildren(...ways.map((p, k) => {
-      const off = ways.length > 1 ? (k === 0 ? -2.6 : 2.6) : 0;
+      const off = ways.length > 1 ? (k === 0 ? -2.6 : 2.6) * item.s : 0;
       return svg("path", {
         d, stroke: colors[p], class: p === 0 ? "one" : "two",
         transform: off ? (direction === "right" ? `translate(0 ${off})` : `translate(${off} 0)`) : null,
@@ -287,7 +295,7 @@ export class Picture {
     this.farLayer.replaceChildren(...[...buckets].map(([id, d]) => {
       const [width, low, faint, flow] = id.split("/");
       const form = `edge${low === "true" ? " low" : ""}${faint === "true" ? " faint" : ""}${flow === "1" ? " flow" : ""}`;
-      return svg("path", { d, class: form, "stroke-width": Math.max(Number(width), 1.1 / this.zoom) });
+      return svg("path", { d, class: form, "stroke-width": Math.max(Number(width), 0.8 / this.zoom) });
     }));
   }
 

@@ -13,7 +13,7 @@ export function edgeWidth(node, flow) {
   if (flow) {
     const all = flow.counts[""] ?? 0;
     const n = flow.counts[node.key] ?? 0;
-    return n > 0 && all > 0 ? Math.max(THINNEST, (THICKEST * n) / all) : 0;
+    return n > 0 && all > 0 ? Math.max(THINNEST, (THICKEST * n) / all) : 1;
   }
   return Math.max(THINNEST, THICKEST * (node.share ?? 0));
 }
@@ -27,8 +27,8 @@ export function edgeEnds(parent, child, direction) {
 }
 
 /** A smooth edge; straight where nodes are too small to see a curve. */
-export function edgePath([x1, y1, x2, y2], direction, straight) {
-  const n = (value) => Math.round(value * 10) / 10;
+export function edgePath([x1, y1, x2, y2], direction, straight, fine = 10) {
+  const n = (value) => Math.round(value * fine) / fine;
   if (straight) return `M${n(x1)} ${n(y1)}L${n(x2)} ${n(y2)}`;
   if (direction === "right") {
     const middle = n((x1 + x2) / 2);

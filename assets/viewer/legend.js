@@ -1,6 +1,7 @@
 /** The key to the picture: classes or scale, sides, followed rows, dashes. */
 
 import { viridis } from "./color.js";
+import { LOW_ACTIVITY } from "./edges.js";
 import { html } from "./svg.js";
 import { short } from "./text.js";
 
@@ -16,7 +17,13 @@ export function fillLegend(box, data, tree, direction) {
     const side = direction === "right" ? "up" : "left";
     parts.push(entry(null, `yes goes ${side}, no goes ${direction === "right" ? "down" : "right"}`, "aside"));
     parts.push(entry(null, data.task === "regression" ? "deeper shade: less spread" : "deeper shade: purer", "aside"));
-    if (tree.nodes.some((node) => node.activity !== null && node.activity < 0.1)) {
+    if (tree.nodes.some((node) => node.missing)) {
+      parts.push(entry(null, "missing or ?: where a row without the value goes", "aside"));
+    }
+    if (tree.nodes.some((node) => node.weights?.length)) {
+      parts.push(entry(null, "weight bars: to the left speaks for yes, to the right for no", "aside"));
+    }
+    if (tree.nodes.some((node) => (node.activity ?? 1) < LOW_ACTIVITY)) {
       parts.push(entry(null, "dashed: little passes", "aside"));
     }
   }

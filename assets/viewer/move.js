@@ -1,6 +1,6 @@
 /** Zoom, pan and fit: wheel, drag, pinch and buttons move one transform. */
 
-const CLOSEST = 4;
+export const CLOSEST = 4; // zoom at which type is as large as anybody needs
 const FARTHEST = 0.02;
 
 /** A camera over a picture; `apply` puts its transform on screen. */
@@ -14,6 +14,7 @@ export class Camera {
     this.x = 0;
     this.y = 0;
     this.k = 1;
+    this.closest = CLOSEST;
     this.touched = false;
     this.moved = false;
     this.pointers = new Map();
@@ -51,7 +52,7 @@ export class Camera {
 
   /** Zoom by a factor about a point of the stage, its middle by default. */
   zoomBy(factor, px = this.stage.clientWidth / 2, py = this.stage.clientHeight / 2, glide = false) {
-    const k = Math.min(CLOSEST, Math.max(FARTHEST, this.k * factor));
+    const k = Math.min(this.closest, Math.max(FARTHEST, this.k * factor));
     const x = px - ((px - this.x) * k) / this.k;
     const y = py - ((py - this.y) * k) / this.k;
     this.#touch();

@@ -52,10 +52,16 @@ function inline(from, to) {
   for (const name of KEPT) {
     const value = style.getPropertyValue(name);
     if (name.startsWith("font") && from.tagName !== "text") continue;
-    if (value && value !== PLAIN[name]) to.setAttribute(name, value);
+    if (value && value !== PLAIN[name]) to.setAttribute(name, plainColor(value));
     else if (name !== "stroke") to.removeAttribute(name);
   }
   for (let i = 0; i < from.children.length; i += 1) inline(from.children[i], to.children[i]);
+}
+
+/** A mixed colour as older programs know it. */
+function plainColor(value) {
+  const mixed = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)\)$/.exec(value);
+  return mixed ? `rgb(${mixed.slice(1).map((part) => Math.round(255 * part)).join(",")})` : value;
 }
 
 function legendBand(data, w, y, color) {

@@ -100,6 +100,13 @@ export function count(n) {
   return n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en-US");
 }
 
+/** 950, 12.3k, 1.2M: for where there is little room. */
+export function countShort(n) {
+  if (n === null || n === undefined || n < 10000) return count(n);
+  const [size, letter] = n < 999500 ? [1e3, "k"] : [1e6, "M"];
+  return `${(n / size).toFixed(n / size < 99.5 ? 1 : 0).replace(/\.0$/, "")}${letter}`;
+}
+
 /** "1 row", "120 rows". */
 export function rowsText(n) {
   return `${count(n)} ${n === 1 ? "row" : "rows"}`;

@@ -1,11 +1,12 @@
-/** The line of controls above the picture, and the buttons in its corner. */
+/** The line of controls above the picture. */
 
 import { leafAnswers } from "./model.js";
 import { html, svg } from "./svg.js";
 import { percent } from "./text.js";
 
 const ICONS = {
-  in: "M8 3v10M3 8h10", out: "M3 8h10",
+  in: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.6 10.6 14 14M7 4.8v4.4M4.8 7h4.4",
+  out: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.6 10.6 14 14M4.8 7h4.4",
   fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
   turn: "M3 3v7a3 3 0 0 0 3 3h7M10 10l3 3-3 3", less: "M4 8h8", more: "M4 8h8M8 4v8",
   filter: "M2 4h12M4.5 8h7M7 12h2", save: "M8 2v8M4.5 7 8 10.5 11.5 7M3 13.5h10",
@@ -22,7 +23,7 @@ function button(label, name, act, text) {
 }
 
 /** Build the controls; `acts` are what they do. Returns what keeps them true. */
-export function buildTools(bar, corner, acts) {
+export function buildTools(bar, acts) {
   const levels = html("output", { class: "levels" });
   const stepper = html("div", { class: "group", role: "group", "aria-label": "Levels shown" },
     html("span", { class: "name", text: "Levels" }),
@@ -40,9 +41,9 @@ export function buildTools(bar, corner, acts) {
     html("button", { type: "button", onclick: () => acts.save("svg"), text: "Picture as SVG" }),
     html("button", { type: "button", onclick: () => acts.save("png"), text: "Picture as PNG" }));
   bar.append(stepper, html("div", { class: "group find" }, search, found), filter.box,
-    html("div", { class: "group end" }, button("Turn the tree", "turn", acts.turn, "Turn"), save));
-  corner.append(button("Zoom in", "in", () => acts.zoom(1.4)), button("Zoom out", "out", () => acts.zoom(1 / 1.4)),
-    button("Fit the tree into view", "fit", acts.fit));
+    html("div", { class: "group end", role: "group", "aria-label": "View" },
+      button("Zoom out", "out", () => acts.zoom(1 / 1.4)), button("Zoom in", "in", () => acts.zoom(1.4)),
+      button("Fit the tree into view", "fit", acts.fit, "Fit"), button("Turn the tree", "turn", acts.turn, "Turn"), save));
   return {
     update({ index, state, matches, shown }) {
       levels.textContent = `${shown} of ${index.depth}`;

@@ -6,7 +6,7 @@ import { Picture } from "./draw.js";
 import { listenToKeys } from "./keys.js";
 import { fillLegend } from "./legend.js";
 import { createState, isOpen, reveal, setLimit, toggleFold } from "./model.js";
-import { Camera } from "./move.js";
+import { Camera, CLOSEST } from "./move.js";
 import { html, svg } from "./svg.js";
 import { download, fileName, picturePng, pictureSvg } from "./take.js";
 import { Scrubber } from "./time.js";
@@ -86,20 +86,18 @@ class Viewer {
     this.bar = html("div", { class: "bar" });
     this.layer = svg("g", {});
     this.stage = svg("svg", { class: "stage" }, this.layer);
-    this.corner = html("div", { class: "corner" });
     this.hint = html("div", { class: "hint", "aria-hidden": "true" });
     this.timeBox = html("div", { class: "time", hidden: true });
     this.legend = html("div", { class: "legend" });
     this.notes = html("div", { class: "notes" });
     root.replaceChildren(this.title, this.bar,
-      html("div", { class: "pane" }, this.stage, this.corner, this.hint), this.timeBox, this.legend, this.notes);
+      html("div", { class: "pane" }, this.stage, this.hint), this.timeBox, this.legend, this.notes);
     this.picture = new Picture(this.layer, this.reduced);
     this.camera = new Camera(this.stage, {
       reduced: this.reduced,
       apply: (x, y, k) => {
         this.layer.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(5)})`);
         this.picture.see(this.camera.view(), k);
-        this.root.classList.toggle("far", k < 0.45);
       },
       onTouch: () => this.tip.hide(),
       onHint: () => this.#hint("Click the picture, or hold Ctrl, to zoom with the wheel"),
@@ -109,7 +107,7 @@ class Viewer {
       onMove: (at) => this.#move(at),
       onRest: (at) => this.onEvent?.("frame", at),
     });
-    this.tools = buildTools(this.bar, this.corner, {
+    this.tools = buildTools(this.bar, {
       levels: (step) => this.#levels(step),
       find: (words) => { this.state.find = words; this.#refresh(true); },
       findNext: () => this.#findNext(),
@@ -167,14 +165,16 @@ class Viewer {
     root.classList.toggle("compact", Boolean(options.compact));
     this.stage.style.height = `${options.height ?? 620}px`;
     this.bar.hidden = options.controls === false || Boolean(options.compact);
-    this.corner.hidden = options.controls === false;
     this.title.textContent = data.title ?? "";
     this.title.hidden = !data.title;
     const flowing = data.classes?.find(({ label }) => label === data.flow?.class);
     root.style.setProperty("--flow", flowing?.color ?? "var(--edge)");
     if (anew) {
       this.state = createState(options);
-      this.asked = this.state.limit; // levels the reader wants, or null to choose
+      // Levels the reader wants, or null to choose. A small picture shows the whole
+      // shape, and words as far down as there is room.
+      if (options.compact) this.state.limit ??= 99;
+      this.asked = this.state.limit;
       this.at = firstFrame(data);
       this.direction = options.direction === "right" ? "right" : "down";
       this.ready = false;
@@ -228,6 +228,7 @@ class Viewer {
     while (!keys.has(this.state.focus)) this.state.focus = this.state.focus.slice(0, -1);
     this.look = lookOf(scene, this.state, this);
     this.picture.show(this.arrangement, this.look, glide);
+    this.camera.closest = CLOSEST / this.picture.smallest;
     if (held) this.picture.element(this.state.focus)?.focus({ preventScroll: true });
     const shown = list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
     this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown });
@@ -302,9 +303,10 @@ class Viewer {
   }
 
   #place(key) {
-    const { list, plans, x, y } = this.arrangement;
+    const { list, plans, scales, x, y } = this.arrangement;
     const k = list.findIndex((entry) => entry.key === key);
-    return { x: x[k] + plans[k].w / 2, y: y[k], w: plans[k].w, h: plans[k].h, left: x[k] };
+    const [w, h] = [plans[k].w * scales[k], plans[k].h * scales[k]];
+    return { x: x[k] + w / 2, y: y[k], w, h, left: x[k] };
   }
 
   #focus(key) {

@@ -8,7 +8,8 @@ ADDRESS = "http://viewer.test/"
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Tree</title>
 <link rel="stylesheet" href="viewer.css">
 <style>body { margin: 16px; background: GROUND; }</style></head><body>
-<main><h1 style="font: 600 16px sans-serif; color: INK">A tree</h1><div id="tree"></div></main>
+<main><h1 style="font: 600 16px sans-serif; color: INK">A tree</h1>
+<div id="tree"></div></main>
 <script type="module">
 import { mount } from "./viewer.js";
 window.heard = []; window.events = [];

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createState, findColumn, indexTree, isFiltered, keptNodes, leafAnswers, neighbour, pathKeys,
+  reveal, setLimit, toggleFold, visibleNodes,
+} from "../../assets/viewer/model.js";
+
+/** A complete tree of one depth; leaves answer in turn "a" and "b". */
+function complete(depth) {
+  const nodes = [];
+  const queue = [["", -1]];
+  while (queue.length) {
+    const [key, parent] = queue.shift();
+    const leaf = key.length === depth;
+    const at = nodes.length;
+    nodes.push({
+      key, parent, question: leaf ? null : `x${key.length} ≤ 1`, column: leaf ? null : key.length,
+      rows: 2 ** (depth - key.length), share: 2 ** -key.length,
+      answer: key.endsWith("1") ? "b" : "a", confidence: key.endsWith("11") ? 0.9 : 0.6,
+    });
+    if (!leaf) queue.push([`${key}0`, at], [`${key}1`, at]);
+  }
+  return indexTree({ nodes });
+}
+const keys = (list) => list.map(({ key }) => key);
+const statusOf = (list, key) => list.find((entry) => entry.key === key)?.status;
+
+test("everything is open where nothing is limited", () => {
+  const index = complete(3);
+  const list = visibleNodes(index, createState());
+  assert.equal(list.length, 15);
+  assert.equal(list.filter(({ status }) => status === "leaf").length, 8);
+  list.forEach(({ parent }, k) => assert.ok(parent < k));
+});
+
+test("a depth limit folds the nodes at it and counts what they hide", () => {
+  const index = complete(4);
+  const list = visibleNodes(index, createState({ depth: 2 }));
+  assert.deepEqual(keys(list), ["", "0", "1", "00", "01", "10", "11"]);
+  assert.equal(statusOf(list, "00"), "folded");
+  assert.equal(index.below[index.byKey.get("00")], 6);
+});
+
+test("folding twice brings back what was seen, above and below the limit", () => {
+  const index = complete(4);
+  for (const [key, level] of [["0", 1], ["01", 2]]) {
+    const state = createState({ depth: 2 });
+    const before = keys(visibleNodes(index, state));
+    toggleFold(state, key, level);
+    assert.notDeepEqual(keys(visibleNodes(index, state)), before);
+    toggleFold(state, key, level);
+    assert.deepEqual(keys(visibleNodes(index, state)), before);
+  }
+});
+
+test("a new limit forgets single folds", () => {
+  const index = complete(4);
+  const state = createState({ depth: 2 });
+  toggleFold(state, "0", 1);
+  setLimit(state, 3);
+  assert.equal(visibleNodes(index, state).length, 15);
+});
+
+test("revealing a node opens exactly what is above it", () => {
+  const index = complete(4);
+  const state = createState({ depth: 1 });
+  assert.equal(reveal(index, state, "0110"), true);
+  const list = visibleNodes(index, state);
+  assert.ok(keys(list).includes("0110"));
+  assert.equal(statusOf(list, "00"), "folded");
+  assert.equal(reveal(index, state, "99"), false);
+});
+
+test("a filter keeps the ways to leaves that pass and folds the rest into ghosts", () => {
+  const index = complete(3);
+  const state = createState();
+  assert.equal(isFiltered(state), false);
+  state.filter = { share: 0, answer: "b", confidence: 0.8 };
+  assert.equal(isFiltered(state), true);
+  const kept = keptNodes(index, state.filter);
+  assert.deepEqual(
+    keys(index.nodes.filter((_, i) => kept[i])), ["", "0", "1", "01", "11", "011", "111"],
+  );
+  const list = visibleNodes(index, state);
+  assert.equal(statusOf(list, "00"), "ghost");
+  assert.equal(list.filter(({ status }) => status === "leaf").length, 2);
+});
+
+test("the root stays even when no leaf passes", () => {
+  const state = createState();
+  state.filter = { share: 0.9, answer: null, confidence: 0 };
+  const list = visibleNodes(complete(2), state);
+  assert.equal(list[0].status, "split");
+  assert.deepEqual(list.slice(1).map(({ status }) => status), ["ghost", "ghost"]);
+});
+
+test("followed ways stay open through limit and folds", () => {
+  const index = complete(4);
+  const state = createState({ depth: 1 });
+  state.folded.add("0");
+  const { forced } = pathKeys([{ keys: ["", "0", "01", "010", "0101"] }]);
+  assert.ok(keys(visibleNodes(index, state, forced)).includes("0101"));
+});
+
+test("two ways part at the last node they share; equal ways part nowhere", () => {
+  const one = { keys: ["", "0", "01"] };
+  const two = { keys: ["", "0", "00"] };
+  assert.equal(pathKeys([one, two]).part, "0");
+  assert.equal(pathKeys([one, one]).part, null);
+  assert.equal(pathKeys([one]).part, null);
+  assert.deepEqual(pathKeys([one, two]).on.get("0"), [0, 1]);
+  assert.equal(pathKeys(null).forced.size, 0);
+});
+
+test("columns are found by part of their name, also within weighted sums", () => {
+  const index = complete(2);
+  index.nodes[1].column = null;
+  index.nodes[1].weights = [["Body Mass", 1, 0.5], ["age", 1, 0.5]];
+  const axis = { 0: { name: "Petal width" }, 1: { name: "AGE" } };
+  assert.deepEqual(findColumn(index, axis, "age"), ["0", "1"]);
+  assert.deepEqual(findColumn(index, axis, "  petal "), [""]);
+  assert.deepEqual(findColumn(index, axis, ""), []);
+});
+
+test("arrows lead to parent, child and along the level, and stop at the ends", () => {
+  const list = visibleNodes(complete(2), createState());
+  assert.equal(neighbour(list, "", "child"), "0");
+  assert.equal(neighbour(list, "01", "parent"), "0");
+  assert.equal(neighbour(list, "01", "after"), "10");
+  assert.equal(neighbour(list, "11", "after"), "11");
+  assert.equal(neighbour(list, "00", "before"), "00");
+  assert.equal(neighbour(list, "00", "child"), "00");
+  assert.equal(neighbour(list, "", "parent"), "");
+  assert.equal(neighbour(list, "11", "first"), "");
+});
+
+test("answers are listed by how many rows get them", () => {
+  const index = complete(2);
+  index.nodes.find(({ key }) => key === "11").rows = 50;
+  assert.deepEqual(leafAnswers(index), ["b", "a"]);
+});
