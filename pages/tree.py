@@ -7,8 +7,16 @@ import streamlit as st
 
 from pages.common.look import View, drawn_tree, part_scores, whole_tree
 from pages.common.look import rules as rules_of
-from pages.common.look_choices import PLAIN, SLUGS, look_choices, remember, selected
+from pages.common.look_choices import (
+    AREAS,
+    PLAIN,
+    SLUGS,
+    look_choices,
+    remember,
+    selected,
+)
 from pages.common.node_panel import facts_of, show_node, show_rows, show_split
+from pages.common.overview import overview
 from pages.common.parts import (
     draw_tree,
     facts_table,
@@ -21,7 +29,7 @@ from pages.common.parts import (
 from pages.common.theme import page_title
 from pages.common.viewer import tree_viewer
 from treelab.figures.export import has_dot, picture_file
-from treelab.figures.viewer_nodes import node_at
+from treelab.figures.viewer_nodes import keys, node_at
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.trees.code import LANGUAGES
@@ -76,6 +84,14 @@ def look(view: View, estimator: int | None) -> None:
         with right:
             facts(view, chosen.picture.tree(None))
         return
+    if chosen.way in AREAS:
+        shown = chosen.picture.tree(None)
+        with left:
+            clicked = overview(shown, view, AREAS[chosen.way], f"areas-{estimator}")
+        if clicked is not None:
+            remember(view, keys(shown)[clicked])
+        show_selected(view, shown, selected(view), right)
+        return
     with left:
         seen = tree_viewer(
             chosen.picture.payload,
@@ -85,16 +101,20 @@ def look(view: View, estimator: int | None) -> None:
             select=selected(view),
         )
         remember(view, seen.key)
-    shown = chosen.picture.tree(seen.frame)
-    node = None if seen.key is None else node_at(shown, seen.key)
-    with right:
+    show_selected(view, chosen.picture.tree(seen.frame), seen.key, right)
+
+
+def show_selected(view: View, shown: Tree, key: str | None, beside) -> None:
+    """Show the node that is selected, or the whole tree's facts where none is."""
+    node = None if key is None else node_at(shown, key)
+    with beside:
         if node is None:
             facts(view, shown)
         else:
             show_node(view, shown, facts_of(view, shown, node))
     if node is not None:
         show_split(view, shown, node)
-        show_rows(view, shown, node, f"{view.run.id}-node-{seen.key or 'root'}")
+        show_rows(view, shown, node, f"{view.run.id}-node-{key or 'root'}")
 
 
 @st.fragment

@@ -25,6 +25,8 @@ from treelab.figures.viewer import Way
 from treelab.trees.path import PruningPath
 
 TREE, GROWTH, PATH, PLAIN = "The tree", "As it grew", "Along lambda", "As a drawing"
+ICICLE, SUNBURST = "Icicle", "Sunburst"
+AREAS = {ICICLE: "icicle", SUNBURST: "sunburst"}
 SLUGS = {TREE: "tree", GROWTH: "growth", PATH: "path"}  # in the names of components
 
 
@@ -35,7 +37,7 @@ class Choices:
     Attributes
     ----------
     way : str
-        One of TREE, GROWTH, PATH and PLAIN.
+        One of TREE, GROWTH, PATH, ICICLE, SUNBURST and PLAIN.
     picture : Picture
     ways : tuple of Way
         Rows that are followed.
@@ -61,6 +63,11 @@ def look_choices(view: View, estimator: int | None) -> Choices:
         )
         if chosen == PLAIN:
             return Choices(PLAIN, picture_of(view, drawn_tree(view, estimator), "tree"))
+        if chosen in AREAS:
+            drawn = drawn_tree(view, estimator)
+            return Choices(
+                chosen, picture_of(view, drawn, f"drawn {estimator}", "train")
+            )
         part = st.segmented_control(
             "Rows counted",
             PARTS[::-1],
@@ -105,7 +112,7 @@ def _ways_to_look(view: View) -> list[str]:
         ways.append(GROWTH)
     if isinstance(view.model, PruningPath) and len(view.model.strengths) > 1:
         ways.append(PATH)
-    return [*ways, PLAIN]
+    return [*ways, *AREAS, PLAIN]
 
 
 def _followed(view: View) -> list[int]:

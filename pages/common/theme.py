@@ -45,11 +45,18 @@ def page_title(question: str, shows: str) -> None:
     st.caption(shows)
 
 
-def show_figure(figure: go.Figure, key: str, *, alt: str | None = None) -> None:
-    """Draw a plotly figure on the visitor's ground, without a blink when it changes."""
+def show_figure(
+    figure: go.Figure, key: str, *, alt: str | None = None, on_select: str = "ignore"
+):
+    """Draw a plotly figure on the visitor's ground, without a blink when it changes.
+
+    With ``on_select="rerun"`` it returns what the visitor clicked.
+    """
     figure.update_layout(template=template(mode()))
     with st.container(key=f"still-{key}"):  # see the style sheet
-        st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt)
+        return st.plotly_chart(
+            figure, theme=None, key=key, config=_CONFIG, alt=alt, on_select=on_select
+        )
 
 
 def dot(color: str, label: str) -> str:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.figures.small_trees import number_tree, stump_and_more
-from tests.figures.test_growing import tree_of
+from tests.figures.small_trees import number_tree, stump_and_more, tree_of
+from treelab.figures.colors import text_on
 from treelab.figures.overview import MOST_NODES, levels_shown, overview_figure, step
 from treelab.trees.feature import Feature
 
@@ -102,3 +102,18 @@ def test_the_step_to_a_node_is_said_for_both_sides():
     tree, *_ = stump_and_more()
     assert step(tree, 3) == "texture ≤ 1.5"
     assert step(tree, 4) == "texture > 1.5"
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("make", [stump_and_more, number_tree])
+def test_words_stand_out_from_their_area(make, mode):
+    tree, *_ = make()
+    colors = COLORS if tree.classes else {}
+    (trace,) = overview_figure(tree, colors, mode=mode).data
+    assert len(trace.insidetextfont.color) == len(trace.ids)
+    if tree.classes:
+        for area, words in zip(trace.marker.colors, trace.insidetextfont.color):
+            assert words == text_on(area)
+    else:  # dark words on viridis' yellow end, light ones on its purple end
+        low, high = (trace.insidetextfont.color[node] for node in (1, 2))
+        assert low != high

@@ -161,3 +161,23 @@ def test_a_pruning_path_has_a_frame_a_strength(visit, store):
     assert view["frames"]["values"] == [0, 1, 100]
     assert view["frames"]["chosen"] == 1
     assert "predictor on top" in view["trees"][0]["notes"][-1]
+
+
+@pytest.mark.parametrize("way", ["Icicle", "Sunburst"])
+@pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
+def test_the_tree_is_also_shown_as_areas(visit, store, learner, way):
+    run = add_run(store, learner)
+    app = visit("tree", run=run)
+    app.segmented_control(key=f"look-{run}").set_value(way).run()
+    assert not app.exception
+    (chart,) = [c for c in app.get("plotly_chart") if way.lower() in c.proto.spec]
+    assert "as large as its rows" in said(app)
+    assert chart.proto.spec.count('"customdata"') == 1
+
+
+def test_a_node_that_is_selected_stays_so_among_areas(visit, store):
+    run = add_run(store, "cart")
+    app = visit("tree", run=run, node="r0")
+    app.segmented_control(key=f"look-{run}").set_value("Icicle").run()
+    assert "radius ≤ 10.1 mm" in said(app)
+    assert not app.metric

@@ -5,8 +5,9 @@ from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
 
-from treelab.figures.colors import SEQUENTIAL, Mode, mix, palette
+from treelab.figures.colors import SEQUENTIAL, Mode, mix, palette, text_on
 from treelab.figures.template import template
 from treelab.figures.words import count, escape_html
 from treelab.trees.conditions import add
@@ -53,6 +54,7 @@ def overview_figure(
     size = tree.n_rows if tree.n_rows[0] else sum_up(tree, tree.is_leaf.astype(int))
     drawn = drawn[size[drawn] > 0]
     names = [_name(tree, node) for node in drawn]
+    marker, shown = _marker(tree, drawn, colors, ground)
     trace = {
         "ids": [str(node) for node in drawn],
         "parents": [str(tree.parent[node]) if node else "" for node in drawn],
@@ -63,10 +65,12 @@ def overview_figure(
         "hovertext": [_hover(tree, int(node)) for node in drawn],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "sort": False,
+        "leaf": {"opacity": 1},
         "marker": {
-            **_marker(tree, drawn, colors, ground),
+            **marker,
             "line": {"color": ground.ground, "width": 1.5},
         },
+        "insidetextfont": {"color": list(map(text_on, shown))},
     }
     if kind == "icicle":
         shape = go.Icicle(**trace, tiling={"orientation": "v"}, pathbar_visible=False)
@@ -130,33 +134,41 @@ def _hover(tree: Tree, node: int) -> str:
     return f"{lines}<br><b>{rows}</b>{said} {escape_html(answer(tree, node, most=3))}"
 
 
-def _marker(tree: Tree, drawn, colors: dict, ground) -> dict:
-    """Colour of each area: its class, as strong as it is sure, or its mean."""
+def _marker(tree: Tree, drawn, colors: dict, ground) -> tuple[dict, list[str]]:
+    """Return what colours the areas, and each area's colour as hex.
+
+    A class's colour is as strong as the answer is sure; a mean has its place on a
+    scale.
+    """
     if tree.classes is None:
         values = tree.value[drawn, 0]
-        title = (
-            f"{tree.target} ({tree.target_unit})" if tree.target_unit else tree.target
-        )
-        return {
+        spread = np.ptp(values) or 1.0
+        places = ((values - values.min()) / spread).tolist()
+        unit = f" ({tree.target_unit})" if tree.target_unit else ""
+        marker = {
             "colors": values,
             "colorscale": SEQUENTIAL,
             "cmin": values.min(),
             "cmax": values.max(),
             "showscale": True,
             "colorbar": {
-                "title": {"text": escape_html(title), "side": "right"},
+                "title": {"text": escape_html(tree.target + unit), "side": "right"},
                 "thickness": 10,
                 "outlinewidth": 0,
                 "tickfont": {"color": ground.muted},
             },
         }
+        scale = sample_colorscale(SEQUENTIAL, places, colortype="tuple")
+        return marker, [
+            "#" + "".join(f"{round(255 * part):02X}" for part in color)
+            for color in scale
+        ]
     best = tree.value[drawn].argmax(axis=1)
     chance = 1 / max(len(tree.classes), 2)
     sure = (tree.value[drawn].max(axis=1) - chance) / (1 - chance)
     strength = _PALEST + (1 - _PALEST) * np.clip(sure, 0, 1)
-    return {
-        "colors": [
-            mix(colors[tree.classes[k]], ground.ground, share)
-            for k, share in zip(best, strength)
-        ]
-    }
+    shown = [
+        mix(colors[tree.classes[k]], ground.ground, share)
+        for k, share in zip(best, strength)
+    ]
+    return {"colors": shown}, shown
