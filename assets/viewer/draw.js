@@ -57,6 +57,7 @@ export class Picture {
       item.wasX = from ? from.x + (from.w - plans[k].w * s) / 2 : x[k];
       item.wasY = from ? from.y : y[k];
       item.fresh = !old;
+      if (old?.el) old.el.style.opacity = "";
       Object.assign(item, {
         entry, parent, plan: plans[k], tier: tiers[k], node: look.index.nodes[entry.i],
         s, w: plans[k].w * s, h: plans[k].h * s, toX: x[k], toY: y[k],

@@ -3,7 +3,7 @@
 import { splitHistogram, plainHistogram, weightBars } from "./charts.js";
 import { answerText } from "./card.js";
 import { html, svg } from "./svg.js";
-import { percent, rowsText, short } from "./text.js";
+import { count, percent, short } from "./text.js";
 
 const TIP_WIDTH = 264;
 const TIP_LINES = 10; // lines of a list
@@ -57,7 +57,7 @@ export class Tip {
 function tipParts(data, node, status) {
   const parts = [];
   if (status === "ghost") {
-    return [html("p", { text: "This branch is left out by the filter." }), facts([["rows", `${rowsText(node.rows)}, ${percent(node.share)}`]])];
+    return [html("p", { text: "This branch is left out by the filter." }), facts([rowsFact(data, node)])];
   }
   if (node.question) parts.push(html("p", { class: "asks" }, html("bdi", { text: `${node.question} ?` })));
   if (node.question && node.missing) {
@@ -70,7 +70,7 @@ function tipParts(data, node, status) {
   }
   if (node.hist) parts.push(chart(82, splitHistogram(data, node, 0, 5, TIP_WIDTH - 24, 56, true)));
   if (node.left_categories?.length) parts.push(categories(node));
-  const rows = [["rows", `${rowsText(node.rows)}, ${percent(node.share)} of ${data.rows?.label ?? "all"}`]];
+  const rows = [rowsFact(data, node)];
   if (!node.question || status === "folded") rows.unshift(["answer", answerText(data, node)]);
   if (node.formula) rows.push(["formula", node.formula]);
   if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
@@ -82,6 +82,10 @@ function tipParts(data, node, status) {
   if (node.shares?.length) parts.push(classes(data, node));
   parts.push(facts(rows));
   return parts;
+}
+
+function rowsFact(data, node) {
+  return [data.rows?.label ?? "rows", `${count(node.rows)} · ${percent(node.share)}`];
 }
 
 function chart(height, drawing) {

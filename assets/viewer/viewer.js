@@ -154,6 +154,11 @@ class Viewer {
       if (event.target.matches(":focus-visible")) this.#tip(key, 400);
     });
     this.stage.addEventListener("focusout", () => this.tip.hide());
+    this.bar.parentNode.addEventListener("pointerdown", (event) => {
+      for (const menu of this.bar.querySelectorAll("details[open]")) {
+        if (!menu.contains(event.target)) menu.open = false;
+      }
+    });
   }
 
   #take(data, anew) {
@@ -258,7 +263,7 @@ class Viewer {
     const readable = !user && this.asked === null && k < LEGIBLE;
     if (readable) k = LEGIBLE;
     let x = (view.w - box.w * k) / 2 - box.x * k;
-    let y = Math.max(16, (view.h - box.h * k) / 2) - box.y * k;
+    let y = Math.max(16, Math.min(72, (view.h - box.h * k) / 2)) - box.y * k;
     if (readable) {
       const down = this.direction === "down";
       if (box.w * k > view.w - 16) x = down ? view.w / 2 : 20;

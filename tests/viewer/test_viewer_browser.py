@@ -11,6 +11,7 @@ from tests.viewer.page import serve, show
 from tests.viewer.payloads import AWKWARD, payload, run_of, tree_nodes
 
 sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = pytest.mark.browser
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -56,7 +57,7 @@ def opened(browser):
 
 @pytest.fixture
 def page(opened):
-    """The page, as if it had just been opened; an error in its script fails the test."""
+    """The page, as if just opened; an error in its script fails the test."""
     page, errors = opened
     page.set_viewport_size({"width": 1200, "height": 860})
     page.mouse.move(0, 0)
@@ -230,7 +231,7 @@ def test_the_picture_is_taken_home(page, kind, tmp_path):
     assert "var(" not in text
     assert "url(" not in text
     assert not re.search(r'\b(class|style|role)="', text)
-    alone = page.context.new_page()
+    alone = page.context.browser.new_page()
     alone.set_content(text)
     assert alone.locator("svg svg text", has_text="yes").count() == 3
     alone.close()
@@ -330,3 +331,23 @@ def test_reduced_motion_puts_nodes_in_place_at_once(browser):
     )
     assert all(a == b for a, b in pairwise(frames))
     context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_violation(browser, theme):
+    page = browser.new_page()
+    serve(page, theme)
+    data = run_of(6)
+    data["theme"] = theme
+    data["options"]["depth"] = 3
+    show(page, data)
+    page.click(NODE.format("0"))
+    page.get_by_text("Filter").click()
+    found = axe.Axe().run(page).response["violations"]
+    serious = [
+        (violation["id"], [node["html"][:120] for node in violation["nodes"]])
+        for violation in found
+        if violation["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+    page.close()
