@@ -70,7 +70,7 @@ def test_the_exported_ensemble_answers_as_the_tensors_did_on_training_rows(key):
     learner = RecordingRegressor if task == "regression" else RecordingClassifier
     fitted = learner(**{**QUICK, "max_epochs": 3}).fit(X, y)
     network, data = fitted.exported
-    encoded = torch.as_tensor(to_float32(data.encoder.transform(data.frame)))
+    encoded = torch.as_tensor(to_float32(fitted._encoder.transform(data.frame)))
     output = of_all_groups(network, encoded)  # (C, B)
     ensemble = fitted.ensemble_
     if task == "regression":

@@ -141,6 +141,8 @@ GRADTREE_PAPER = {
 }
 GRANDE_PAPER = {
     "n_estimators": 1024,
+    "starts": "random",
+    "n_folds": 1,
     "max_epochs": 1000,
     "max_steps": 100_000,
     "patience": 25,
@@ -164,6 +166,7 @@ CONTENDERS = {
         Contender("grande", ours("grande")),
         Contender("xgboost", boosted("xgboost"), needs="xgboost"),
         Contender("catboost", boosted("catboost"), needs="catboost"),
+        Contender("cart-default", cart(tuned=False)),
         Contender("grande-paper", ours("grande", **GRANDE_PAPER)),
     ),
     "get": (

@@ -44,6 +44,8 @@ class TableEncoder:
         One for each encoded column, in their order.
     columns_ : tuple of str
         Columns of the training table.
+    target_encoded_ : tuple of str
+        Category columns that became target rates.
     """
 
     def __init__(
@@ -268,6 +270,7 @@ class TableEncoder:
         texts = [name for name in frame.columns if kinds[name] == "category"]
         coded = {name: categories(frame[name]) for name in texts}
         scored = [name for name in texts if not self._is_one_hot(*coded[name])]
+        self.target_encoded_ = tuple(scored)
         if scored:
             scores = target_scores(
                 np.stack([coded[name][0] for name in scored], axis=1),

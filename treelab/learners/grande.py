@@ -25,9 +25,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Trees.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
-    starts : {"forest", "random"}, default="forest"
-        What training starts from: the trees of a random forest, leaves included, or
-        chance alone, as in the paper.
+    starts : {"both", "forest", "boosted", "random"}, default="both"
+        What training starts from: the trees of a random forest, boosted trees, half of
+        each, or chance alone, as in the paper.
     n_folds : int, default=4
         Groups of trees. Each holds out another part of the rows to say when it is
         best, so that all rows are trained on; 1 holds out a fifth for all trees.
@@ -53,12 +53,13 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Of the leaves' logits and of their weights.
     cosine_decay : bool, default=True
         Warm up, then let the learning rates fall along a cosine.
-    max_epochs : int, default=100
+    max_epochs : int, default=60
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=30
-        Epochs without a better validation loss until training ends.
+    patience : int, default=15
+        Epochs without a better validation loss until training ends; on large tables
+        as many as make up 1,000 steps, at least 3.
     batch_size : int, default=128
         Rows a step.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
@@ -84,7 +85,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         n_estimators=512,
         *,
         depth=5,
-        starts="forest",
+        starts="both",
         n_folds=4,
         feature_share=0.8,
         row_share=1.0,
@@ -99,9 +100,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         learning_rate_leaf=0.03,
         learning_rate_weights=0.015,
         cosine_decay=True,
-        max_epochs=100,
+        max_epochs=60,
         max_steps=6000,
-        patience=30,
+        patience=15,
         batch_size=128,
         class_weight="auto",
         random_state=None,
@@ -195,9 +196,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Trees.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
-    starts : {"forest", "random"}, default="forest"
-        What training starts from: the trees of a random forest, leaves included, or
-        chance alone, as in the paper.
+    starts : {"both", "forest", "boosted", "random"}, default="both"
+        What training starts from: the trees of a random forest, boosted trees, half of
+        each, or chance alone, as in the paper.
     n_folds : int, default=4
         Groups of trees. Each holds out another part of the rows to say when it is
         best, so that all rows are trained on; 1 holds out a fifth for all trees.
@@ -219,12 +220,13 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Of the leaves' values (standard deviations of the target) and of their weights.
     cosine_decay : bool, default=True
         Warm up, then let the learning rates fall along a cosine.
-    max_epochs : int, default=100
+    max_epochs : int, default=60
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=30
-        Epochs without a better validation loss until training ends.
+    patience : int, default=15
+        Epochs without a better validation loss until training ends; on large tables
+        as many as make up 1,000 steps, at least 3.
     batch_size : int, default=128
         Rows a step.
     random_state : int, RandomState instance or None, default=None
@@ -246,7 +248,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         n_estimators=512,
         *,
         depth=5,
-        starts="forest",
+        starts="both",
         n_folds=4,
         feature_share=0.8,
         row_share=1.0,
@@ -259,9 +261,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         learning_rate_leaf=0.03,
         learning_rate_weights=0.015,
         cosine_decay=True,
-        max_epochs=100,
+        max_epochs=60,
         max_steps=6000,
-        patience=30,
+        patience=15,
         batch_size=128,
         random_state=None,
         device="auto",

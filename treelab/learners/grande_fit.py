@@ -15,7 +15,13 @@ from treelab.learners.checks import (
 from treelab.learners.device import resolve_device
 from treelab.learners.diverged import warn_if_diverged
 from treelab.learners.folds import assign_folds
-from treelab.learners.grande_starts import forest_starts, random_starts
+from treelab.learners.grande_starts import (
+    STARTS,
+    draw_columns,
+    greedy_starts,
+    random_starts,
+)
+from treelab.learners.group_encoding import GroupEncoder
 from treelab.learners.schedule import CosineDecay
 from treelab.learners.tree_batch import Rows
 from treelab.learners.weighted_trees import WeightedTreesNetwork
@@ -25,8 +31,8 @@ from treelab.training.loop import train
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
+PATIENT_STEPS = 1_000  # training ends after so many steps in vain, or 3 epochs
 ONE_HOT_MAX = 10  # category columns of up to so many categories become 0 and 1
-FEWEST_COLUMNS = 5  # a tree's share of the columns is never fewer, where there are
 
 
 class GrandeFit:
@@ -77,7 +83,7 @@ class GrandeFit:
         """Refuse settings out of range before any work is done."""
         check_at_least("n_estimators", self.n_estimators, 1)
         check_at_least("n_folds", self.n_folds, 1)
-        check_choice("starts", self.starts, ("forest", "random"))
+        check_choice("starts", self.starts, STARTS)
         check_between("depth", self.depth, 1, 10)
         check_number("feature_share", self.feature_share, above=0, maximum=1)
         check_number("row_share", self.row_share, above=0, maximum=1)
@@ -105,13 +111,19 @@ class GrandeFit:
         """Put the table on the device and say which group holds out which row."""
         target = np.concatenate([data.y, data.y_valid])
         fold = np.repeat([-1, 0], [len(data.y), len(data.y_valid)])
+        self._encoder = data.encoder
+        x = np.concatenate([data.X, data.X_valid])
+        self._offered = [np.arange(x.shape[1])] * self.n_groups_
         if self.n_groups_ > 1:
             fold = assign_folds(target, self.n_groups_, seed=seed)
+            if data.encoder.target_encoded_:
+                self._encoder = GroupEncoder(data.encoder, task=self._task(), seed=seed)
+                x = self._encoder.fit_transform(data.frame, data.X, data.y, fold)
+                self._offered = self._encoder.own
         weight = self._row_weight(target, data.y)[:, None]
         scaled = torch.tensor(self._scaled_target(target, data.y), device=device)
-        x = to_float32(np.concatenate([data.X, data.X_valid]))
         rows = Rows(
-            x=torch.tensor(x, device=device),
+            x=torch.tensor(to_float32(x), device=device),
             target=scaled,
             truth=scaled,
             weight=torch.tensor(weight, dtype=torch.float32, device=device),
@@ -123,28 +135,33 @@ class GrandeFit:
 
     def _network(self, rows: Rows, generator, *, seed) -> WeightedTreesNetwork:
         """Build the untrained ensemble."""
-        n_features = rows.x.shape[1]
-        n_columns = max(
-            min(FEWEST_COLUMNS, n_features), round(self.feature_share * n_features)
-        )
+        random = np.random.RandomState(seed)
         n_groups = self.n_groups_
-        n_made = n_groups * -(-self.n_estimators // n_groups)
-        shape = {"depth": self.depth, "n_columns": n_columns, "generator": generator}
+        of_a_group = -(-self.n_estimators // n_groups)
+        offered = [own for own in self._offered for _ in range(of_a_group)]
+        columns = draw_columns(offered, self.feature_share, random)
         x = rows.x[: rows.n_train]
         if self.starts == "random":
-            starts = random_starts(x, n_made, n_outputs=rows.n_outputs, **shape)
+            starts = random_starts(
+                x,
+                columns,
+                depth=self.depth,
+                n_outputs=rows.n_outputs,
+                generator=generator,
+            )
         else:
-            groups = np.arange(n_groups)
             fold = rows.fold[: rows.n_train].cpu().numpy()
             weight = rows.weight[: rows.n_train, 0].double().cpu().numpy()
-            starts = forest_starts(
+            starts = greedy_starts(
+                self.starts,
                 x,
                 rows.target[: rows.n_train].cpu().numpy(),
-                weight * (fold != groups[:, None]),
-                group=groups.repeat(n_made // n_groups),
+                weight * (fold != np.arange(n_groups)[:, None]),
+                columns,
+                depth=self.depth,
                 n_classes=rows.n_classes,
-                seed=seed,
-                **shape,
+                generator=generator,
+                random=random,
             )
         return WeightedTreesNetwork(
             rows,
@@ -186,7 +203,7 @@ class GrandeFit:
             n_rows=n_rows,
             batch_size=batch_size,
             max_epochs=max_epochs,
-            patience=self.patience,
+            patience=min(self.patience, max(3, -(-PATIENT_STEPS // steps))),
             generator=generator,
             callbacks=callbacks,
             snapshot=lambda: self._representative(network, data),
@@ -206,11 +223,13 @@ class GrandeFit:
         trees = slice(self.n_estimators)
         feature = feature[trees].cpu().numpy()
         threshold = threshold[trees].detach().cpu().numpy()
-        raw, missing_left = data.encoder.axis_splits(feature.ravel(), threshold.ravel())
+        raw, missing_left = self._encoder.axis_splits(
+            feature.ravel(), threshold.ravel()
+        )
         leaf = network.packed()[trees].detach().double().cpu().numpy()
         value, weight = leaf[..., :-1], leaf[..., -1]
         return WeightedTrees(
-            data.encoder.features_,
+            self._encoder.features_,
             feature,
             raw.reshape(feature.shape),
             missing_left.reshape(feature.shape),

@@ -139,7 +139,7 @@ LEARNERS: dict[str, LearnerSpec] = {
                 Setting(
                     "depth", "Depth", "Splits on every path of a tree.", "int", 5, 1, 10
                 ),
-                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 100, 1, 10_000),
+                Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 60, 1, 10_000),
             ),
         ),
         LearnerSpec(
@@ -214,10 +214,52 @@ LEARNERS: dict[str, LearnerSpec] = {
     )
 }
 
+# Needs no target, so it is not among the learners that a page offers for one.
+CLUSTERS = LearnerSpec(
+    key="clusters",
+    title="Argmin clusters",
+    summary="Groups of rows that are alike, found without labels, as a tree.",
+    paper="Zantedeschi, Kusner and Niculae, arXiv:2010.04627",
+    classifier="treelab.learners.argmin_clusters:ArgminTreeClusterer",
+    regressor="treelab.learners.argmin_clusters:ArgminTreeClusterer",
+    settings=(
+        Setting(
+            "depth", "Depth", "Splits on every path, before pruning.", "int", 4, 1, 8
+        ),
+        Setting(
+            "pruning_strength",
+            "Pruning strengths",
+            "How strongly few clusters are preferred (lambda).",
+            "floats",
+            (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
+            0,
+        ),
+        Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 300, 1, 10_000),
+    ),
+)
+
+
+def find_spec(key: str) -> LearnerSpec | None:
+    """Return what is known of a run's learner; None for a model from elsewhere.
+
+    Raises
+    ------
+    ValueError
+        For an unknown key, listing the learners there are.
+    """
+    if key == IMPORTED:
+        return None
+    if key == CLUSTERS.key:
+        return CLUSTERS
+    if key not in LEARNERS:
+        raise ValueError(f"There is no learner {key!r}; choose {', '.join(LEARNERS)}.")
+    return LEARNERS[key]
+
 
 def learner_title(key: str) -> str:
     """Return what a learner is called, or "Imported" for a model from elsewhere."""
-    return "Imported" if key == IMPORTED else LEARNERS[key].title
+    spec = find_spec(key)
+    return "Imported" if spec is None else spec.title
 
 
 def make_estimator(
@@ -228,7 +270,7 @@ def make_estimator(
     Parameters
     ----------
     key : str
-        A key of ``LEARNERS``.
+        A key of ``LEARNERS``, or that of ``CLUSTERS``.
     task : {"binary", "multiclass", "regression"}
     settings : dict
         Any of the estimator's parameters by name; the rest keep their defaults.
@@ -238,9 +280,9 @@ def make_estimator(
     ValueError
         For an unknown learner or setting, listing those there are.
     """
-    if key not in LEARNERS:
-        raise ValueError(f"There is no learner {key!r}; choose {', '.join(LEARNERS)}.")
-    spec = LEARNERS[key]
+    spec = find_spec(key)
+    if spec is None:
+        raise ValueError("A model from elsewhere is not trained here.")
     module, name = (spec.regressor if task == "regression" else spec.classifier).split(
         ":"
     )
