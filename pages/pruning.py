@@ -37,15 +37,18 @@ def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     """Say what this tree costs and saves against the reference, in one line."""
     leaves = steps.table["leaves"].iloc[step]
     score = steps.table["test_score"].iloc[step]
-    said = f"{count(leaves, 'leaf', 'leaves')}, {number(score)} {metric}"
+    said = (
+        f"{count(leaves, 'leaf', 'leaves')}, depth {steps.trees[step].depth}, "
+        f"{number(score)} {metric}"
+    )
     if step == reference:
         return said
     before = steps.table["test_score"].iloc[reference]
     which = "chosen" if steps.chosen is not None else "trained"
     return (
         f"{said}; the tree as {which} has "
-        f"{steps.table['leaves'].iloc[reference]:,} and "
-        f"{number(before)}"
+        f"{count(steps.table['leaves'].iloc[reference], 'leaf', 'leaves')}, depth "
+        f"{steps.trees[reference].depth} and {number(before)}"
     )
 
 

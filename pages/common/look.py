@@ -23,7 +23,7 @@ from treelab.trees.prune import cost_complexity_path, prune_empty
 from treelab.trees.tree import Tree
 
 PARTS = ("test", "valid", "train")
-_HEAVIEST = 8  # trees of an ensemble that a page offers
+_HEAVIEST = 24  # trees of an ensemble that a page offers
 
 
 @dataclass(frozen=True)

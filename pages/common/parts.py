@@ -22,7 +22,7 @@ from treelab.runs.model_facts import ON_TOP
 from treelab.trees.tree import Tree
 
 _MOST_IN_LEGEND = 12
-_THUMBNAILS = 6
+_THUMBNAILS, _MOST_THUMBNAILS = 6, 24
 _STAMP = 150  # pixels across, so that six stand beside each other
 _LONGEST_WAY = 40  # levels of a lit path that is shrunk rather than scrolled
 _MORE_LEVELS = 3  # that a visitor may add to those drawn at first
@@ -56,18 +56,21 @@ def pick_estimator(view: View) -> int | None:
     if not view.is_ensemble:
         return None
     index, weight = heaviest_estimators(view)
+    more = f"more-trees-{view.run.id}"
+    n_shown = _MOST_THUMBNAILS if st.session_state.get(more) else _THUMBNAILS
+    index, weight = index[:n_shown], weight[:n_shown]
     key = f"estimator-{view.run.id}"
     if st.session_state.get(key) not in index.tolist():
         st.session_state[key] = int(index[0])
     total = count(view.model.n_estimators, "tree")
     st.markdown(
         f"**The ensemble answers, not this one tree.** Its {total} share each answer; "
-        f"these {min(_THUMBNAILS, len(index))} have the most say on the "
+        f"these {len(index)} have the most say on the "
         f"{len(view.split.X_test):,} test rows."
     )
     colors = label_colors(view)
     with st.container(horizontal=True, key="thumbnails"):
-        for e, say in zip(index[:_THUMBNAILS].tolist(), weight):
+        for e, say in zip(index.tolist(), weight):
             with st.container(width=_STAMP, gap="xxsmall"):
                 lit = st.session_state[key] == e
                 tree = drawn_tree(view, e)
@@ -84,6 +87,9 @@ def pick_estimator(view: View) -> int | None:
                     on_click=st.session_state.__setitem__,
                     args=(key, e),
                 )
+    if view.model.n_estimators > _THUMBNAILS:
+        most = min(_MOST_THUMBNAILS, view.model.n_estimators)
+        st.toggle(f"Show the {most} heaviest trees", key=more)
     return st.session_state[key]
 
 

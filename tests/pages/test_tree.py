@@ -181,3 +181,20 @@ def test_a_node_that_is_selected_stays_so_among_areas(visit, store):
     app.segmented_control(key=f"look-{run}").set_value("Icicle").run()
     assert "radius ≤ 10.1 mm" in said(app)
     assert not app.metric
+
+
+def test_more_trees_of_an_ensemble_can_be_shown(visit, store):
+    run = add_run(store, "grande")
+    app = visit("tree", run=run)
+
+    def thumbnails():
+        return [b for b in app.button if b.key and b.key.startswith(f"open-{run}")]
+
+    assert len(thumbnails()) == 6
+    app.toggle(key=f"more-trees-{run}").set_value(True).run()
+    shown = thumbnails()
+    assert 6 < len(shown) <= 24
+    shown[-1].click().run()
+    last = shown[-1].key.rsplit("-", 1)[1]
+    assert app.subheader[0].value.startswith(f"Tree {last} of")
+    assert not app.exception
