@@ -19,7 +19,9 @@ export function answerText(data, node) {
   if (data.task === "regression") {
     return node.answer ?? `${short(node.mean)}${data.target?.unit ? ` ${data.target.unit}` : ""}`;
   }
-  return node.answer ?? data.classes[topClass(node)]?.label ?? "–";
+  const answer = node.answer ?? data.classes[topClass(data, node)]?.label ?? "–";
+  // Edges say yes and no, too: an answer of that kind names what it answers.
+  return data.target?.name && /^(yes|no)$/i.test(answer) ? `${data.target.name}: ${answer}` : answer;
 }
 
 /** The column's name in a node's question, where it begins with it. */
@@ -35,7 +37,7 @@ export function questionName(data, node) {
  */
 export function cardPlan(data, node, status, tier, note) {
   if (status === "ghost") return { w: 22, h: 14, blocks: [] };
-  const asks = status === "split" && node.question !== null;
+  const asks = status === "split" && Boolean(node.question);
   if (tier === "chip") return chipPlan(data, node, asks);
   const pad = PAD[tier];
   const w = asks ? WIDTH[tier] : leafWidth(data, node, tier);
@@ -83,8 +85,11 @@ function splitBlocks(data, node, tier, w) {
 
 function asideText(data, node) {
   if (data.task === "regression") return `mean ${short(node.mean)}`;
-  const best = topClass(node);
-  return `${isolate(data.classes[best]?.label ?? "")} ${percent(node.shares[best])}`;
+  const top = topClass(data, node);
+  const alone = !data.classes[top]?.other;
+  const label = alone ? data.classes[top]?.label : node.answer;
+  const colon = /\d$/.test(label ?? "") ? ":" : ""; // "3: 10%", for "3 10%" is no sentence
+  return `${isolate(label ?? "")}${colon} ${percent(alone ? node.shares[top] : node.confidence)}`;
 }
 
 function leafBlocks(data, node, tier, w) {

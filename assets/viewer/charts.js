@@ -76,10 +76,15 @@ export function splitHistogram(data, node, x, y, w, h, labels) {
   const { hist } = node;
   return hist.categories
     ? categoryBars(data, node, x, y, w, h, labels)
-    : numberBars(data, hist, node.threshold, x, y, w, h, labels);
+    : numberBars(data, hist, node.threshold, x, y, w, h, labels, thresholdText(node));
 }
 
-function numberBars(data, hist, threshold, x, y, w, h, labels) {
+/** The threshold as the question writes it: the same number twice is the same text. */
+function thresholdText(node) {
+  return /≤ (\S+)/.exec(node.question ?? "")?.[1] ?? short(node.threshold);
+}
+
+function numberBars(data, hist, threshold, x, y, w, h, labels, words) {
   const { edges, counts } = hist;
   const low = edges[0];
   const high = edges[edges.length - 1];
@@ -102,7 +107,12 @@ function numberBars(data, hist, threshold, x, y, w, h, labels) {
       class: "wedge",
     }));
   }
-  if (labels) axisLabels(group, short(low), marked ? short(threshold) : "", short(high), at, x, y + h + 15, w);
+  if (labels) {
+    // An ellipsis where the outermost bars hold all that lies beyond them, too.
+    const [below, above] = hist.open ?? [false, false];
+    const ends = [`${below ? "… " : ""}${short(low)}`, `${short(high)}${above ? " …" : ""}`];
+    axisLabels(group, ends[0], marked ? words : "", ends[1], at, x, y + h + 15, w);
+  }
   return group;
 }
 
@@ -123,10 +133,11 @@ function axisLabels(group, low, middle, high, at, x, y, w) {
 
 function categoryBars(data, node, x, y, w, h, labels) {
   const { categories, counts } = node.hist;
-  const holds = new Set(node.left_categories ?? []);
+  const names = new Set(node.left_categories ?? []);
+  const holds = node.hist.left ?? categories.map((name) => names.has(name));
   const order = categories.map((_, i) => i);
-  const left = order.filter((i) => holds.has(categories[i]));
-  const right = order.filter((i) => !holds.has(categories[i]));
+  const left = order.filter((i) => holds[i]);
+  const right = order.filter((i) => !holds[i]);
   const gap = left.length && right.length ? 8 : 0;
   const step = (w - gap) / Math.max(1, categories.length);
   const spans = [];
@@ -176,8 +187,8 @@ export function weightBars(node, x, y, w, rowHeight, n) {
     const size = (Math.abs(share ?? 0) / top) * half;
     group.append(svg("text", { x, y: line + rowHeight - 4, "font-size": 11, class: "main", text: isolate(cut(name, nameRoom, 11)) }));
     group.append(svg("rect", {
-      x: r(weight < 0 ? middle - size : middle), y: line + 3, width: r(Math.max(0.8, size)), height: rowHeight - 6,
-      class: weight < 0 ? "minus" : "plus",
+      x: r(weight === null ? middle - size / 2 : weight < 0 ? middle - size : middle), y: line + 3, width: r(Math.max(0.8, size)), height: rowHeight - 6,
+      class: weight === null ? "rest" : weight < 0 ? "minus" : "plus",
     }));
   });
   group.append(svg("path", { d: `M${r(middle)} ${y + 1}v${shown.length * rowHeight - 2}`, class: "axis" }));

@@ -15,10 +15,10 @@ export function viridis(t) {
   return `rgb(${mixed.join(",")})`;
 }
 
-/** Colour of a node: its most frequent class, or its mean on the scale. */
+/** Colour of a node: of the class it answers, or of its mean on the scale. */
 export function nodeColor(data, node) {
   if (data.task === "regression") return meanColor(data, node.mean);
-  return data.classes[topClass(node)]?.color ?? "#808080";
+  return data.classes[topClass(data, node)]?.color ?? "#808080";
 }
 
 /** Colour of a mean between the lowest and highest of the tree. */
@@ -28,8 +28,12 @@ export function meanColor(data, mean) {
   return viridis(high > low ? (mean - low) / (high - low) : 0.5);
 }
 
-/** Index of the largest share. */
-export function topClass(node) {
+/** Index of the class a node answers: one drawn by itself, or the entry of all others. */
+export function topClass(data, node) {
+  const own = data.classes.findIndex(({ label, other }) => !other && label === node.answer);
+  if (own >= 0) return own;
+  const others = data.classes.findIndex(({ other }) => other);
+  if (others >= 0 && node.answer) return others;
   let best = 0;
   node.shares.forEach((share, i) => {
     if (share > node.shares[best]) best = i;
@@ -44,6 +48,8 @@ export function purity(data, node, root) {
     return Math.min(1, Math.max(0, 1 - node.std / root.std));
   }
   const n = Math.max(2, data.classes.length);
-  const share = node.shares[topClass(node)] ?? 0;
+  const top = topClass(data, node);
+  // The share of all others together says nothing of the one among them.
+  const share = (data.classes[top]?.other ? node.confidence : node.shares[top]) ?? 0;
   return Math.min(1, Math.max(0, (share - 1 / n) / (1 - 1 / n)));
 }

@@ -20,12 +20,16 @@ export function diffTrees(before, after) {
   return result;
 }
 
+function asks(node) {
+  return node.question !== null && node.question !== undefined;
+}
+
 /** Splits of `after` that are new or ask something else: what a picture should mark. */
 export function changedSplits(before, after) {
   const { changed, appeared } = diffTrees(before, after);
   const keys = new Set();
   for (const node of after.nodes) {
-    if (node.question !== null && (changed.has(node.key) || appeared.has(node.key))) {
+    if (asks(node) && (changed.has(node.key) || appeared.has(node.key))) {
       keys.add(node.key);
     }
   }
@@ -40,8 +44,8 @@ export function changesPerFrame(trees) {
     const was = new Map(trees[i - 1].nodes.map((node) => [node.key, node]));
     const is = new Map(tree.nodes.map((node) => [node.key, node]));
     let n = changed.size;
-    for (const key of appeared) if (is.get(key).question !== null) n += 1;
-    for (const key of gone) if (was.get(key).question !== null) n += 1;
+    for (const key of appeared) if (asks(is.get(key))) n += 1;
+    for (const key of gone) if (asks(was.get(key))) n += 1;
     return n;
   });
 }

@@ -176,6 +176,7 @@ export class Picture {
     const { data, index } = this.look;
     const { node, entry, plan } = item;
     const root = index.nodes[0];
+    item.el.classList.remove("glow"); // or a new picture of an old change would glow again
     item.el.replaceChildren(item.far
       ? drawBlock(data, node, root, plan)
       : drawCard(data, node, root, entry.status, item.tier, plan));

@@ -128,7 +128,8 @@ export function findColumn(index, axis, words) {
   for (const node of index.nodes) {
     const names = [];
     if (node.column !== null && node.column !== undefined) names.push(axis?.[node.column]?.name);
-    for (const weight of node.weights ?? []) names.push(weight[0]);
+    // A last entry without a weight stands for all the lighter columns.
+    for (const [name, weight] of node.weights ?? []) if (weight !== null) names.push(name);
     if (names.some((name) => String(name ?? "").toLocaleLowerCase().includes(wanted))) {
       found.push(node.key);
     }
@@ -157,7 +158,7 @@ export function neighbour(list, key, way) {
 export function leafAnswers(index) {
   const rows = new Map();
   index.nodes.forEach((node, i) => {
-    if (index.children[i].length || node.answer === null) return;
+    if (index.children[i].length || (node.answer ?? null) === null) return;
     rows.set(node.answer, (rows.get(node.answer) ?? 0) + node.rows);
   });
   return [...rows.entries()].sort((a, b) => b[1] - a[1]).map(([answer]) => answer);

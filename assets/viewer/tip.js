@@ -3,7 +3,7 @@
 import { splitHistogram, plainHistogram, weightBars } from "./charts.js";
 import { answerText } from "./card.js";
 import { html, svg } from "./svg.js";
-import { count, percent, short } from "./text.js";
+import { count, percent, rowsText, short } from "./text.js";
 
 const TIP_WIDTH = 264;
 const TIP_LINES = 10; // lines of a list
@@ -61,7 +61,7 @@ function tipParts(data, node, status) {
   }
   if (node.question) parts.push(html("p", { class: "asks" }, html("bdi", { text: `${node.question} ?` })));
   if (node.question && node.missing) {
-    parts.push(html("p", { class: "aside", text: `A missing value counts as ${node.missing === "left" ? "yes" : "no"}.` }));
+    parts.push(html("p", { class: "aside", text: missingText(node) }));
   }
   if (node.weights?.length) {
     const n = Math.min(8, node.weights.length);
@@ -84,6 +84,11 @@ function tipParts(data, node, status) {
   return parts;
 }
 
+function missingText(node) {
+  const side = node.missing === "left" ? "yes" : "no";
+  return `A missing value counts as ${side}${node.missing_rows ? `: ${rowsText(node.missing_rows)} here` : ""}.`;
+}
+
 function rowsFact(data, node) {
   return [data.rows?.label ?? "rows", `${count(node.rows)} · ${percent(node.share)}`];
 }
@@ -94,9 +99,11 @@ function chart(height, drawing) {
 
 function categories(node) {
   const shown = node.left_categories.slice(0, TIP_LINES);
+  const rest = /^(\d+) more$/.exec(node.left_categories[node.left_categories.length - 1]);
+  const more = node.left_categories.length - shown.length + (rest ? Number(rest[1]) - 1 : 0);
   const line = html("p", { class: "aside" }, html("b", { text: "yes: " }));
   shown.forEach((name, i) => line.append(html("bdi", { text: name }), i < shown.length - 1 ? ", " : ""));
-  if (node.left_categories.length > shown.length) line.append(` and ${node.left_categories.length - shown.length} more`);
+  if (node.left_categories.length > shown.length) line.append(` and ${count(more)} more`);
   return line;
 }
 

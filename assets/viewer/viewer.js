@@ -180,7 +180,8 @@ class Viewer {
       // shape, and words as far down as there is room.
       if (options.compact) this.state.limit ??= 99;
       this.asked = this.state.limit;
-      this.at = firstFrame(data);
+      const wanted = data.initial?.frame ?? firstFrame(data);
+      this.at = Math.min(last, Math.max(0, wanted));
       this.direction = options.direction === "right" ? "right" : "down";
       this.ready = false;
       this.camera.touched = false;

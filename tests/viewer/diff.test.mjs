@@ -27,6 +27,12 @@ test("only nodes that ask are marked as changed splits", () => {
   assert.deepEqual([...changedSplits(before, after)], ["0"]);
 });
 
+test("a leaf that leaves its question out is a leaf", () => {
+  const bare = { nodes: before.nodes.map((node) => (node.question ? node : { key: node.key })) };
+  assert.equal(diffTrees(before, bare).changed.size, 0);
+  assert.deepEqual([...changedSplits(null, bare)].sort(), ["", "1"]);
+});
+
 test("without a tree before, everything appeared", () => {
   const { appeared, changed } = diffTrees(null, before);
   assert.deepEqual([appeared.size, changed.size], [5, 0]);

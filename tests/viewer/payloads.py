@@ -132,7 +132,8 @@ def tree_nodes(
         step = 2.4 * 0.7 ** len(key) * float(rng.uniform(0.4, 1))
         queue.append((key + "0", index, left, mean - step))
         queue.append((key + "1", index, counts - left, mean + step))
-    return nodes
+    # Nulls are left out, as by ``treelab.figures.viewer``.
+    return [{k: v for k, v in node.items() if v is not None} for node in nodes]
 
 
 def class_labels(n_classes: int) -> list[str]:
@@ -184,8 +185,8 @@ def run_of(n_frames: int, depth: int = 4) -> dict:
         kept = [dict(node) for node in last if len(node["key"]) <= levels]
         for node in kept:
             if len(node["key"]) == levels:
-                node["question"] = None
-        if i % 3 == 1 and len(kept) > 2 and kept[0]["question"]:
+                node.pop("question", None)
+        if i % 3 == 1 and len(kept) > 2 and kept[0].get("question"):
             kept[0]["question"] = f"{NAMES[0]} ≤ {i / 10:g} cm"
         trees.append({"nodes": kept, "notes": []})
     frames = {

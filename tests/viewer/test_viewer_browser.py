@@ -194,7 +194,7 @@ def test_filter_search_and_levels_change_what_is_shown(page):
     show(page, payload(nodes))
     all_keys = keys(page)
     page.fill('input[type="search"]', "age")
-    splits = [n["key"] for n in nodes if (n["question"] or "").startswith("age")]
+    splits = [n["key"] for n in nodes if n.get("question", "").startswith("age")]
     found = page.locator(".found").evaluate_all("all => all.map(e => e.dataset.key)")
     assert set(found) == set(splits)
     page.fill('input[type="search"]', "")
@@ -317,10 +317,8 @@ def test_the_wheel_is_the_page_s_until_the_picture_is_held(page):
     )
 
 
-def test_reduced_motion_puts_nodes_in_place_at_once(browser):
-    context = browser.new_context(reduced_motion="reduce")
-    page = context.new_page()
-    serve(page)
+def test_reduced_motion_puts_nodes_in_place_at_once(page):
+    page.emulate_media(reduced_motion="reduce")
     show(page, payload(tree_nodes(3)))
     page.focus(NODE.format("0"))
     page.keyboard.press("Space")
@@ -329,25 +327,54 @@ def test_reduced_motion_puts_nodes_in_place_at_once(browser):
         " await new Promise(requestAnimationFrame);"
         " boxes.push(document.querySelector('.stage').innerHTML); } return boxes; }"
     )
+    page.emulate_media(reduced_motion="no-preference")
     assert all(a == b for a, b in pairwise(frames))
-    context.close()
+
+
+def test_two_fingers_zoom_and_one_pans(page):
+    show(page, payload(tree_nodes(3)))
+    zoom, place = page.evaluate(
+        """async () => {
+          const stage = document.querySelector('.stage');
+          const box = stage.getBoundingClientRect();
+          const act = (name, pointerId, x, y) => stage.dispatchEvent(new PointerEvent(
+            name, {pointerId, clientX: box.x + x, clientY: box.y + y, bubbles: true}));
+          const read = () => {
+            const [x, y, k] = stage.firstChild.getAttribute('transform')
+              .match(/-?[\\d.]+/g).map(Number);
+            return {x, y, k};
+          };
+          const before = read();
+          act('pointerdown', 1, 300, 300);
+          act('pointerdown', 2, 500, 300);
+          act('pointermove', 2, 700, 300);
+          await new Promise(requestAnimationFrame);
+          const after = read();
+          act('pointerup', 1, 300, 300);
+          act('pointerup', 2, 700, 300);
+          // What lay under the still finger still does.
+          const under = (at) => (300 - at.x) / at.k;
+          return [after.k / before.k, under(after) - under(before)];
+        }"""
+    )
+    assert zoom == pytest.approx(2, abs=0.05)
+    assert place == pytest.approx(0, abs=3)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_violation(browser, theme):
-    page = browser.new_page()
-    serve(page, theme)
-    data = run_of(6)
+def test_axe_finds_no_serious_violation(page, theme):
+    data = run_of(4, depth=2)
     data["theme"] = theme
-    data["options"]["depth"] = 3
+    ground = "#101614" if theme == "dark" else "#ffffff"
+    page.evaluate("color => { document.body.style.background = color; }", ground)
     show(page, data)
     page.click(NODE.format("0"))
     page.get_by_text("Filter").click()
-    found = axe.Axe().run(page).response["violations"]
+    found = axe.Axe().run(page, context="#tree").response["violations"]
+    page.evaluate("document.body.style.background = ''")
     serious = [
         (violation["id"], [node["html"][:120] for node in violation["nodes"]])
         for violation in found
         if violation["impact"] in ("serious", "critical")
     ]
     assert serious == []
-    page.close()
