@@ -11,11 +11,13 @@ from pages.common.look import (
     drawn_tree,
     heaviest_estimators,
     part_scores,
+    routed_tree,
     score_gains,
 )
-from pages.common.parts import draw_tree, part_words, pick_view, tree_notes
+from pages.common.parts import part_words, pick_view
 from pages.common.picker import last_choice
 from pages.common.theme import dot, mode, page_title, show_figure
+from pages.common.tree_picture import show_tree, way
 from pages.common.words import duration, plain, run_name
 from treelab.difference import Difference
 from treelab.disagreement import disagreement
@@ -25,7 +27,6 @@ from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.runs.run import Run
 
-ROOM = 480  # pixels across for each of the two trees
 MOST_ROWS = 200  # rows of a number target that are listed
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
 
@@ -78,8 +79,8 @@ def interval_words(gain: Difference, names: tuple[str, str]) -> str:
     )
 
 
-def show_side(view: View, name: str, key: str) -> None:
-    """Draw one run's tree, or the heaviest of its trees."""
+def show_side(view: View, name: str, key: str, place: int | None) -> None:
+    """Draw one run's tree, or the heaviest of its trees, and the way of a test row."""
     color = learner_color(view.run.learner, view.run.settings)
     st.html(f'<span class="chip">{dot(color, name)}</span>', width="content")
     estimator = None
@@ -90,9 +91,28 @@ def show_side(view: View, name: str, key: str) -> None:
             f"Tree {estimator}, the heaviest of {view.model.n_estimators:,} on the "
             "test rows; all of them answer together."
         )
-    tree = drawn_tree(view, estimator)
-    draw_tree(tree, view, key, room=ROOM)
-    tree_notes(tree, view)
+    if place is None:
+        show_tree(view, drawn_tree(view, estimator), key, f"drawn {estimator}")
+        return
+    tree = routed_tree(view, estimator)
+    row = way(tree, view.split.X_test.iloc[[place]], f"test row {place + 1:,}")
+    show_tree(view, tree, key, f"routed {estimator}", ways=[row])
+
+
+def row_to_follow(n_rows: int) -> int | None:
+    """Let the visitor choose a test row; return its place, from 0."""
+    row = st.number_input(
+        f"Follow a test row through both, 1 to {n_rows:,}",
+        1,
+        n_rows,
+        value=None,
+        step=1,
+        key="compare-row",
+        placeholder="none",
+        width=300,
+        help="Ticking a row below, where the two differ, offers to follow it here.",
+    )
+    return None if row is None else row - 1
 
 
 def size_of(view: View) -> dict[str, int]:
@@ -189,7 +209,13 @@ def show_rows(facts: pd.DataFrame, X: pd.DataFrame, views, names) -> None:
         st.caption("Tick a row to open it on the Explain page.")
         return
     row = int(facts["test row"].iloc[chosen[0]])
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Follow it above",
+            icon=":material/route:",
+            on_click=st.session_state.__setitem__,
+            args=("compare-row", row),
+        )
         for view, name in zip(views, names):
             st.page_link(
                 "pages/explain.py",
@@ -256,11 +282,12 @@ st.caption(
     "where it holds zero."
 )
 
+place = row_to_follow(len(first.split.y_test))
 left, right = st.columns(2, gap="large")
 with left:
-    show_side(first, names[0], "first")
+    show_side(first, names[0], "first", place)
 with right:
-    show_side(second, names[1], "second")
+    show_side(second, names[1], "second", place)
 
 st.subheader("Scores and sizes", anchor=False)
 st.table(score_table(views, names, gains))

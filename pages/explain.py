@@ -3,13 +3,14 @@
 import streamlit as st
 
 from pages.common.look import View, answers, drawn_tree, label_colors, routed_tree
-from pages.common.parts import draw_tree, pick_view, tree_notes
+from pages.common.parts import pick_view
 from pages.common.row import Row, pick_place, pick_row
 from pages.common.theme import dot, mode, page_title, show_figure
+from pages.common.tree_picture import show_tree, way
 from pages.common.words import plain
 from treelab.evidence import Evidence, answers_alone, leaf_evidence
 from treelab.figures.colors import palette
-from treelab.figures.tree import along_path, columns_asked, plan_picture
+from treelab.figures.tree import columns_asked
 from treelab.figures.weights import percent, weights_figure
 from treelab.figures.words import count, number
 from treelab.trees.labels import plain_label
@@ -77,20 +78,19 @@ def evidence_words(view: View, found: Evidence) -> str:
     return f"{held}, and is right for {percent(found.right)} of them."
 
 
-def show_way(view: View, tree: Tree, row: Row, key: str) -> list[int]:
-    """Draw a tree with the row's path lit; a big one with the other ways folded."""
-    path = tree.path(row.values)
-    drawn, lit = tree, path
-    if plan_picture(tree).depth < tree.depth:
-        drawn, lit = along_path(tree, path)
-    draw_tree(drawn, view, key, highlight=lit, choose_depth=False)
-    if drawn is not tree:
-        st.caption(
-            f"Only this way is drawn, {count(len(path) - 1, 'question')} of the tree's "
-            f"{tree.n_splits:,}; each branch not taken is one box that stands for all "
-            "that is in it."
-        )
-    return path
+def show_way(view: View, tree: Tree, row: Row, key: str, estimator=None) -> list[int]:
+    """Draw a tree with the row's path lit; return the path."""
+    common = tree is routed_tree(view, estimator)
+    label = "the changed row" if row.changed else "this row"
+    show_tree(
+        view,
+        tree,
+        key,
+        f"routed {estimator}" if common else None,
+        ways=[way(tree, row.values, label)],
+        height=560,
+    )
+    return tree.path(row.values)
 
 
 def explain_tree(view: View, row: Row) -> None:
@@ -99,7 +99,6 @@ def explain_tree(view: View, row: Row) -> None:
     left, right = st.columns([5, 2], gap="large")
     with left:
         path = show_way(view, tree, row, "way")
-        tree_notes(tree, view)
     with right:
         st.markdown("**The way there**")
         steps = [plain(step) for step in path_in_words(tree, row.values, most=3)]
@@ -156,11 +155,10 @@ def explain_ensemble(view: View, row: Row) -> None:
         say = weight[index.tolist().index(shown)]
         st.markdown(f"**Tree {shown}, {percent(say)} of the answer**")
         tree = routed_tree(view, shown, row=row.values)
-        path = show_way(view, tree, row, "way")
+        path = show_way(view, tree, row, "way", shown)
         found = leaf_evidence(tree, path[-1], *view.split.rows("test"))
         st.markdown(f"Its rule: {plain(tree.rule(path[-1]))}.")
         st.caption(evidence_words(view, found))
-        tree_notes(tree, view)
 
 
 def deciding_tree(view: View, place: int) -> int | None:

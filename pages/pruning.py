@@ -3,16 +3,15 @@
 import streamlit as st
 
 from pages.common.look import Steps, View, pruning_steps, ranked_classes, routed_tree
-from pages.common.parts import draw_tree, part_words, pick_view, shown_rows, tree_notes
+from pages.common.parts import part_words, pick_view
 from pages.common.theme import mode, page_title, show_figure
+from pages.common.tree_picture import show_tree
 from pages.common.words import plain
 from treelab.figures.path import KNEE_TOLERANCE, knee, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.trees.numerals import number as as_typed
-
-ROOM = 600  # pixels across for the tree, beside the figure
 
 
 def no_slider(view: View) -> None:
@@ -142,9 +141,7 @@ def draw_or_route(view: View, steps: Steps, step: int) -> None:
         label_visibility="collapsed",
     )
     if way == ways[0]:
-        draw_tree(tree, view, "pruned", room=ROOM)
-        st.caption(f"Rows and bars in the picture: {shown_rows(tree, view)}.")
-        tree_notes(tree, view)
+        show_tree(view, tree, "pruned", f"step {step}")
         return
     X, y = view.split.rows("test")
     if classes:
@@ -177,6 +174,6 @@ if len(steps.trees) < 2:
         "one pruning strength.",
         icon=":material/info:",
     )
-    draw_tree(steps.trees[0], view, "pruned")
+    show_tree(view, steps.trees[0], "pruned", "step 0")
     st.stop()
 slide(view, steps)

@@ -15,20 +15,17 @@ from pages.common.live import (
     result_words,
     runs_of,
 )
-from pages.common.problem import (
-    choose_problem,
-    current_problem,
-    findings,
-    label_colors,
-)
+from pages.common.problem import choose_problem, current_problem, findings
 from pages.common.settings import settings_form
 from pages.common.store import find_run, queue, start_runs, store
-from pages.common.theme import color_key, mode, page_title, show_figure
+from pages.common.theme import mode, page_title, show_figure
+from pages.common.viewer import tree_viewer
 from pages.common.words import plain
 from treelab.figures.curves import loss_figure, loss_panels
 from treelab.figures.words import count
 from treelab.learners.registry import LEARNERS
 
+LIVE_HEIGHT = 320  # pixels of the tree beside the curves
 MOST_SHOWN = 6  # runs on the chart; the older ones wait below
 PILL_COLORS = {  # the theme gives these words the learners' colours
     "cart": "gray",
@@ -193,9 +190,14 @@ def draw_tree(now) -> None:
     run = run_in_view(now)
     picture = growing_tree(run)
     st.markdown(f"**{plain(labels[run.id][0])}**, {plain(picture.words)}")
-    if picture.figure is not None:
-        show_figure(picture.figure, key="tree", alt=picture.alt)
-        st.html(color_key(label_colors(problem)))
+    if picture.payload is not None:
+        tree_viewer(
+            picture.payload,
+            f"tree-view-live-{run.id}",
+            height=LIVE_HEIGHT,
+            compact=True,
+            live=True,
+        )
 
 
 def draw_card(run) -> None:

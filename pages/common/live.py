@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from pages.common.look import drawn_tree, heaviest_estimators, open_run
@@ -14,12 +13,12 @@ from pages.common.problem import label_colors
 from pages.common.settings import setting_words
 from pages.common.store import queue, split_of, store
 from pages.common.theme import mode
+from pages.common.viewer import packed
 from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
 from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
-from treelab.figures.growing import growing_figure
-from treelab.figures.tree import tree_alt
+from treelab.figures.viewer import tree_payload
 from treelab.figures.words import count, number
 from treelab.learners.registry import LEARNERS
 from treelab.metrics import TITLES, guessing_loss, headline
@@ -35,8 +34,7 @@ class Picture:
     """A tree as it stands, where there is one yet, and words for it."""
 
     words: str
-    figure: go.Figure | None = None
-    alt: str = ""
+    payload: str | None = None
 
 
 STATE_COLORS = {
@@ -198,10 +196,10 @@ def result_words(runs: list[Run]) -> str:
 def growing_tree(run: Run) -> Picture:
     """Return the picture of a run's tree: of its model, or of its newest snapshot."""
     if run.has_model:
-        return _picture(default_home(), run.id, None, mode(), run)
+        return _picture(default_home(), run.id, None, run)
     try:
         if epochs := store().snapshots(run.id):
-            return _picture(default_home(), run.id, epochs[-1], mode(), run)
+            return _picture(default_home(), run.id, epochs[-1], run)
     except LookupError:  # thinned out, or the run deleted, while we looked
         return Picture("its tree is not there any more")
     if run.is_finished:
@@ -209,11 +207,10 @@ def growing_tree(run: Run) -> Picture:
     return Picture("its first tree grows")
 
 
-@st.cache_data(show_spinner=False, max_entries=128)
-def _picture(
-    home: Path, run_id: str, epoch: float | None, ground, _run: Run
-) -> Picture:
-    """Draw the tree of an epoch, or of the model where ``epoch`` is None."""
+@st.cache_resource(show_spinner=False, max_entries=128)
+def _picture(home: Path, run_id: str, epoch: float | None, _run: Run) -> Picture:
+    """Write the tree of an epoch, or of the model where ``epoch`` is None."""
+    split = split_of(_run.problem)
     if epoch is None:
         view = open_run(_run)
         heaviest = int(heaviest_estimators(view)[0][0]) if view.is_ensemble else None
@@ -226,5 +223,10 @@ def _picture(
         words = f"epoch {epoch:g}"
         if not LEARNERS[_run.learner].single_tree:
             words += ", the heaviest of its trees"
-    figure = growing_figure(tree, label_colors(_run.problem), ground)
-    return Picture(words, figure, tree_alt(tree))
+    payload = tree_payload(
+        tree,
+        split.X_train,
+        split.y_train,
+        colors=label_colors(_run.problem) or None,
+    )
+    return Picture(words, packed(payload))

@@ -118,7 +118,9 @@ def _line(name: str, cells, *, quiet: bool = False, is_html: bool = False) -> st
 
 def _or_dash(value: float | None) -> str:
     """Write a number; a dash for none."""
-    return "–" if value is None else number(value)
+    if value is None:
+        return "–"
+    return "<0.0001" if 0 < value < 0.0001 else number(value)
 
 
 def _explained(tree: Tree, facts: NodeFacts) -> str:

@@ -1,5 +1,6 @@
 """What the tree viewer shows of a run: one tree, or one a frame, made once and kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import streamlit as st
 from pages.common import store as door
 from pages.common.look import View, label_colors
 from pages.common.theme import mode
-from pages.common.viewer import packed
+from pages.common.viewer import packed, tree_viewer
 from pages.common.words import SPLIT_NAMES
 from treelab.figures.colors import palette
 from treelab.figures.viewer import Frames, Way, tree_payload, way_of
@@ -56,18 +57,23 @@ def rows_label(part: str) -> str:
     return f"{SPLIT_NAMES[part]} rows"
 
 
-def picture_of(view: View, tree: Tree, what: str, part: str = "train") -> Picture:
+def picture_of(
+    view: View, tree: Tree, what: str | None, part: str = "train"
+) -> Picture:
     """Return the picture of one tree of a run.
 
     Parameters
     ----------
     view : View
     tree : Tree
-    what : str
+    what : str or None
         What the tree is called among the run's trees: caches know it by this name.
+        None: it is not worth keeping.
     part : {"train", "valid", "test"}, default="train"
         Rows that the picture counts.
     """
+    if what is None:
+        return Picture(packed(_payload(view, tree, part, None)), (tree,))
     return _picture(*view.key, what, part, tree, view)
 
 
@@ -75,6 +81,35 @@ def picture_of(view: View, tree: Tree, what: str, part: str = "train") -> Pictur
 def _picture(home: Path, run_id, epoch, what, part, _tree: Tree, _view) -> Picture:
     payload = _payload(_view, _tree, part, None)
     return Picture(packed(payload), (_tree,))
+
+
+def show_tree(
+    view: View,
+    tree: Tree,
+    key: str,
+    what: str | None,
+    *,
+    ways: Sequence[Way] = (),
+    **options,
+) -> None:
+    """Draw one tree of a run in the viewer, where no node is asked about.
+
+    Parameters
+    ----------
+    view : View
+    tree : Tree
+    key : str
+        Names the picture on its page.
+    what : str or None
+        As in ``picture_of``.
+    ways : sequence of Way
+        Rows that are followed.
+    **options
+        As in ``tree_viewer``.
+    """
+    picture = picture_of(view, tree, what)
+    tree_viewer(picture.payload, f"tree-view-{key}-{view.run.id}", ways=ways, **options)
+    st.caption("Rows and bars in the picture: training rows.")
 
 
 def growth(view: View, tree: Tree, part: str = "train") -> Picture | None:

@@ -75,3 +75,23 @@ def complete_tree(depth: int, n_rows: int = 400) -> tuple[Tree, pd.DataFrame]:
         classes=("a", "b"),
     )
     return tree.with_rows(X, tree.predict(X)), X
+
+
+def tree_of(depth, classes=("rough", "fine"), seed=0) -> Tree:
+    """A complete tree with random splits, and rows at its nodes."""
+    rng = np.random.default_rng(seed)
+    features = (Feature("radius"), Feature("texture $x$ of the whole"))
+    n_splits = 2**depth - 1
+    tree = Tree.complete(
+        features,
+        rng.integers(0, 2, n_splits),
+        rng.uniform(1, 9, n_splits),
+        np.zeros(n_splits, bool),
+        rng.dirichlet([1] * len(classes), 2**depth)
+        if classes
+        else rng.normal(size=(2**depth, 1)),
+        classes=classes,
+    )
+    X = pd.DataFrame(rng.uniform(0, 10, (300, 2)), columns=[f.column for f in features])
+    y = rng.choice(classes, 300) if classes else rng.normal(size=300)
+    return tree.with_rows(X, y)

@@ -7,7 +7,6 @@ import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
 from treelab.figures.tree import (
-    along_path,
     columns_asked,
     plan_picture,
     thumbnail_svg,
@@ -59,21 +58,6 @@ def test_a_tree_of_one_leaf_can_be_planned_and_told():
     assert plan_picture(tree).depth == 0
     assert "one leaf" in tree_alt(tree)
     assert thumbnail_svg(tree, {"a": "#000000"}).count("<rect") == 2
-
-
-@pytest.mark.parametrize("leaf", [0, 5, 15])
-def test_folding_keeps_the_path_and_all_rows(leaf):
-    tree, X = complete_tree(4)
-    path = tree.path_to(15 + leaf)
-    folded, lit = along_path(tree, path)
-    assert folded.n_leaves == 5
-    assert [folded.question(n) for n in lit[:-1]] == [
-        tree.question(n) for n in path[:-1]
-    ]
-    assert folded.n_rows[lit].tolist() == tree.n_rows[path].tolist()
-    assert folded.n_rows[folded.is_leaf].sum() == len(X)
-    row = X[tree.apply(X) == path[-1]].iloc[[0]]
-    assert folded.path(row) == lit
 
 
 def test_the_alt_text_says_size_root_and_largest_leaf():

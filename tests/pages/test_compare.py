@@ -1,6 +1,6 @@
 """The Compare page."""
 
-from tests.pages.look import dots, figures, said
+from tests.pages.look import figures, said, viewers
 from tests.pages.stores import add_run
 
 
@@ -26,7 +26,18 @@ def test_the_newest_cart_meets_the_newest_gradient_run(visit, store):
     app = visit("compare")
     assert app.selectbox(key="first").value == cart
     assert app.selectbox(key="second").value == newest
-    assert len(dots(app)) == 2
+    assert len(viewers(app)) == 2
+
+
+def test_a_test_row_is_followed_through_both_trees(visit, store):
+    add_run(store, "cart")
+    add_run(store, "grande")
+    app = visit("compare")
+    app.number_input(key="compare-row").set_value(7).run()
+    for view in viewers(app):
+        (way,) = view["paths"]
+        assert way["label"] == "test row 7"
+        assert {node["key"] for node in view["trees"][0]["nodes"]} >= set(way["keys"])
 
 
 def test_equal_trees_have_no_clear_difference(visit, store):

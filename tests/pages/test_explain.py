@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.pages.look import dots, figures, said
+from tests.pages.look import figures, said, viewers
 from tests.pages.stores import add_run
 
 
@@ -35,8 +35,8 @@ def test_the_way_is_lit_and_told(visit, store):
     app = visit("explain", run=run, row="2")
     tree, X = store.model(run), split_of(store, run).X_test
     path = tree.path(X.iloc[[1]])
-    lit = [line for line in dots(app)[0].splitlines() if 'penwidth="3"' in line]
-    assert len(lit) == len(path)
+    (way,) = viewers(app)[0]["paths"]
+    assert len(way["keys"]) == len(path)
     assert "The way there" in said(app)
     assert "test rows" in said(app)
 

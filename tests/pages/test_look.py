@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pages.look import LOOK, dots, said
+from tests.pages.look import LOOK, said, viewers
 from tests.pages.stores import MAKERS, add_run
 
 
@@ -12,7 +12,7 @@ def test_an_empty_store_is_a_sentence_and_a_way_on(visit, page):
     assert len(app.info) == 1
     assert "Train" in app.info[0].value
     assert len(app.get("page_link")) >= 1
-    assert not dots(app)
+    assert not viewers(app)
 
 
 @pytest.mark.parametrize("page", LOOK)

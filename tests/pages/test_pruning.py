@@ -3,7 +3,7 @@
 import pytest
 
 from pages.common import look
-from tests.pages.look import dots, figures, said
+from tests.pages.look import figures, questions, said, viewers
 from tests.pages.stores import add_run
 
 
@@ -17,9 +17,9 @@ def slide(app, step: int):
 def test_sliding_to_the_end_leaves_a_smaller_tree(visit, store, learner):
     app = visit("pruning", run=add_run(store, learner))
     slide(app, 0)
-    large = dots(app)[0].count("->")
+    large = len(questions(viewers(app)[0]))
     slide(app, len(app.select_slider[0].options) - 1)
-    assert dots(app)[0].count("->") < large
+    assert len(questions(viewers(app)[0])) < large
     assert not app.exception
 
 
@@ -40,7 +40,7 @@ def test_the_way_of_a_class_is_one_click_away(visit, store):
     app.button_group[0].set_value("Where rough goes").run()
     assert not app.exception
     assert len(figures(app)) == 2
-    assert not dots(app)
+    assert not viewers(app)
 
 
 def test_an_ensemble_says_why_it_has_no_slider(visit, store):

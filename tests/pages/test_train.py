@@ -1,7 +1,10 @@
 """Train starts what was chosen and shows what has happened so far."""
 
+from dataclasses import replace
+
 import pytest
 
+from tests.pages.look import questions, viewers
 from tests.pages.stores import add_run
 from treelab.runs.process import ProcessId
 from treelab.training.events import Progress
@@ -129,3 +132,22 @@ def test_a_run_again_just_so_waits_below(store, visit):
     run_id = add_run(store, "gradtree")
     app = visit("train", run=run_id)
     assert any("1 earlier run" in expander.label for expander in app.expander)
+
+
+def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
+    run_id = add_run(store, "gradtree", state="running")
+    report(store, run_id)
+    app = visit("train", run=run_id)
+    (view,) = viewers(app)
+    assert view["options"]["live"]
+    assert "radius ≤ 10.1 mm" in questions(view)
+    assert len(view["classes"]) == 3
+    (before,) = [element.proto.id for element in app.get("bidi_component")]
+    tree = store.snapshot(run_id, 7)
+    changed = tree.threshold.copy()
+    changed[0] = 22
+    store.add_snapshot(run_id, 9, replace(tree, threshold=changed, between=None))
+    app.run()
+    assert "radius ≤ 22 mm" in questions(viewers(app)[0])
+    assert "epoch 9" in app.markdown[-1].value
+    assert [element.proto.id for element in app.get("bidi_component")] == [before]

@@ -1,7 +1,6 @@
 """What goes with the picture of a tree: how much to draw, its words, its thumbnail."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,6 @@ import pandas as pd
 from treelab.figures.colors import Mode, palette, with_alpha
 from treelab.figures.layout import tree_layout
 from treelab.figures.words import count
-from treelab.trees.cut import cut_at
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
@@ -85,33 +83,6 @@ def _plan(tree: Tree, room: int, depth: int) -> Plan:
         return Plan(depth, "TB", True, wrap)
     fits = bool(ends <= _MOST_ENDS and along <= room * 1.1)
     return Plan(depth, "LR" if along < across else "TB", fits, wrap)
-
-
-def along_path(tree: Tree, path: list[int]) -> tuple[Tree, list[int]]:
-    """Fold each branch that a path does not take into one leaf.
-
-    Parameters
-    ----------
-    tree : Tree
-    path : list of int
-        Nodes from the root to a leaf.
-
-    Returns
-    -------
-    Tree
-        Nodes are numbered anew; a folded branch tells of all rows that take it.
-    list of int
-        The path in it.
-    """
-    on_path = np.zeros(tree.n_nodes, dtype=bool)
-    on_path[path] = True
-    folded = cut_at(tree, ~on_path)
-    node, new_path = 0, [0]
-    for above, below in pairwise(path):
-        children = folded.left if below == tree.left[above] else folded.right
-        node = int(children[node])
-        new_path.append(node)
-    return folded, new_path
 
 
 def columns_asked(tree: Tree, row: pd.DataFrame) -> tuple[str, ...]:
