@@ -153,8 +153,10 @@ export class Camera {
     const [other] = [...this.pointers].filter(([key]) => key !== id).map(([, p]) => p);
     const before = Math.hypot(last.x - other.x, last.y - other.y);
     const after = Math.hypot(point.x - other.x, point.y - other.y);
-    this.zoomBy(after / Math.max(1, before), (point.x + other.x) / 2, (point.y + other.y) / 2);
-    this.panBy((point.x - last.x) / 2, (point.y - last.y) / 2);
+    const factor = after / Math.max(1, before);
+    // What lay midway between the fingers stays midway between them.
+    this.zoomBy(factor, other.x, other.y);
+    this.panBy((point.x - other.x - (last.x - other.x) * factor) / 2, (point.y - other.y - (last.y - other.y) * factor) / 2);
   }
 
   #up(event) {

@@ -331,7 +331,7 @@ def test_reduced_motion_puts_nodes_in_place_at_once(page):
     assert all(a == b for a, b in pairwise(frames))
 
 
-def test_two_fingers_zoom_and_one_pans(page):
+def test_two_fingers_zoom_about_the_one_that_stays(page):
     show(page, payload(tree_nodes(3)))
     zoom, place = page.evaluate(
         """async () => {
