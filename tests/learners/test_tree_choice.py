@@ -11,6 +11,7 @@ from treelab.learners.tree_choice import (
     class_leans,
     confusion,
     macro_f1,
+    own_scores,
     vote_on_held_out,
 )
 
@@ -82,3 +83,20 @@ def test_a_tree_that_failed_is_neither_heard_nor_kept():
     assert other.tree != kept.tree
     assert torch.isfinite(other.vote).all()
     assert other.table["chosen"].sum() == 1
+
+
+def test_a_tree_is_scored_by_scikit_learns_macro_f1_on_the_rows_it_did_not_see():
+    batch = batch_of(depths=(2,), n_restarts=2)
+    leaf = batch.leaves(batch.rows.x)
+    scores = own_scores(batch, leaf, class_leans(batch))
+    truth = batch.rows.truth.numpy()
+    for tree, held_out in enumerate(batch.held_out.numpy()):
+        told = np.empty(held_out.sum(), dtype=int)
+        for place, row in enumerate(np.flatnonzero(held_out)):
+            together = (leaf[tree] == leaf[tree, row]).numpy() & ~held_out
+            share = (truth[together].sum() + truth[~held_out].mean()) / (
+                together.sum() + 1
+            )
+            told[place] = share > 0.5
+        expected = f1_score(truth[held_out], told, average="macro")
+        assert scores[tree, 0] == pytest.approx(expected)

@@ -8,7 +8,8 @@ from treelab.learners.gradtree_fit import GradTreeFit
 from treelab.ops.losses import LOSSES
 from treelab.trees.prune import merge_equal
 
-BALANCE = (0.0, 0.5, 1.0)  # powers of balanced class weights that "auto" tries
+# Powers of balanced class weights that "auto" tries.
+BALANCE = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class GradTreeClassifier(GradTreeFit, TableClassifier):
@@ -54,7 +55,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         of the leaves (logits).
     max_epochs : int, default=300
         Passes over the rows at the latest.
-    max_steps : int, default=400
+    max_steps : int, default=250
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=50
         Epochs without a better validation loss of any candidate until training ends.
@@ -63,7 +64,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
         What a row of each class counts, in training and in the leaves. "auto" trains
         with equal weights; the leaves answer with equal, balanced, or in-between
-        weights (the square root of balanced), whichever has the best macro F1 on
+        weights (powers of the balanced ones), whichever has the best macro F1 on
         validation.
     merge_leaves : bool, default=True
         Whether sibling leaves that predict the same class become one. Predicted
@@ -81,9 +82,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     history_ : DataFrame
         Epoch, training and validation loss (nats) of the leading candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss and agreement with the vote of each
-        candidate, and which was chosen. The agreement is macro F1, or minus the mean
-        squared difference for regression.
+        Depth, fold, start, validation loss, agreement with the vote and score on the
+        rows it did not see of each candidate, and which was chosen. Agreement and
+        score are macro F1, or minus the mean squared difference for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str
@@ -108,7 +109,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
         max_epochs=300,
-        max_steps=400,
+        max_steps=250,
         patience=50,
         batch_size=256,
         class_weight="auto",
@@ -231,7 +232,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         of the leaves (standard deviations of the target).
     max_epochs : int, default=300
         Passes over the rows at the latest.
-    max_steps : int, default=400
+    max_steps : int, default=250
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=50
         Epochs without a better validation loss of any candidate until training ends.
@@ -251,9 +252,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Epoch, training and validation loss (variances of the target) of the leading
         candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss and agreement with the vote of each
-        candidate, and which was chosen. The agreement is macro F1, or minus the mean
-        squared difference for regression.
+        Depth, fold, start, validation loss, agreement with the vote and score on the
+        rows it did not see of each candidate, and which was chosen. Agreement and
+        score are macro F1, or minus the mean squared difference for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str
@@ -275,7 +276,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
         max_epochs=300,
-        max_steps=400,
+        max_steps=250,
         patience=50,
         batch_size=256,
         random_state=None,

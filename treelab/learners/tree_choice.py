@@ -9,13 +9,16 @@ from torch import Tensor
 
 from treelab.learners.tree_batch import Rows, TreeBatch, leaf_means
 
-# Between equal and balanced weights the square root of balanced is the safest; another
-# weighting must score this much better over the held-out rows.
-MARGIN = 0.005
+# Between equal and balanced weights the square root of balanced is the safest; equal
+# or balanced weights must score this much better in the vote over the held-out rows.
+MARGIN = 0.02
 # A tree's say falls by a factor e where its loss (nats, variances of the target) lies
 # this far above the best of its fold: trees that failed are not heard.
-TEMPERATURE = 0.05
+TEMPERATURE = 0.03
 WORST = 4 * TEMPERATURE  # a tree this far above the best of all folds is not kept
+# With this many rows held out, what a tree scores on them counts as much as its
+# agreement with the vote; with more it counts more.
+HALF_TRUSTED_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Choice:
         What the trees that did not see a row say of it, on average; NaN where every
         tree saw it.
     table : DataFrame
-        One row a candidate: depth, fold, start, valid_loss, agreement, chosen.
+        One row a candidate: depth, fold, start, valid_loss, agreement,
+        held_out_score, chosen.
     """
 
     tree: int
@@ -49,9 +53,11 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
     """Let the trees vote on the rows they did not see, keep the one most like the vote.
 
     A validation fold of a small table says little about one tree, but a vote over the
-    trees of all depths and starts is steady. The weighting of classes is the one under
-    which the vote has the best macro F1; the tree, with leaves fitted to every row,
-    the one that agrees best with the vote (macro F1, or squared error for regression).
+    trees of all depths and starts is steady. A large fold is to be trusted. So trees,
+    and weightings of the classes, are judged by both: by the vote, and by the tree's
+    own rows held out, which count the more the more there are. The judge is macro F1,
+    or the squared error for regression; agreement with the vote is that of the tree
+    with leaves fitted to every row.
 
     Parameters
     ----------
@@ -70,24 +76,62 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
         above = table.loc[trees, "valid_loss"] - table.loc[trees, "valid_loss"].min()
         say[trees] = np.exp(-np.nan_to_num(above, nan=1e9, posinf=1e9) / TEMPERATURE)
     vote = vote_on_held_out(batch, leaf, torch.as_tensor(say).to(loss))
-    voted = torch.isfinite(vote[:, 0])
-    weighting, lean = 0, None
-    if batch.rows.n_classes:
-        leans = class_leans(batch)  # (W, C)
+    leans = class_leans(batch) if batch.rows.n_classes else [None]
+    own = own_scores(batch, leaf, leans)  # (E, W)
+    trusted = float(batch.held_out.sum(1).double().mean())
+    trusted /= trusted + HALF_TRUSTED_ROWS
+    fine = (table["valid_loss"] <= table["valid_loss"].min() + WORST).to_numpy()
+    weighting = 0
+    if len(leans) > 1:
+        voted = torch.isfinite(vote[:, 0])
         truth = batch.rows.truth[voted]
-        scores = [
+        of_vote = [
             macro_f1(confusion(truth, (vote[voted] * lean).argmax(1), len(lean)))
             for lean in leans
         ]
-        if len(scores) == 3:
-            scores[1] += MARGIN
-        weighting = int(np.argmax(scores))
-        lean = leans[weighting]
+        safety = MARGIN * (1 - abs(np.linspace(-1, 1, len(leans))))
+        scores = (1 - trusted) * (of_vote + safety) + trusted * own[fine].max(0)
+        weighting = int(scores.argmax())
+    lean = leans[weighting]
     agreement = agreement_with(vote, lean, batch, batch.rows)
-    fine = table["valid_loss"] <= table["valid_loss"].min() + WORST
-    chosen = int(np.where(fine, agreement, -np.inf).argmax())
-    table = table.assign(agreement=agreement, chosen=table.index == chosen)
+    own = own[:, weighting]
+    score = (1 - trusted) * agreement + trusted * own
+    chosen = int(np.where(fine, score, -np.inf).argmax())
+    table = table.assign(
+        agreement=agreement, held_out_score=own, chosen=table.index == chosen
+    )
     return Choice(chosen, weighting, lean, vote, table)
+
+
+def own_scores(batch: TreeBatch, leaf: Tensor, leans) -> np.ndarray:
+    """Score each tree on the rows that it did not see, (E, W).
+
+    Parameters
+    ----------
+    leaf : LongTensor of shape (E, n)
+        Leaf that each row reaches in each tree.
+    leans : Tensor of shape (W, n_classes) or [None]
+        What each weighting multiplies the share of each class by; None for regression.
+
+    Returns
+    -------
+    ndarray of shape (E, W)
+        Macro F1, or minus the mean squared error.
+    """
+    told = leaf_means(leaf, batch.rows, batch.train_weight, batch.n_leaves, prior=1.0)
+    scores = np.empty((len(leaf), len(leans)))
+    for tree, held_out in enumerate(batch.held_out):
+        answer = told[tree, leaf[tree, held_out]]
+        truth = batch.rows.truth[held_out]
+        for weighting, lean in enumerate(leans):
+            scores[tree, weighting] = (
+                -float((answer[:, 0] - truth).square().mean())
+                if lean is None
+                else macro_f1(
+                    confusion(truth, (answer * lean).argmax(1), batch.rows.n_classes)
+                )
+            )
+    return scores
 
 
 def vote_on_held_out(batch: TreeBatch, leaf: Tensor, say: Tensor) -> Tensor:
