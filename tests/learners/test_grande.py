@@ -107,6 +107,9 @@ def test_the_estimators_shares_of_a_row_sum_to_one():
         {"decision": "logistic", "cosine_decay": True},
         {"class_weight": "balanced", "feature_share": 0.3},
         {"n_estimators": 1, "dropout": 0.5, "row_share": 0.5},
+        {"starts": "random", "n_folds": 1},
+        {"starts": "boosted", "n_folds": 3, "dropout": 0.9},
+        {"starts": "forest", "n_estimators": 3},
     ],
 )
 def test_every_variant_of_the_paper_learns(settings):
@@ -187,3 +190,68 @@ def test_logits_lean_to_a_rare_class_where_that_scores_better_on_validation():
     even = GrandeClassifier(**QUICK, class_weight=None).fit(X, y)
     ill = [(model.predict(X) == "ill").mean() for model in (fitted, even)]
     assert ill[0] > ill[1]
+
+
+def test_every_row_is_held_out_by_one_group_alone():
+    _, X, y = table("wine")
+    fitted = RecordingClassifier(**QUICK, n_folds=3).fit(X, y)
+    network, _ = fitted.exported
+    held_out = torch.cat(network.held_out).sort().values
+    assert held_out.tolist() == list(range(len(X)))
+    assert network.n_candidates == 3
+
+
+def test_estimators_need_not_share_out_evenly_among_groups():
+    _, X, y = table("wine")
+    fitted = GrandeClassifier(**{**QUICK, "n_estimators": 10, "dropout": 0.8}).fit(X, y)
+    assert fitted.ensemble_.n_estimators == 10
+
+
+def test_given_validation_rows_all_others_are_trained_on():
+    _, X, y = table("breast_cancer")
+    learner = RecordingClassifier(**QUICK)
+    learner.fit(X[:300], y[:300], X_valid=X[300:400], y_valid=y[300:400])
+    network, _ = learner.exported
+    assert network.n_candidates == 1
+    assert network.held_out[0].tolist() == list(range(300, 400))
+
+
+def test_a_start_that_training_does_not_better_is_kept():
+    _, X, y = table("breast_cancer")
+    wild = {"learning_rate_leaf": 1e4, "learning_rate_weights": 1e4}
+    fitted = GrandeClassifier(**{**QUICK, **wild, "max_epochs": 2}).fit(X, y)
+    assert fitted.score(X, y) > 0.9
+
+
+def test_a_table_of_five_thousand_columns_trains():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5000))
+    y = X[:, 4321] > 0
+    fitted = GrandeClassifier(**{**QUICK, "max_epochs": 3}).fit(X, y)
+    assert fitted.predict(X).shape == (80,)
+
+
+@pytest.mark.parametrize("n_rows", [2, 6, 12, 40])
+def test_fewer_rows_than_a_batch_train(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 3))
+    y = np.arange(n_rows) % 2
+    assert GrandeClassifier(**QUICK).fit(X, y).predict(X).shape == (n_rows,)
+
+
+def test_more_classes_than_leaves_train():
+    X = np.repeat(np.arange(12.0), 8)[:, None]
+    fitted = GrandeClassifier(**{**QUICK, "depth": 2}).fit(X, X[:, 0])
+    assert fitted.score(X, X[:, 0]) > 0.5
+
+
+def test_a_class_of_one_row_trains():
+    _, X, y = table("iris")
+    y = y.to_numpy(dtype=object).copy()
+    y[0] = "a flower seen once"
+    assert GrandeClassifier(**QUICK).fit(X, y).score(X, y) > 0.9
+
+
+def test_one_class_alone_is_refused():
+    with pytest.raises(ValueError, match="one class only"):
+        GrandeClassifier(**QUICK).fit(np.zeros((30, 2)), np.ones(30))
