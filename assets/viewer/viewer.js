@@ -139,7 +139,8 @@ class Viewer {
       if (fold) this.#fold(fold.dataset.fold);
       else if (key !== undefined) this.select(key);
       else if (this.state.selected !== null) this.select(null);
-      if (key !== undefined && event.pointerType === "touch") this.#tip(key, 0);
+      if (event.pointerType !== "touch") this.tip.hide();
+      else if (key !== undefined) this.#tip(key, 0);
     });
     this.stage.addEventListener("pointerover", (event) => {
       const key = keyOf(event);
@@ -343,9 +344,12 @@ class Viewer {
     if (this.look.changed) this.picture.glow(this.look.changed);
   }
 
+  /** Say all of a node, the sooner the less its card says itself. */
   #tip(key, wait) {
-    const entry = this.arrangement.list.find((one) => one.key === key);
-    if (!entry) return;
+    const k = this.arrangement.list.findIndex((one) => one.key === key);
+    if (k < 0) return;
+    const entry = this.arrangement.list[k];
+    wait ??= this.arrangement.tiers[k] === "full" ? 900 : 350;
     this.tip.later(this.data, this.index.nodes[entry.i], entry.status,
       () => this.picture.element(key)?.getBoundingClientRect(), wait);
   }

@@ -163,6 +163,17 @@ def test_data_that_change_keep_zoom_place_folds_and_selection(page):
     assert "another column ≤ 7" in label
 
 
+def test_a_live_tree_glows_once_where_its_split_changed(page):
+    data = payload(tree_nodes(3), options={"live": True, "compact": True})
+    show(page, data)
+    data["trees"][0]["nodes"][2]["question"] = "another column ≤ 7"
+    page.evaluate("data => viewer.update(data)", data)
+    glowing = "all => all.map(e => e.dataset.key)"
+    assert page.locator(".glow").evaluate_all(glowing) == ["1"]
+    page.evaluate("data => viewer.update(data)", data)
+    assert page.locator(".glow").count() == 0
+
+
 def test_the_scrubber_moves_through_the_frames_without_a_jump(page):
     data = run_of(12)
     show(page, data)
