@@ -26,11 +26,13 @@ from pages.common.parts import (
     shown_rows,
     tree_notes,
 )
+from pages.common.store import store
 from pages.common.theme import page_title
 from pages.common.viewer import tree_viewer
 from treelab.figures.export import has_dot, picture_file
 from treelab.figures.viewer_nodes import keys, node_at
 from treelab.figures.words import count, number
+from treelab.html_export import html_page
 from treelab.metrics import TITLES, headline
 from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
@@ -65,6 +67,11 @@ def facts(view: View, tree: Tree) -> None:
 def picture(tree: Tree, kind: str) -> bytes:
     """Draw the whole tree as a file; made when it is asked for."""
     return picture_file(tree.to_dot(), kind)
+
+
+def page(view: View, tree: Tree) -> str:
+    """Write the tree as a page that opens without a server."""
+    return html_page(tree, store(), view.run)
 
 
 def as_json(tree: Tree) -> str:
@@ -127,6 +134,8 @@ def downloads(view: View, tree: Tree, estimator: int | None) -> None:
         for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf"))
         if has_dot()
     }
+    interactive = partial(page, view, tree)
+    files["Interactive page (HTML)"] = "html", interactive, "text/html"
     files["Picture (DOT)"] = "dot", tree.to_dot, "text/vnd.graphviz"
     for title, ending, write in LANGUAGES.values():
         files[title] = ending, partial(write, whole), "text/plain"

@@ -154,10 +154,47 @@ def pick(page, learner: str) -> None:
     settled(page)
 
 
-def nodes(page) -> int:
-    """Nodes of the trees that the page draws as graphs."""
-    page.wait_for_selector("[data-testid=stGraphVizChart] g.node")
-    return page.locator("[data-testid=stGraphVizChart] g.node").count()
+def nodes(page, within: str = ""):
+    """Nodes of the trees that the page draws."""
+    found = page.locator(f"{within} [class*=st-key-tree-view] [role=treeitem]")
+    found.first.wait_for()
+    return found
+
+
+def node(page, key: str):
+    """The node of a tree at this way from its root, "0" left and "1" right."""
+    return page.locator(f'[class*=st-key-tree-view] [role=treeitem][data-key="{key}"]')
+
+
+def watch_tree_grow(page) -> None:
+    """Hold on to the viewer of the live tree; see ``same_tree_grew``."""
+    nodes(page, ".st-key-live").first.wait_for()
+    viewer = page.locator(".st-key-live .tl-viewer")
+    viewer.evaluate("root => { window.live = root; window.first = root.textContent }")
+
+
+def same_tree_grew(page) -> bool:
+    """Whether the viewer is the very element it was, and shows another tree."""
+    return page.evaluate("live.isConnected && live.textContent !== first")
+
+
+def look_into_the_tree(page) -> None:
+    """Click a node, and go back to the tree of the first epoch."""
+    expect = sync_api.expect
+    node(page, "0").locator(".main").click()
+    facts = page.locator(".node-facts")
+    expect(facts).to_contain_text("impurity")
+    assert "node=r0" in page.url
+    rows = facts.locator("tr", has_text="rows").first.inner_text()
+    page.get_by_role("button", name="As it grew").click()
+    settled(page)
+    scrubber = page.locator("[class*=st-key-tree-view] input[type=range]")
+    expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^the last tree"))
+    assert facts.locator("tr", has_text="rows").first.inner_text() == rows
+    scrubber.press("Home")
+    expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^epoch"))
+    settled(page)
+    nodes(page).first.wait_for()
 
 
 @pytest.mark.browser
@@ -182,8 +219,11 @@ def test_first_ten_minutes(page):
     opened(page, "How do the trees learn?")
     expect(card(page, "CART")).to_contain_text("macro F1")
     page.wait_for_function(POINTS, arg="GradTree")
+    watch_tree_grow(page)
     shot(page, "2-train")
     expect(card(page, "GradTree")).to_contain_text("done")
+    settled(page)
+    assert same_tree_grew(page)
     train(page, "GRANDE")
     page.wait_for_function(f"name => ({POINTS})(name) >= 2", arg="GRANDE")
     before = page.evaluate(POINTS, "GRANDE")
@@ -205,14 +245,16 @@ def test_first_ten_minutes(page):
     # 3. Tree: the picture, the score, the rules.
     go(page, "Tree", "What did it learn?")
     pick(page, "GradTree")
-    assert nodes(page) >= 3
+    assert nodes(page).count() >= 3
     expect(page.get_by_test_id("stMetric").first).to_contain_text("114 rows")
     expect(page.get_by_role("heading", name="As rules")).to_be_visible()
+    look_into_the_tree(page)
     shot(page, "3-tree")
 
     # 4. Compare: two trees on the same rows.
     go(page, "Compare", "Is it better than greedy, and where?")
-    assert page.get_by_test_id("stGraphVizChart").count() == 2
+    nodes(page).first.wait_for()
+    assert page.locator(".tl-viewer").count() == 2
     shot(page, "4-compare")
 
     # 5. Pruning: another tree at once, with nothing trained.
@@ -240,7 +282,7 @@ def test_first_ten_minutes(page):
     go(page, "Explain", "Why this answer?")
     pick(page, "GRANDE")
     expect(page.locator(".answer").first).to_contain_text(re.compile("malig|benign"))
-    assert nodes(page) >= 3
+    assert nodes(page).count() >= 3
     shot(page, "7-explain")
 
     # 8. Runs: all of them; one is deleted, after a question.

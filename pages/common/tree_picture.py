@@ -145,7 +145,7 @@ def _growth(
     trees = list(seen.values())
     if epoch is None:
         values.append(max(values) + 1)
-        labels.append("as it was kept")
+        labels.append("the last tree")
         trees.append(_tree)
     frames = _scored("epoch", "epoch", values, labels, trees, len(trees) - 1, _view)
     return _framed(_view, trees, frames, part)

@@ -23,7 +23,7 @@ def test_every_kind_of_model_and_target_is_shown(visit, store, page, target, lea
     run = add_run(store, learner, target, title="looked at")
     app = visit(page, **({"second": run} if page == "compare" else {"run": run}))
     assert "looked at" in said(app)
-    assert app.get("graphviz_chart") or app.get("plotly_chart") or app.info
+    assert app.get("bidi_component") or app.get("plotly_chart") or app.info
 
 
 @pytest.mark.parametrize("page", LOOK[:-1])

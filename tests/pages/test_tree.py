@@ -147,7 +147,7 @@ def test_snapshots_become_frames_and_the_kept_tree_is_the_last(visit, store):
     app = visit("tree", run=run)
     app.segmented_control(key=f"look-{run}").set_value("As it grew").run()
     frames = viewers(app)[0]["frames"]
-    assert frames["labels"] == ["epoch 3", "epoch 8", "as it was kept"]
+    assert frames["labels"] == ["epoch 3", "epoch 8", "the last tree"]
     assert frames["chosen"] == 2
     assert len(frames["scores"]) == 3
     assert "validation, 48 rows" in frames["score_label"]
