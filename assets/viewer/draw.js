@@ -285,7 +285,8 @@ export class Picture {
     item.way.replaceChildren(...ways.map((p, k) => {
       const off = ways.length > 1 ? (k === 0 ? -2.6 : 2.6) * item.s : 0;
       return svg("path", {
-        d, stroke: colors[p], class: p === 0 ? "one" : "two",
+        d, stroke: colors[p], class: p === 0 ? "one" : "two", "stroke-width": 3.5 * item.s,
+        "stroke-dasharray": p === 0 ? null : `${1.5 * item.s} ${6.5 * item.s}`,
         transform: off ? (direction === "right" ? `translate(0 ${off})` : `translate(${off} 0)`) : null,
       });
     }));
