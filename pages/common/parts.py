@@ -1,7 +1,6 @@
 """What the Look pages have in common: the run, its colours, its pictures of trees."""
 
 import html
-from collections.abc import Sequence
 
 import streamlit as st
 
@@ -15,7 +14,7 @@ from pages.common.look import (
 from pages.common.picker import pick_run
 from pages.common.theme import dot, mode
 from pages.common.words import SPLIT_NAMES, plain
-from treelab.figures.tree import ROOM, plan_picture, thumbnail_svg, tree_alt
+from treelab.figures.tree import plan_picture, thumbnail_svg, tree_alt
 from treelab.figures.weights import percent
 from treelab.figures.words import count
 from treelab.runs.model_facts import ON_TOP
@@ -24,7 +23,6 @@ from treelab.trees.tree import Tree
 _MOST_IN_LEGEND = 12
 _THUMBNAILS, _MOST_THUMBNAILS = 6, 24
 _STAMP = 150  # pixels across, so that six stand beside each other
-_LONGEST_WAY = 40  # levels of a lit path that is shrunk rather than scrolled
 _MORE_LEVELS = 3  # that a visitor may add to those drawn at first
 
 
@@ -93,17 +91,8 @@ def pick_estimator(view: View) -> int | None:
     return st.session_state[key]
 
 
-def draw_tree(
-    tree: Tree,
-    view: View,
-    key: str,
-    *,
-    highlight: Sequence[int] = (),
-    room: int = ROOM,
-    choose_depth: bool = True,
-    legend: bool = True,
-) -> None:
-    """Draw a tree on the visitor's ground; one too big to read is cut at a level.
+def draw_tree(tree: Tree, view: View, key: str) -> None:
+    """Draw a tree as a still picture; one too big to read is cut at a level.
 
     Parameters
     ----------
@@ -112,19 +101,9 @@ def draw_tree(
         The run it belongs to, for the classes' colours.
     key : str
         Names the picture's controls.
-    highlight : sequence of int, default=()
-        Nodes of a path that is lit; its end is always drawn.
-    room : int, default=720
-        Pixels across.
-    choose_depth : bool, default=True
-        Whether the visitor may unfold more levels of a tree that is cut.
-    legend : bool, default=True
-        Whether the classes' colours are named below.
     """
-    plan = plan_picture(tree, room)
-    if highlight and tree.level[highlight[-1]] > plan.depth:
-        plan = plan_picture(tree, room, depth=int(tree.level[highlight[-1]]))
-    if choose_depth and plan.depth < tree.depth:
+    plan = plan_picture(tree)
+    if plan.depth < tree.depth:
         depth = st.slider(
             f"Levels drawn, of {tree.depth}",
             1,
@@ -135,23 +114,20 @@ def draw_tree(
             help="The tree has more branches than fit on a page; what is not drawn is "
             "counted below its branch, and the rules list every leaf.",
         )
-        plan = plan_picture(tree, room, depth)
+        plan = plan_picture(tree, depth=depth)
     text = tree.to_dot(
         palette=label_colors(view) or None,
         mode=mode(),
-        highlight=highlight,
         legend=False,
         **plan.options,
     )
-    fits = plan.fits or (bool(highlight) and plan.depth <= _LONGEST_WAY)
     with st.container(
-        key=f"tree-{'fit' if fits else 'scroll'}-{key}",
+        key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}",
         # Centred, the left of what is scrolled could not be reached.
-        horizontal_alignment="center" if fits else "left",
+        horizontal_alignment="center" if plan.fits else "left",
     ):
         st.graphviz_chart(text, alt=tree_alt(tree))
-    if legend:
-        class_legend(view)
+    class_legend(view)
 
 
 def tree_notes(tree: Tree, view: View) -> None:
