@@ -93,3 +93,35 @@ def test_training_ends_when_no_candidate_has_a_finite_loss_and_keeps_the_best():
 def test_a_loss_never_finite_is_an_error_with_advice():
     with pytest.raises(FloatingPointError, match="smaller learning_rate"):
         run(Lines([0.0], [[math.nan]]))
+
+
+@pytest.mark.parametrize("averaged", [2, 3])
+def test_the_mean_of_the_last_checkpoints_is_kept_where_it_is_better(averaged):
+    slopes = []
+    # The first candidate improves three times, the second once; the last row of losses
+    # is that of the means.
+    script = [[3.0, 1.0], [2.0, 2.0], [1.0, 3.0], [0.5, 0.5]]
+    lines = Lines([0.0, 0.0], script)
+
+    def note(_):
+        slopes.append(lines.slope.detach().clone())
+
+    result = run(lines, max_epochs=3, callbacks=[note], averaged=averaged)
+    told = torch.stack(slopes)  # (epochs, K)
+    assert lines.slope[0].item() == pytest.approx(told[-averaged:, 0].mean().item())
+    assert lines.slope[1].item() == pytest.approx(told[0, 1].item())
+    assert result.best_loss.tolist() == [0.5, 0.5]
+
+
+def test_a_mean_of_checkpoints_that_is_worse_is_not_kept():
+    script = [[3.0, 3.0], [2.0, 2.0], [9.0, 1.0]]
+    slopes = []
+    lines = Lines([0.0, 0.0], script)
+    run(
+        lines,
+        max_epochs=2,
+        callbacks=[lambda _: slopes.append(lines.slope.detach().clone())],
+        averaged=2,
+    )
+    assert lines.slope[0] == slopes[1][0]
+    assert lines.slope[1] == (slopes[0][1] + slopes[1][1]) / 2

@@ -5,6 +5,7 @@ import numpy as np
 from treelab.learners.base import TableClassifier, TableRegressor
 from treelab.learners.checks import check_choice, check_number
 from treelab.learners.gradtree_fit import GradTreeFit
+from treelab.learners.oversample import smote_rows
 from treelab.ops.losses import LOSSES
 from treelab.trees.prune import merge_equal
 
@@ -61,6 +62,12 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         Epochs without a better validation loss of any candidate until training ends.
     batch_size : int, default=256
         Rows a step.
+    averaged_checkpoints : int, default=1
+        With 2 or more, the mean of that many of a tree's best checkpoints is tried at
+        the end, and kept where its validation loss is lower.
+    smote : bool, default=False
+        Whether SMOTE makes training rows of the rarer classes, until all classes have
+        as many. Selects on one validation set, without made rows.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
         What a row of each class counts, in training and in the leaves. "auto" trains
         with equal weights; the leaves answer with equal, balanced, or in-between
@@ -112,6 +119,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         max_steps=250,
         patience=50,
         batch_size=256,
+        averaged_checkpoints=1,
+        smote=False,
         class_weight="auto",
         merge_leaves=True,
         random_state=None,
@@ -135,6 +144,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         self.max_steps = max_steps
         self.patience = patience
         self.batch_size = batch_size
+        self.averaged_checkpoints = averaged_checkpoints
+        self.smote = smote
         self.class_weight = class_weight
         self.merge_leaves = merge_leaves
         self.random_state = random_state
@@ -145,6 +156,17 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         super()._check_settings()
         check_choice("loss", self.loss, LOSSES)
         check_choice("merge_leaves", self.merge_leaves, (True, False))
+        check_choice("smote", self.smote, (True, False))
+        if self.smote and self.selection == "cv":
+            raise ValueError(
+                "smote=True selects on one validation set: use selection='holdout' or "
+                "'auto'."
+            )
+        if self.smote and self.teacher is not None:
+            raise ValueError(
+                "smote=True cannot be joined with a teacher, who would learn from "
+                "made rows: set one of the two."
+            )
         if isinstance(self.class_weight, str):
             check_choice("class_weight", self.class_weight, ("auto", "balanced"))
         check_number("focal_gamma", self.focal_gamma, minimum=0)
@@ -166,6 +188,17 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         weights = balanced[:, None] ** np.array(BALANCE)  # (C, W)
         weights = weights[target]  # (n, W)
         return weights / weights[:n_train].mean(0)
+
+    @property
+    def _makes_rows(self):
+        """Whether SMOTE makes rows."""
+        return self.smote
+
+    def _made_rows(self, x, y, seed):
+        """Rows of the rarer classes, made by SMOTE; none without it."""
+        if not self.smote:
+            return super()._made_rows(x, y, seed)
+        return smote_rows(x, y, seed=seed)
 
     def _notes(self, rows, weighting):
         """Say how the classes are weighted, where they are."""
@@ -238,6 +271,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Epochs without a better validation loss of any candidate until training ends.
     batch_size : int, default=256
         Rows a step.
+    averaged_checkpoints : int, default=1
+        With 2 or more, the mean of that many of a tree's best checkpoints is tried at
+        the end, and kept where its validation loss is lower.
     random_state : int, RandomState instance or None, default=None
         Seeds folds, starts and batches; an int gives the same tree every time on the
         CPU.
@@ -279,6 +315,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         max_steps=250,
         patience=50,
         batch_size=256,
+        averaged_checkpoints=1,
         random_state=None,
         device="auto",
     ):
@@ -297,6 +334,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         self.max_steps = max_steps
         self.patience = patience
         self.batch_size = batch_size
+        self.averaged_checkpoints = averaged_checkpoints
         self.random_state = random_state
         self.device = device
 

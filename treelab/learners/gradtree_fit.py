@@ -96,7 +96,13 @@ class GradTreeFit:
         for part in ("index", "values", "leaf"):
             name = f"learning_rate_{part}"
             check_number(name, getattr(self, name), above=0)
-        for name in ("max_epochs", "max_steps", "patience", "batch_size"):
+        for name in (
+            "max_epochs",
+            "max_steps",
+            "patience",
+            "batch_size",
+            "averaged_checkpoints",
+        ):
             check_at_least(name, getattr(self, name), 1)
 
     def _depths(self) -> tuple[int, ...]:
@@ -114,7 +120,7 @@ class GradTreeFit:
 
     def _selection_for(self, n_rows: int) -> str:
         """How the tree is selected on a table of this many rows."""
-        if n_rows < 10:  # too few to part
+        if n_rows < 10 or self._makes_rows:  # too few to part
             return "holdout"
         if self.selection == "auto":
             return "cv" if n_rows <= CROSS_VALIDATED_ROWS else "holdout"
@@ -122,15 +128,16 @@ class GradTreeFit:
 
     def _rows(self, data: TrainingData, device, *, seed) -> tuple[Rows, np.ndarray]:
         """Put the table on the device and say which fold holds out which row."""
-        target = np.concatenate([data.y, data.y_valid])
-        self.selection_ = self._selection_for(len(target))
+        self.selection_ = self._selection_for(len(data.y) + len(data.y_valid))
+        made_x, made_y = self._made_rows(to_float32(data.X), data.y, seed)
+        target = np.concatenate([data.y, made_y, data.y_valid])
         if self.selection_ == "cv":
             fold, n_train = assign_folds(target, N_FOLDS, seed=seed), len(target)
         else:
-            fold = np.repeat([-1, 0], [len(data.y), len(data.y_valid)])
-            n_train = len(data.y)
+            n_train = len(data.y) + len(made_y)
+            fold = np.repeat([-1, 0], [n_train, len(data.y_valid)])
         weight = self._row_weights(target, n_train)
-        x = to_float32(np.concatenate([data.X, data.X_valid]))
+        x = to_float32(np.concatenate([data.X, made_x, data.X_valid]))
         n_classes = 0 if self.labels() is None else len(self.labels())
         taught = truth = self._scaled_target(target, n_train)
         if self.teacher == "forest":
@@ -145,6 +152,12 @@ class GradTreeFit:
             n_classes=n_classes,
         )
         return rows, target
+
+    _makes_rows = False  # whether training rows are made from others
+
+    def _made_rows(self, x, y, seed):
+        """Rows that join the training rows: none."""
+        return x[:0], y[:0]
 
     def _teacher_note(self) -> tuple[str, ...]:
         """Say whom the tree imitates."""
@@ -188,6 +201,7 @@ class GradTreeFit:
             snapshot=lambda: self._export(batch, batch.leader(), 0, data),
             after_step=CosineDecay(optimizer, max_epochs * steps),
             evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
+            averaged=self.averaged_checkpoints,
         )
         warn_if_diverged(result)
         batch.reset(at_start, loss_at_start <= result.best_loss)
@@ -210,6 +224,9 @@ class GradTreeFit:
         encoded = torch.tensor(
             to_float32(data.encoder.transform(frame)), device=batch.rows.x.device
         )
+        if self._makes_rows:
+            made = batch.rows.x[len(encoded) : batch.rows.n_train]
+            encoded = torch.cat([encoded, made])
         value = batch.refitted(chosen, encoded, weighting)
         labels = self.labels()
         tree = Tree.complete(

@@ -59,32 +59,66 @@ class TrainResult:
 
 
 class _Keeper:
-    """Keeps each candidate's parameters as they were at its lowest validation loss."""
+    """Keeps each candidate's parameters as they were at its lowest validation losses.
 
-    def __init__(self, module, n_candidates):
+    Parameters
+    ----------
+    module : Candidates
+    n_candidates : int
+    n_kept : int
+        Checkpoints kept of each candidate: the last that improved.
+    """
+
+    def __init__(self, module, n_candidates, n_kept=1):
         self.tensors = dict(module.named_parameters())
-        self.kept = {name: t.detach().clone() for name, t in self.tensors.items()}
-        self.single = n_candidates == 1
+        self.kept = [
+            {name: t.detach().clone() for name, t in self.tensors.items()}
+            for _ in range(n_kept)
+        ]
         self.owners = getattr(module, "parameter_candidates", {})
+        self.single = n_candidates == 1
+        first = next(iter(self.tensors.values()))
+        self.times = torch.zeros(n_candidates, dtype=torch.long, device=first.device)
 
     @torch.no_grad()
     def keep(self, improved: Tensor):
         """Store the parameters of the candidates (K,) that improved."""
-        if self.single:
-            if bool(improved[0]):
-                for name, now in self.tensors.items():
-                    self.kept[name].copy_(now)
-            return
-        for name, now in self.tensors.items():
-            mask = improved[self.owners.get(name, slice(None))]
-            mask = mask.reshape(-1, *[1] * (now.dim() - 1))
-            self.kept[name].copy_(torch.where(mask, now, self.kept[name]))
+        n_kept = len(self.kept)
+        for place, kept in enumerate(self.kept):
+            here = improved
+            if n_kept > 1:
+                here = improved & (self.times % n_kept == place)
+            if self.single and not bool(here[0]):
+                continue
+            for name, now in self.tensors.items():
+                kept[name].copy_(torch.where(self._of(name, here), now, kept[name]))
+        self.times += improved
 
     @torch.no_grad()
     def restore(self):
-        """Put the kept parameters back into the module."""
+        """Put the parameters kept last back into the module."""
+        n_kept = len(self.kept)
+        last = (self.times - 1).clamp(min=0) % n_kept
         for name, now in self.tensors.items():
-            now.copy_(self.kept[name])
+            for place, kept in enumerate(self.kept):
+                now.copy_(torch.where(self._of(name, last == place), kept[name], now))
+
+    @torch.no_grad()
+    def average(self):
+        """Put the mean of the parameters kept into the module."""
+        filled = self.times.clamp(min=1, max=len(self.kept))
+        for name, now in self.tensors.items():
+            total = torch.zeros_like(now)
+            for place, kept in enumerate(self.kept):
+                total += torch.where(self._of(name, filled > place), kept[name], 0)
+            now.copy_(total / self._of(name, filled))
+
+    def _of(self, name: str, each: Tensor) -> Tensor:
+        """What is said of each candidate (K,), in the shape of its parameters."""
+        if self.single:
+            return each[0]
+        own = each[self.owners.get(name, slice(None))]
+        return own.reshape(-1, *[1] * (self.tensors[name].dim() - 1))
 
 
 def train(
@@ -101,6 +135,7 @@ def train(
     after_step: Callable[[], None] | None = None,
     after_epoch: Callable[[Tensor], None] | None = None,
     evaluate_every: int = 1,
+    averaged: int = 1,
     stage: str = "",
     epoch_offset: int = 0,
     total_epochs: int | None = None,
@@ -128,6 +163,9 @@ def train(
         Handed on in every ``Progress``.
     after_step, after_epoch : callable, optional
         For schedules; ``after_epoch`` gets the validation loss (K,).
+    averaged : int
+        With 2 or more, the mean of that many of a candidate's best checkpoints is
+        tried at the end, and kept where its validation loss is lower.
     stage, epoch_offset, total_epochs, started
         For learners that train in several stages: what the reports say.
 
@@ -140,7 +178,7 @@ def train(
     total_epochs = total_epochs or max_epochs
     k = candidates.n_candidates
     device = generator.device
-    keeper = _Keeper(candidates, k)
+    keeper = _Keeper(candidates, k, averaged)
     best = torch.full((k,), math.inf, device=device)
     best_epoch = torch.zeros(k, dtype=torch.long, device=device)
     result = TrainResult(best, best_epoch)
@@ -219,6 +257,12 @@ def train(
             f"The loss was not a number from epoch {epoch_offset + 1} on. Try a "
             "smaller learning_rate, and look for extreme values in the table."
         )
+    if averaged > 1:
+        keeper.average()
+        valid = candidates.valid_loss().to(best.dtype)
+        improved = valid < best
+        best.copy_(torch.where(improved, valid, best))
+        keeper.keep(improved)
     keeper.restore()
     return result
 
