@@ -5,7 +5,13 @@ import sys
 from collections.abc import Sequence
 
 from treelab import bench
-from treelab.runs import shell_import, shell_models, shell_train, shell_worker
+from treelab.runs import (
+    shell_cluster,
+    shell_import,
+    shell_models,
+    shell_train,
+    shell_worker,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -16,6 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     shell_train.add_command(commands)
+    shell_cluster.add_command(commands)
     shell_models.add_commands(commands, _html_page)
     shell_import.add_command(commands)
     shell_worker.add_command(commands)

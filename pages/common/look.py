@@ -283,6 +283,8 @@ def _trained_steps(view: View) -> Steps:
     table["leaves"] = [tree.n_leaves for tree in trees]
     table["active_splits"] = [tree.n_splits for tree in trees]
     table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
+    if "purity" in path.scores:  # of clusters, by labels that no split saw
+        table["purity"] = path.scores["purity"].to_numpy()
     return Steps(trees, table, path.chosen)
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.common.words import plain
-from treelab.learners.registry import IMPORTED, LEARNERS, LearnerSpec, Setting
+from treelab.learners.registry import LEARNERS, LearnerSpec, Setting, find_spec
 
 
 def settings_form(learners: list[str], task: str) -> tuple[dict[str, dict], bool]:
@@ -33,9 +33,9 @@ def settings_form(learners: list[str], task: str) -> tuple[dict[str, dict], bool
 
 def setting_words(learner: str, settings: dict, task: str) -> str:
     """Write the settings that differ from their defaults, "" where none does."""
-    if learner == IMPORTED:
+    spec = find_spec(learner)
+    if spec is None:
         return ""
-    spec = LEARNERS[learner]
     labels = {setting.name: setting.label for setting in spec.settings}
     defaults = spec.defaults(task)
     return ", ".join(

@@ -36,7 +36,7 @@ def test_hierarchies_send_rows_to_ends_that_hold_one_blob_each(make):
 def test_glass_is_told_for_every_method():
     x, y = blobs(300)
     tables = {"glass": (pd.DataFrame(x, columns=["a", "b"]), y)}
-    found = pd.DataFrame(glass(tables, 1))
+    found = pd.DataFrame(glass(tables, [0]))
     assert {"argmin tree", "hierarchical k-means", "BIRCH"} <= set(found["method"])
     assert found["purity"].between(0.8, 1).all()
 

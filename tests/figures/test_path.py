@@ -74,3 +74,20 @@ def test_a_path_without_validation_scores_is_drawn_without_marks():
 def test_a_long_path_keeps_few_ticks():
     table = pd.concat([TABLE] * 30, ignore_index=True)
     assert len(draw(table).layout.xaxis2.tickvals) <= 8
+
+
+def test_purity_of_clusters_is_a_line_among_the_scores():
+    table = pd.DataFrame(
+        {
+            "strength": [0.0, 1.0],
+            "valid_score": [0.9, 0.8],
+            "purity": [0.4, 0.6],
+            "active_splits": [3, 1],
+        }
+    )
+    figure = pruning_figure(
+        table, shown=0, chosen=0, price="p", score="s", rows={"valid_score": 9}
+    )
+    (line,) = [t for t in figure.data if t.name == "purity of clusters"]
+    assert list(line.y) == [0.4, 0.6]
+    assert line.yaxis == figure.data[0].yaxis

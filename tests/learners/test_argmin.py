@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -10,7 +11,7 @@ from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load_model
 from treelab.data.builtin import BUILTIN
 from treelab.learners import argmin
 from treelab.learners.argmin_network import even_bias
-from treelab.learners.argmin_path import smallest_good
+from treelab.learners.argmin_path import macro_f1_error, smallest_good
 from treelab.ops.activity import known_traversal
 from treelab.trees.tree import Tree
 
@@ -259,6 +260,34 @@ def test_first_biases_spread_the_rows_evenly(depth):
 
 
 def test_the_smallest_tree_within_one_standard_error_is_chosen():
-    loss = np.array([[0.0, 0.2], [0.1, 0.12], [0.1, 0.3], [1.0, 1.0]])
-    assert smallest_good(np.array([9, 5, 3, 1]), loss) == 1  # 0.2 is 0.1 above the best
-    assert smallest_good(np.array([9, 9, 9, 1]), loss) == 0
+    def chosen(size, score):
+        size, score = np.array(size), np.array(score)
+        return smallest_good(size, score, np.full(4, 0.1), loss=1 - score)
+
+    assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.79, 0.2]) == 1
+    assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.81, 0.2]) == 2
+    assert chosen([9, 5, 5, 1], [0.9, 0.85, 0.87, 0.2]) == 2
+
+
+def test_where_no_score_is_a_number_the_loss_chooses():
+    nothing = np.full(3, np.nan)
+    assert smallest_good(np.ones(3), nothing, nothing, np.array([0.3, 0.1, 0.2])) == 1
+
+
+def test_the_chosen_trees_score_is_near_the_best():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    path = ArgminTreeClassifier(depth=3, max_epochs=60, random_state=0).fit(X, y).path_
+    table = path.scores
+    assert table["valid_score"][path.chosen] >= table["valid_score"].max() - 0.03
+    assert table["active_splits"][path.chosen] <= table["active_splits"].median()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_error_of_macro_f1_is_its_spread_over_samples_of_rows(n_classes):
+    rng = np.random.default_rng(n_classes)
+    truth = rng.integers(0, n_classes, 300)
+    answer = np.where(rng.uniform(size=300) < 0.7, truth, rng.permutation(truth))
+    drawn = [rng.integers(0, 300, 300) for _ in range(300)]
+    spread = np.std([f1_score(truth[i], answer[i], average="macro") for i in drawn])
+    assert macro_f1_error(truth, answer, n_classes) == pytest.approx(spread, rel=0.25)
+    assert macro_f1_error(truth, truth, n_classes) == 0

@@ -37,6 +37,41 @@ def test_chosen_columns_are_told_from_the_others_alone():
     model.predict(X.assign(**dict.fromkeys(told, np.nan)))
 
 
+def test_each_column_is_told_from_the_others_and_none_from_itself():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 400)
+    frame = pd.DataFrame(
+        {
+            "a": group + 0.1 * rng.normal(size=400),
+            "b": group + 0.1 * rng.normal(size=400),
+            "noise": 2 * rng.normal(size=400),
+        }
+    )
+    settings = {"depth": 1, "pruning_strength": 0.0, "max_epochs": 150}
+    model = ArgminTreeClusterer(target_columns="each", random_state=0, **settings)
+    tree = model.fit(frame).tree_
+    assert dendrogram_purity(tree.parent, tree.apply(frame), group) > 0.95
+    # Where every column is noise, one that is hidden cannot be told from the rest.
+    alone = pd.DataFrame(rng.normal(size=(400, 2)), columns=["x", "y"])
+    losses = {
+        told: ArgminTreeClusterer(target_columns=told, random_state=0, **settings)
+        .fit(alone)
+        .path_.scores["valid_loss"][0]
+        for told in ("each", None)
+    }
+    assert losses["each"] > losses[None] + 0.1
+
+
+def test_known_labels_measure_the_purity_and_change_no_tree():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    blind = ArgminTreeClusterer(random_state=0, **QUICK).fit(X)
+    told = ArgminTreeClusterer(random_state=0, **QUICK).fit(X, y)
+    assert "purity" not in blind.path_.scores
+    assert (blind.labels_ == told.labels_).all()
+    for tree, purity in zip(told.path_.trees, told.path_.scores["purity"]):
+        assert purity == dendrogram_purity(tree.parent, tree.apply(X), y)
+
+
 def test_categories_and_missing_values_are_clustered_and_saved(tmp_path):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 200)
@@ -74,12 +109,21 @@ def test_a_callback_sees_the_tree_and_stops_the_training():
         ("pruning_strength", (3.0, 1.0), r"ascending .* 1.0 follows 3.0"),
         ("target_columns", ["age"], "names 'age'; the table has sepal length"),
         ("target_columns", [], r"must name 1 to 3 of the 4 columns, got 0"),
+        ("target_columns", "all", r"None, 'each' or a list .* got 'all'"),
+        ("pruning_strength", -1.0, "pruning_strength must be .* >= 0, got -1.0"),
+        ("pruning_strength", (0.0, np.nan), "pruning_strength must be .* got nan"),
     ],
 )
 def test_a_setting_out_of_range_is_refused_by_name(setting, value, words):
     X = load_iris(as_frame=True).data
     with pytest.raises(ValueError, match=words):
         ArgminTreeClusterer(**{setting: value}).fit(X)
+
+
+def test_fewer_rows_than_nodes_are_refused_with_a_depth_that_works():
+    X = load_iris(as_frame=True).data
+    with pytest.raises(ValueError, match=r"255 nodes.*120 training rows.*at most 5"):
+        ArgminTreeClusterer(depth=7).fit(X)
 
 
 def test_one_column_is_refused():

@@ -36,6 +36,9 @@ def add_argmin(commands) -> None:
     )
     parser.add_argument("--seeds", type=int, default=4, help="splits a table")
     parser.add_argument(
+        "--first-seed", type=int, default=0, help="seed of the first split"
+    )
+    parser.add_argument(
         "--parts", default="glass,mushroom,path", help="which to run, joined by commas"
     )
     parser.add_argument("--out", type=Path, help="JSON file to write")

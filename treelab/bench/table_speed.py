@@ -1,4 +1,4 @@
-"""How long what visitors wait for takes: reading tables, placing splits, listing runs."""
+"""How long visitors wait: reading tables, placing splits, listing runs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

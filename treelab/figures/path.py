@@ -15,6 +15,7 @@ _SCORES = {
     # column: (name on the page, dash, symbol)
     "valid_score": ("validation", "dash", "circle"),
     "test_score": ("test", "solid", "diamond"),
+    "purity": ("purity of clusters", "dot", "square"),
 }
 _SIZES = {
     "active_splits": ("active splits", "solid", "circle"),
@@ -68,8 +69,9 @@ def pruning_figure(
     Parameters
     ----------
     table : DataFrame of n_steps rows
-        ``strength``, ascending; ``valid_score`` and/or ``test_score``; any of
-        ``active_splits``, ``empty_nodes``, ``leaves``, ``depth``.
+        ``strength``, ascending; ``valid_score`` and/or ``test_score``, perhaps
+        ``purity``, a dendrogram purity in [0, 1]; any of ``active_splits``,
+        ``empty_nodes``, ``leaves``, ``depth``.
     shown : int
         The step that the slider stands on; a line goes through it.
     chosen : int or None
@@ -117,8 +119,8 @@ def pruning_figure(
 
     for column, (name, dash, symbol) in _SCORES.items():
         if column in table:
-            color = colors.text if column == "test_score" else colors.accent
-            label = f"{name}, {rows[column]:,} rows"
+            color = colors.accent if column == "valid_score" else colors.text
+            label = f"{name}, {rows[column]:,} rows" if column in rows else name
             add_line(column, label, dash, symbol, color, 1)
     # Where training emptied nodes, splits tell the size and leaves would crowd them.
     sizes = {**_SIZES}

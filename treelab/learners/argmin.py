@@ -174,7 +174,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     pruning_strength : float or ascending sequence of float
         Price of activity (lambda), at least 0, for a batch of rows. All strengths of
         a sequence train as one batch; the chosen one has the smallest tree whose
-        validation loss is within one standard error of the best. Default: ten
+        validation score is within one standard error of the best. Default: ten
         strengths from 0 to 10,000.
     formulation : {"ridge", "preference"}, default="ridge"
         What activity costs: the paper's final program, or that of its first version,
@@ -281,7 +281,7 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     pruning_strength : float or ascending sequence of float
         Price of activity (lambda), at least 0, for a batch of rows. All strengths of
         a sequence train as one batch; the chosen one has the smallest tree whose
-        validation loss is within one standard error of the best. Default: ten
+        validation score is within one standard error of the best. Default: ten
         strengths from 0 to 10,000.
     formulation : {"ridge", "preference"}, default="ridge"
         What activity costs: the paper's final program, or that of its first version,

@@ -17,6 +17,7 @@ from treelab.learners.argmin_path import size_of
 from treelab.learners.argmin_starts import kmeans_splits
 from treelab.learners.base import VALIDATION_SHARE, TableEstimator, TrainingData
 from treelab.learners.device import resolve_device
+from treelab.metrics import dendrogram_purity
 from treelab.trees.path import PruningPath
 from treelab.trees.prune import prune_empty
 from treelab.trees.tree import Tree
@@ -39,9 +40,11 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
     ----------
     depth : int, default=4
         Splits on every path before pruning, 1 to 8.
-    target_columns : sequence of str or None, default=None
-        Columns that the tree predicts from all the others. None: it sees all columns
-        and tells all of them, as k-means does.
+    target_columns : None, "each" or sequence of str, default=None
+        What the tree predicts. None: it sees all columns and tells all of them, as
+        k-means does. "each": every column from the others; in training a row hides
+        one column after the other, which must be told along with the rest. Names:
+        these columns from all the others.
     pruning_strength : float or ascending sequence of float
         Price of activity (lambda), at least 0. All train as one batch; the one with
         the lowest validation loss is chosen. Default: ten strengths, 0 to 10,000.
@@ -69,8 +72,9 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
     tree_ : Tree
         The chosen tree in the columns' own units; its classes are the clusters.
     path_ : PruningPath
-        The trees of all strengths. ``treelab.metrics.dendrogram_purity(tree.parent,
-        tree.apply(X), y)`` holds one against labels.
+        The trees of all strengths; in its ``scores`` their dendrogram purity, where
+        labels are known. ``treelab.metrics.dendrogram_purity(tree.parent,
+        tree.apply(X), y)`` measures it on other rows.
     history_ : DataFrame
         Losses of the leading strength after each epoch, in standard deviations of the
         target columns, squared.
@@ -102,10 +106,12 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
         self.device = device
 
     def fit(self, X, y=None, *, X_valid=None, callbacks=()):
-        """Cluster the rows of ``X`` (n_rows, n_columns); ``y`` is not looked at.
+        """Cluster the rows of ``X`` (n_rows, n_columns).
 
         ``X_valid`` stops the training and chooses the strength; a fifth of the rows is
-        held out of ``X`` where it is not given. Return self.
+        held out of ``X`` where it is not given. ``y`` (n_rows,) may hold known labels;
+        no tree sees them, only the purity in ``path_.scores`` is measured by them.
+        Return self.
         """
         started = time.monotonic()
         strengths = check_common(self)
@@ -119,8 +125,8 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             train, valid = frame, self._read_frame(X_valid, reset=False)
         check_rows(self.depth, len(train))
         seen = [name for name in frame.columns if name not in targets]
-        data, told, told_valid = _encode(train, valid, seen or targets, targets)
-        network, generator = self._build(data, told, told_valid, strengths, device)
+        data, tell = _encode(train, valid, seen or targets, targets)
+        network, generator = self._build(data, tell, strengths, device)
         writer = TreeWriter(
             data, None, center=0.0, scale=1.0, reads_leaf=False, uses_x=False
         )
@@ -139,6 +145,11 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
         self.history_ = result.history_frame()
         self.n_epochs_ = result.epochs
         trees = [export(i) for i in range(len(strengths))]
+        sizes = [size_of(tree, network.n_nodes) for tree in trees]
+        if y is not None:
+            for size, tree in zip(sizes, trees):
+                found = dendrogram_purity(tree.parent, tree.apply(frame), y)
+                size["purity"] = found
         most = max(tree.n_leaves for tree in trees)
         self.model_ = PruningPath(
             strengths=strengths,
@@ -146,9 +157,8 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             predictors=[None] * len(trees),
             chosen=result.best,
             scores=pd.DataFrame(
-                {"strength": strength, "valid_loss": float(loss)}
-                | size_of(tree, network.n_nodes)
-                for strength, loss, tree in zip(strengths, result.best_loss, trees)
+                {"strength": strength, "valid_loss": float(loss)} | size
+                for strength, loss, size in zip(strengths, result.best_loss, sizes)
             ),
         )
         self.labels_ = self._cluster_of(frame)
@@ -181,8 +191,13 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
                 "Clustering needs at least 2 columns, got 1 feature(s): a tree learns "
                 "one column from another."
             )
-        if self.target_columns is None:
+        if self.target_columns is None or self._hides:
             return columns
+        if isinstance(self.target_columns, str):
+            raise ValueError(
+                "target_columns must be None, 'each' or a list of column names, got "
+                f"{self.target_columns!r}."
+            )
         targets = list(self.target_columns)
         for name in targets:
             if name not in columns:
@@ -197,6 +212,11 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             )
         return targets
 
+    @property
+    def _hides(self) -> bool:
+        """Whether each column is told from the others."""
+        return isinstance(self.target_columns, str) and self.target_columns == "each"
+
     def _parts(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers to train and to validate on; the same ones in a tiny table."""
         rng = check_random_state(self.random_state)
@@ -206,8 +226,10 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             return order, order
         return np.sort(order[n_valid:]), np.sort(order[:n_valid])
 
-    def _build(self, data: TrainingData, told, told_valid, strengths, device):
+    def _build(self, data: TrainingData, tell: TableEncoder, strengths, device):
         """The network with its rows, and the generator of batches."""
+        told = tell.transform(data.frame[list(tell.columns_)])
+        told_valid = tell.transform(data.frame_valid[list(tell.columns_)])
         seed = int(check_random_state(self.random_state).randint(2**31))
 
         def rows(x, y) -> Rows:
@@ -233,12 +255,19 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             split="linear",
             generator=torch.Generator().manual_seed(seed),
             splits=kmeans_splits(data.X, self.depth, seed),
+            columns=_columns(data.encoder) if self._hides else None,
         )
         return network, torch.Generator(device).manual_seed(seed)
 
 
+def _columns(encoder: TableEncoder) -> np.ndarray:
+    """Which features belong to each of J columns, bool (J, F)."""
+    owner = np.array([feature.column for feature in encoder.features_])
+    return np.unique(owner)[:, None] == owner
+
+
 def _encode(train, valid, seen: list[str], targets: list[str]):
-    """What the tree sees, as TrainingData, and what it tells, z-scored (n_rows, C)."""
+    """What the tree sees, as TrainingData, and the encoder of what it tells."""
     nothing = np.zeros(len(train))
     see, tell = (
         TableEncoder("zscore", task="regression", one_hot_max=MOST_CATEGORIES)
@@ -254,11 +283,8 @@ def _encode(train, valid, seen: list[str], targets: list[str]):
         frame_valid=valid,
         n_outputs=1,
     )
-    return (
-        data,
-        tell.fit_transform(train[targets], nothing),
-        tell.transform(valid[targets]),
-    )
+    tell.fit_transform(train[targets], nothing)
+    return data, tell
 
 
 def _with_clusters(tree: Tree, n_clusters: int | None, frame: pd.DataFrame) -> Tree:

@@ -69,6 +69,9 @@ class ArgminTrees(nn.Module):
         On the CPU; draws the first parameters.
     splits : (ndarray of shape (N, F), ndarray of shape (N,)) or None
         First weights and biases; None draws weights and spreads the rows evenly.
+    columns : ndarray of shape (J, F) or None
+        Which features belong to each of J columns. If given, a row hides one column,
+        drawn anew in every batch; validation rows hide each in turn.
     """
 
     def __init__(
@@ -89,8 +92,14 @@ class ArgminTrees(nn.Module):
         split: str,
         generator: torch.Generator,
         splits: tuple[np.ndarray, np.ndarray] | None = None,
+        columns: np.ndarray | None = None,
     ):
         super().__init__()
+        self.columns = None
+        if columns is not None:
+            self.columns = torch.tensor(columns).to(rows.x)
+            seed = int(torch.randint(2**31, (), generator=generator))
+            self.hiding = torch.Generator(rows.x.device).manual_seed(seed)
         self.n_candidates = len(strength)
         self.register_buffer("strength", strength)
         self.rows, self.valid_rows = rows, valid_rows
@@ -163,6 +172,16 @@ class ArgminTrees(nn.Module):
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Training loss (E,) on the training rows of these indices."""
         batch = self.rows.take(rows)
+        if self.columns is not None:
+            batch.x = self._hide(
+                batch.x,
+                torch.randint(
+                    len(self.columns),
+                    rows.shape,
+                    generator=self.hiding,
+                    device=rows.device,
+                ),
+            )
         z, _ = self.traversal(self.scores(batch.x))
         loss = self._row_loss(self.outputs(z, batch.x), batch)
         loss = (loss * batch.weight).mean(1)
@@ -178,13 +197,21 @@ class ArgminTrees(nn.Module):
         total = 0.0
         block = max(1, BLOCK // (self.n_candidates * self.n_nodes))
         every = torch.arange(len(self.valid_rows.y), device=self.bias.device)
-        for rows in every.split(block):
-            part = self.valid_rows.take(rows)
-            z = known_traversal(self.scores(part.x), activity)
-            loss = self._row_loss(self.outputs(z, part.x), part)
-            total = total + (loss * part.weight).sum(1)
+        n_turns = 1 if self.columns is None else len(self.columns)
+        for turn in range(n_turns):
+            for rows in every.split(block):
+                part = self.valid_rows.take(rows)
+                if self.columns is not None:
+                    part.x = self._hide(part.x, torch.full_like(rows, turn))
+                z = known_traversal(self.scores(part.x), activity)
+                loss = self._row_loss(self.outputs(z, part.x), part)
+                total = total + (loss * part.weight).sum(1)
         self.train()
-        return total / self.valid_rows.weight.sum()
+        return total / (n_turns * self.valid_rows.weight.sum())
+
+    def _hide(self, x: Tensor, column: Tensor) -> Tensor:
+        """Rows (F, B) without one column of each, (B,): 0 is a z-score's mean."""
+        return x * (1 - self.columns[column]).t()
 
     def _row_loss(self, output: Tensor, rows: Rows) -> Tensor:
         """Loss (E, B): nats, or the scaled squared error."""

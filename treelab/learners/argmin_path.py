@@ -13,6 +13,7 @@ from treelab.trees.predictor import NodePredictor
 from treelab.trees.tree import Tree
 
 SMALLEST_SHARE = 1e-7  # a probability of 0 would cost without end
+BOOTSTRAPS = 200
 
 
 def pruning_path(
@@ -25,7 +26,7 @@ def pruning_path(
 ) -> PruningPath:
     """Bind the trees of all strengths, score them on validation rows, choose one.
 
-    The choice is the smallest tree whose validation loss is within one standard error
+    The choice is the smallest tree whose validation score is within one standard error
     of the best one's (Breiman et al. 1984, section 3.4.3); among equals the better.
 
     Parameters
@@ -58,14 +59,19 @@ def pruning_path(
         scores=pd.DataFrame({"strength": strengths}),
         split=split,
     )
-    rows, loss = [], []
+    rows, errors = [], []
     for i, tree in enumerate(trees):
-        row_loss, score = _on_validation(path, i, data, labels)
-        loss.append(row_loss)
-        found = {"strength": strengths[i], "valid_loss": row_loss.mean()}
-        rows.append(found | {"valid_score": score} | size_of(tree, n_nodes))
+        loss, score, error = _on_validation(path, i, data, labels)
+        errors.append(error)
+        found = {"strength": strengths[i], "valid_loss": loss, "valid_score": score}
+        rows.append(found | size_of(tree, n_nodes))
     table = pd.DataFrame(rows)
-    chosen = smallest_good(table["active_splits"].to_numpy(), np.stack(loss))
+    chosen = smallest_good(
+        table["active_splits"].to_numpy(),
+        table["valid_score"].to_numpy(),
+        np.array(errors),
+        table["valid_loss"].to_numpy(),
+    )
     return replace(path, scores=table, chosen=chosen)
 
 
@@ -82,36 +88,67 @@ def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
     }
 
 
-def smallest_good(size: np.ndarray, loss: np.ndarray) -> int:
-    """Find the smallest candidate within one standard error of the best.
+def smallest_good(
+    size: np.ndarray, score: np.ndarray, error: np.ndarray, loss: np.ndarray
+) -> int:
+    """Find the smallest candidate within one standard error of the best score.
 
     Parameters
     ----------
-    size : ndarray of shape (S,)
-    loss : ndarray of shape (S, n_rows)
-        Loss of each candidate on each validation row.
+    size, score, error, loss : ndarray of shape (S,)
+        Of each candidate; ``error`` is the standard error of its score.
 
     Returns
     -------
     int
         Among equals in size the one with the lower loss.
     """
-    mean = loss.mean(axis=1)
-    best = int(np.argmin(mean))
-    error = loss[best].std() / np.sqrt(loss.shape[1])
-    good = np.flatnonzero(mean <= mean[best] + error)
-    return int(min(good, key=lambda i: (size[i], mean[i])))
+    if np.isnan(score).any():  # a single row has no R2
+        return int(np.argmin(loss))
+    best = min(np.flatnonzero(score == score.max()), key=lambda i: loss[i])
+    good = np.flatnonzero(score >= score[best] - error[best])
+    return int(min(good, key=lambda i: (size[i], loss[i])))
+
+
+def macro_f1_error(truth: np.ndarray, answer: np.ndarray, n_classes: int) -> float:
+    """Standard error of macro F1 over the classes that occur, by drawing rows again.
+
+    Parameters
+    ----------
+    truth, answer : int arrays of shape (n_rows,)
+        Class codes.
+    n_classes : int
+
+    Returns
+    -------
+    float
+        Standard deviation over bootstrap samples, always the same ones.
+    """
+    cells = np.bincount(truth * n_classes + answer, minlength=n_classes**2)
+    rng = np.random.default_rng(0)
+    drawn = rng.multinomial(len(truth), cells / len(truth), BOOTSTRAPS)
+    drawn = drawn.reshape(-1, n_classes, n_classes)  # samples, truth, answer
+    right = np.einsum("skk->sk", drawn)
+    either = drawn.sum(1) + drawn.sum(2)
+    f1 = np.divide(2 * right, either, out=np.zeros(right.shape), where=either > 0)
+    occurs = np.maximum((either > 0).sum(1), 1)
+    return float(np.std(f1.sum(1) / occurs))
 
 
 def _on_validation(path, i, data: TrainingData, labels):
-    """Loss of each validation row, and the headline score, of the i-th tree."""
+    """Mean loss, headline score and its standard error of the i-th tree."""
     truth, frame = data.y_valid, data.frame_valid
     if labels is None:
         answer = path.predict(frame, i)
         found = scores("regression", truth, answer)
-        return (answer - truth) ** 2, found[headline("regression")]
+        loss = (answer - truth) ** 2
+        # R2 is 1 - loss / variance: it is as uncertain as the loss is.
+        error = loss.std() / np.sqrt(len(truth)) / max(truth.var(), 1e-300)
+        return loss.mean(), found[headline("regression")], error
     proba = path.predict_proba(frame, i)
+    answer = proba.argmax(axis=1)
     task = "binary" if len(labels) == 2 else "multiclass"
-    found = scores(task, truth, proba.argmax(axis=1))
-    share = proba[np.arange(len(truth)), truth]
-    return -np.log(np.maximum(share, SMALLEST_SHARE)), found[headline(task)]
+    found = scores(task, truth, answer)
+    share = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_SHARE)
+    error = macro_f1_error(truth, answer, len(labels))
+    return -np.log(share).mean(), found[headline(task)], error

@@ -13,7 +13,7 @@ from treelab import metrics
 from treelab.data.columns import TASKS, listed
 from treelab.data.problem import Problem, check_problem, make_problem
 from treelab.data.read import read_table
-from treelab.learners.registry import LEARNERS, Setting
+from treelab.learners.registry import LEARNERS, Setting, find_spec
 from treelab.runs.run import Run
 from treelab.runs.run_one import run_one
 from treelab.runs.shell_worker import add_home
@@ -115,7 +115,7 @@ def parse_settings(learner: str, texts: list[str]) -> dict:
     ValueError
         If a text has no "=", or its value is not of the setting's kind.
     """
-    known = {setting.name: setting for setting in LEARNERS[learner].settings}
+    known = {setting.name: setting for setting in find_spec(learner).settings}
     settings = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.data.problem import Problem
-from treelab.learners.registry import IMPORTED, LEARNERS, learner_title
+from treelab.learners.registry import learner_title
 from treelab.runs import snapshots
 from treelab.runs.crew import Crew
 from treelab.runs.database import prepare, reading, writing
@@ -124,11 +124,9 @@ class RunStore(RunStates):
         LookupError
             If the problem's table is not in the store.
         """
-        if learner not in LEARNERS and learner != IMPORTED:
-            known = ", ".join(LEARNERS)
-            raise ValueError(f"There is no learner {learner!r}; choose {known}.")
+        known_as = learner_title(learner)
         self._shelf.check(problem.table_id)
-        title = title or f"{learner_title(learner)} · {problem.table_name}"
+        title = title or f"{known_as} · {problem.table_name}"
         ending = "".join(secrets.choice(_ID_LETTERS) for _ in range(7))
         run_id = f"{learner}-{ending}"
         with writing(self._path) as db:
