@@ -56,7 +56,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         of the leaves (logits).
     max_epochs : int, default=300
         Passes over the rows at the latest.
-    max_steps : int, default=250
+    max_steps : int, default=400
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=50
         Epochs without a better validation loss of any candidate until training ends.
@@ -116,7 +116,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
         max_epochs=300,
-        max_steps=250,
+        max_steps=400,
         patience=50,
         batch_size=256,
         averaged_checkpoints=1,
@@ -265,7 +265,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         of the leaves (standard deviations of the target).
     max_epochs : int, default=300
         Passes over the rows at the latest.
-    max_steps : int, default=250
+    max_steps : int, default=400
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=50
         Epochs without a better validation loss of any candidate until training ends.
@@ -312,7 +312,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         learning_rate_values=0.02,
         learning_rate_leaf=0.05,
         max_epochs=300,
-        max_steps=250,
+        max_steps=400,
         patience=50,
         batch_size=256,
         averaged_checkpoints=1,

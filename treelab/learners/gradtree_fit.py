@@ -29,7 +29,7 @@ from treelab.trees.tree import Tree
 GREEDY_LEAF_ROWS = (1, 5, 20)  # leaf sizes of the greedy trees that some start from
 CROSS_VALIDATED_ROWS = 5_000  # up to here "auto" selects by cross-validation
 N_FOLDS = 3
-MAX_COLUMNS = 512  # features that one tree may use, times its depth
+MAX_COLUMNS = 384  # features that one tree may use, times its depth
 EVALUATED_STEPS = 10  # about so many lie between two looks at the validation loss
 
 
