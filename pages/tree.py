@@ -11,6 +11,7 @@ from pages.common.look_choices import (
     AREAS,
     PLAIN,
     SLUGS,
+    TREE,
     look_choices,
     remember,
     selected,
@@ -28,7 +29,7 @@ from pages.common.parts import (
 )
 from pages.common.store import store
 from pages.common.theme import page_title
-from pages.common.viewer import tree_viewer
+from pages.common.viewer import HEIGHT, tree_viewer
 from treelab.figures.export import has_dot, picture_file
 from treelab.figures.viewer_nodes import keys, node_at
 from treelab.figures.words import count, number
@@ -36,6 +37,8 @@ from treelab.html_export import html_page
 from treelab.metrics import TITLES, headline
 from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
+
+WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
 
 
 def facts(view: View, tree: Tree) -> None:
@@ -106,6 +109,7 @@ def look(view: View, estimator: int | None) -> None:
             ways=chosen.ways,
             flow=chosen.flow,
             select=selected(view),
+            height=HEIGHT if chosen.way == TREE else WITH_SCRUBBER,
         )
         remember(view, seen.key)
     show_selected(view, chosen.picture.tree(seen.frame), seen.key, right)

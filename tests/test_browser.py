@@ -11,10 +11,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.pages.stores import add_run
 from treelab.runs.queue import Queue
 from treelab.runs.store import RunStore
 
@@ -166,16 +169,19 @@ def node(page, key: str):
     return page.locator(f'[class*=st-key-tree-view] [role=treeitem][data-key="{key}"]')
 
 
-def watch_tree_grow(page) -> None:
-    """Hold on to the viewer of the live tree; see ``same_tree_grew``."""
-    nodes(page, ".st-key-live").first.wait_for()
-    viewer = page.locator(".st-key-live .tl-viewer")
-    viewer.evaluate("root => { window.live = root; window.first = root.textContent }")
-
-
-def same_tree_grew(page) -> bool:
-    """Whether the viewer is the very element it was, and shows another tree."""
-    return page.evaluate("live.isConnected && live.textContent !== first")
+def watch_tree_grow(page, store: RunStore, address: str) -> None:
+    """A tree changes while it trains: the viewer stays, and shows the new one."""
+    run = add_run(store, "gradtree", state="running")
+    page.goto(f"{address}/train?run={run}")
+    opened(page, "How do the trees learn?")
+    shown = nodes(page, ".st-key-live").first
+    sync_api.expect(shown).to_have_attribute("aria-label", re.compile("10"))
+    page.locator(".st-key-live .tl-viewer").evaluate("root => { window.live = root }")
+    tree = store.snapshot(run, 7)
+    changed = np.where(np.arange(tree.n_nodes) == 0, 22.0, tree.threshold)
+    store.add_snapshot(run, 8, replace(tree, threshold=changed, between=None))
+    sync_api.expect(shown).to_have_attribute("aria-label", re.compile("22"))
+    assert page.evaluate("live.isConnected")
 
 
 def look_into_the_tree(page) -> None:
@@ -200,7 +206,7 @@ def look_into_the_tree(page) -> None:
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_first_ten_minutes(page):
+def test_first_ten_minutes(page, address):
     store = RunStore()
     expect = sync_api.expect
 
@@ -219,12 +225,11 @@ def test_first_ten_minutes(page):
     opened(page, "How do the trees learn?")
     expect(card(page, "CART")).to_contain_text("macro F1")
     page.wait_for_function(POINTS, arg="GradTree")
-    watch_tree_grow(page)
+    nodes(page, ".st-key-live").first.wait_for()
     shot(page, "2-train")
     expect(card(page, "GradTree")).to_contain_text("done")
-    settled(page)
-    assert same_tree_grew(page)
-    train(page, "GRANDE")
+    # So large that it still trains when the page is back, on any machine.
+    train(page, "GRANDE", **{"grande-n_estimators": 1024, "grande-max_epochs": 2000})
     page.wait_for_function(f"name => ({POINTS})(name) >= 2", arg="GRANDE")
     before = page.evaluate(POINTS, "GRANDE")
     page.reload()
@@ -295,3 +300,7 @@ def test_first_ten_minutes(page):
     page.locator(".st-key-delete-sure button:visible").click()
     expect(page.get_by_text("4 runs.")).to_be_visible()
     assert len(store.runs()) == 4
+
+    # 9. A live tree changes in its place.
+    watch_tree_grow(page, store, address)
+    shot(page, "9-live")

@@ -156,9 +156,13 @@ def _flow_class(view: View):
 
 
 def selected(view: View) -> str | None:
-    """Return the key of the node that the address, or an earlier look, selects."""
+    """Return the key of the node that the address, or an earlier look, selects.
+
+    Once another run is chosen, the address still names the node of the run before.
+    """
     named = st.query_params.get("node")
-    if named is not None and named.startswith("r"):
+    of_this_run = st.session_state.get("node-run", view.run.id) == view.run.id
+    if of_this_run and named is not None and named.startswith("r"):
         return named[1:]
     return st.session_state.get(f"node-{view.run.id}")
 
@@ -168,6 +172,7 @@ def remember(view: View, key: str | None) -> None:
 
     The address says "r" and the way from the root, 0 left and 1 right: "r01".
     """
+    st.session_state["node-run"] = view.run.id
     st.session_state[f"node-{view.run.id}"] = key
     if key is None:
         st.query_params.pop("node", None)

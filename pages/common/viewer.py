@@ -13,7 +13,7 @@ from pages.common.theme import ASSETS, mode
 from treelab.figures.viewer import Way, settings, to_json
 from treelab.figures.viewer_code import viewer_script, viewer_style
 
-HEIGHT = 620  # pixels
+HEIGHT = 540  # pixels: what belongs to the picture stays in the window
 
 _mount = st.components.v2.component(
     "treelab_tree",
@@ -67,7 +67,7 @@ def tree_viewer(
         As in ``viewer.settings``.
     select : str or None
         Key of a node that is selected when the component is first drawn.
-    height : int, default=620
+    height : int, default=540
         Pixels of the picture.
     **options
         As in ``viewer.settings``: direction, depth, live, controls, compact; and
