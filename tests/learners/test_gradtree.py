@@ -206,10 +206,13 @@ def test_a_table_of_thousands_of_columns_trains_on_subsets_of_them():
     assert fitted.score(X, y) > 0.95
 
 
+@pytest.mark.parametrize(
+    ("teacher", "name"), [("forest", "random forest"), ("grande", "GRANDE")]
+)
 @pytest.mark.parametrize("key", ["wine", "breast_cancer", "diabetes"])
-def test_a_forest_may_teach_and_the_tree_says_so(key):
+def test_an_ensemble_may_teach_and_the_tree_says_so(key, teacher, name):
     task, X, y = table(key)
     learner = GradTreeRegressor if task == "regression" else GradTreeClassifier
-    fitted = learner(**QUICK, teacher="forest").fit(X, y)
-    assert "random forest" in fitted.tree_.notes[-1]
+    fitted = learner(**QUICK, teacher=teacher).fit(X, y)
+    assert name in fitted.tree_.notes[-1]
     assert fitted.score(X, y) > 0.3

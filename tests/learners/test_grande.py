@@ -255,3 +255,18 @@ def test_a_class_of_one_row_trains():
 def test_one_class_alone_is_refused():
     with pytest.raises(ValueError, match="one class only"):
         GrandeClassifier(**QUICK).fit(np.zeros((30, 2)), np.ones(30))
+
+
+@pytest.mark.parametrize("key", ["wine", "breast_cancer", "diabetes"])
+def test_each_training_row_is_answered_by_trees_that_did_not_see_it(key):
+    task, X, y = table(key)
+    learner = GrandeRegressor if task == "regression" else GrandeClassifier
+    fitted = learner(64, max_steps=60, random_state=0).fit(X, y)
+    told = fitted.held_out_answers_
+    assert len(told) == len(X)
+    assert np.isfinite(told).all()
+    if task == "regression":
+        assert np.corrcoef(told[:, 0], y)[0, 1] > 0.5
+    else:
+        np.testing.assert_allclose(told.sum(1), 1, atol=1e-5)
+        assert (fitted.classes_[told.argmax(1)] == y).mean() > 0.85

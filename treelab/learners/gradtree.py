@@ -44,9 +44,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         See ``treelab.ops.losses.class_loss``.
     focal_gamma, poly_epsilon : float, default=2.0, 1.0
         Of the focal and the poly loss.
-    teacher : None or "forest", default=None
-        "forest" trains on soft targets: half the label, half what a random forest
-        says of rows that its trees did not see.
+    teacher : {"none", "forest", "grande"}, default="none"
+        Trains on soft targets: half the label, half what a random forest, or a GRANDE
+        ensemble, says of rows that its trees did not see.
     decision : {"logistic", "softsign", "entmoid"}, default="logistic"
         Whose gradient a hard decision takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -109,7 +109,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         loss="cross_entropy",
         focal_gamma=2.0,
         poly_epsilon=1.0,
-        teacher=None,
+        teacher="none",
         decision="logistic",
         selector="entmax15",
         learning_rate_index=0.02,
@@ -162,7 +162,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
                 "smote=True selects on one validation set: use selection='holdout' or "
                 "'auto'."
             )
-        if self.smote and self.teacher is not None:
+        if self.smote and self.teacher != "none":
             raise ValueError(
                 "smote=True cannot be joined with a teacher, who would learn from "
                 "made rows: set one of the two."
@@ -253,9 +253,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
-    teacher : None or "forest", default=None
-        "forest" trains on soft targets: half the label, half what a random forest
-        says of rows that its trees did not see.
+    teacher : {"none", "forest", "grande"}, default="none"
+        Trains on soft targets: half the label, half what a random forest, or a GRANDE
+        ensemble, says of rows that its trees did not see.
     decision : {"logistic", "softsign", "entmoid"}, default="logistic"
         Whose gradient a hard decision takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -305,7 +305,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         n_restarts=8,
         greedy_starts=True,
         selection="auto",
-        teacher=None,
+        teacher="none",
         decision="logistic",
         selector="entmax15",
         learning_rate_index=0.02,

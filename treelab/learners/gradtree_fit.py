@@ -18,7 +18,7 @@ from treelab.learners.diverged import warn_if_diverged
 from treelab.learners.folds import assign_folds
 from treelab.learners.schedule import CosineDecay
 from treelab.learners.starts import start_batch
-from treelab.learners.teacher import forest_targets
+from treelab.learners.teacher import TEACHERS, taught_targets
 from treelab.learners.tree_batch import Rows, TreeBatch
 from treelab.learners.tree_choice import choose_tree
 from treelab.ops.decide import SOFT
@@ -90,7 +90,7 @@ class GradTreeFit:
         check_choice("greedy_starts", self.greedy_starts, (True, False))
         check_at_least("n_restarts", self.n_restarts, 1)
         check_choice("selection", self.selection, ("auto", "cv", "holdout"))
-        check_choice("teacher", self.teacher, (None, "forest"))
+        check_choice("teacher", self.teacher, tuple(TEACHERS))
         check_choice("decision", self.decision, SOFT)
         check_choice("selector", self.selector, ("entmax15", "softmax"))
         for part in ("index", "values", "leaf"):
@@ -140,8 +140,16 @@ class GradTreeFit:
         x = to_float32(np.concatenate([data.X, made_x, data.X_valid]))
         n_classes = 0 if self.labels() is None else len(self.labels())
         taught = truth = self._scaled_target(target, n_train)
-        if self.teacher == "forest":
-            taught = forest_targets(x, truth, n_train, n_classes=n_classes, seed=seed)
+        if self.teacher != "none":
+            taught = taught_targets(
+                self.teacher,
+                data,
+                x,
+                truth,
+                n_classes=n_classes,
+                seed=seed,
+                device=device,
+            )
         rows = Rows(
             x=torch.tensor(x, device=device),
             target=torch.tensor(taught, device=device),
@@ -161,9 +169,10 @@ class GradTreeFit:
 
     def _teacher_note(self) -> tuple[str, ...]:
         """Say whom the tree imitates."""
-        if self.teacher is None:
+        if self.teacher == "none":
             return ()
-        return ("Trained to imitate a random forest; leaves mix its answers in.",)
+        name = TEACHERS[self.teacher]
+        return (f"Trained to imitate {name}; leaves mix its answers in.",)
 
     def _batch_settings(self) -> dict:
         """What a batch of trees needs to know."""

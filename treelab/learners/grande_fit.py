@@ -26,6 +26,7 @@ from treelab.learners.schedule import CosineDecay
 from treelab.learners.tree_batch import Rows
 from treelab.learners.weighted_trees import WeightedTreesNetwork
 from treelab.ops.decide import SOFT
+from treelab.ops.losses import log_shares
 from treelab.ops.select import chosen_split
 from treelab.training.loop import train
 from treelab.trees.ensemble import WeightedTrees
@@ -68,11 +69,25 @@ class GrandeFit:
         result = self._train(network, data, generator, callbacks)
         warn_if_diverged(result)
         self.history_ = result.history_frame()
+        self.held_out_answers_ = self._held_out_answers(network)
         self._weigh_classes(network, target)
         self.model_ = self._export(network, data).with_rows(
             data.frame, self._told(data.y)
         )
         return self
+
+    @torch.no_grad()
+    def _held_out_answers(self, network) -> np.ndarray:
+        """What the group that did not see a training row says of it, (n, C)."""
+        n_train = network.rows.n_train
+        told = np.full((n_train, max(network.rows.n_classes, 1)), np.nan)
+        for output, rows in zip(network.valid_outputs(), network.held_out):
+            if network.rows.n_classes:
+                output = log_shares(output).exp()  # (C, m)
+            rows = rows.cpu().numpy()
+            trained = rows < n_train
+            told[rows[trained]] = output.t().double().cpu().numpy()[trained]
+        return told
 
     @property
     def ensemble_(self) -> WeightedTrees:

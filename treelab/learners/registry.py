@@ -115,6 +115,15 @@ LEARNERS: dict[str, LearnerSpec] = {
                     1,
                     128,
                 ),
+                Setting(
+                    "teacher",
+                    "Teacher",
+                    "An ensemble that the tree learns to imitate: half of what it is "
+                    "taught are the labels, half what the ensemble says.",
+                    "choice",
+                    "none",
+                    choices=("none", "forest", "grande"),
+                ),
                 Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 300, 1, 10_000),
             ),
         ),
