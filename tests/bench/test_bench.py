@@ -65,6 +65,22 @@ def test_one_failure_is_noted_and_results_are_not_measured_twice(folder):
     assert "mean" in wide.index
 
 
+def test_another_seed_measures_other_splits_under_other_numbers(folder):
+    tested = []
+
+    def notes(X, y, X_test, task, seed):
+        tested.append((seed, tuple(X_test.index)))
+        return np.full(len(X_test), "yes"), 1
+
+    results = Results(folder / "results.jsonl")
+    contenders = [Contender("notes", notes)]
+    tables = read_manifest(folder)[:1]
+    for seed in (0, 1, 7):
+        measure(tables, contenders, results, protocol="random", trials=2, seed=seed)
+    assert [seed for seed, _ in tested] == [0, 1, 2, 7, 8]  # 1 was there already
+    assert len({rows for _, rows in tested}) == 5
+
+
 @pytest.mark.parametrize("protocol", ["random", "folds"])
 def test_a_split_keeps_classes_and_shares_no_row(protocol):
     y = np.repeat(["a", "b"], [80, 20])

@@ -90,13 +90,18 @@ def measure(
     *,
     protocol: str,
     trials: int,
+    seed: int = 0,
 ) -> None:
-    """Fill the results; one failure is noted and the rest goes on."""
+    """Fill the results; one failure is noted and the rest goes on.
+
+    Trials are numbered from ``seed``, which also says how the tables are split.
+    """
     total = len(tables) * trials * len(contenders)
     with tqdm(total=total, unit="fit") as bar:
         for table in tables:
             X, y = table.load()
-            for trial, (train, test) in enumerate(splits(y, protocol, trials)):
+            parts = splits(y, protocol, trials, seed=seed)
+            for trial, (train, test) in enumerate(parts, start=seed):
                 for contender in contenders:
                     bar.set_postfix_str(f"{table.name} {contender.name}")
                     if not results.has(table.name, trial, contender.name):

@@ -66,6 +66,7 @@ def _add(commands, paper: str, help_text: str) -> None:
     )
     parser.add_argument("--tables", help="names joined by commas; default: the paper's")
     parser.add_argument("--trials", type=int, default=5, help="splits a table")
+    parser.add_argument("--seed", type=int, default=0, help="of the first split")
     parser.add_argument(
         "--quick", action="store_true", help="one trial, tables under 3,000 rows"
     )
@@ -91,7 +92,14 @@ def _run(paper: str, chosen: Namespace) -> int:
     out = chosen.out or Path(f"bench-{paper}.jsonl")
     results = Results(out)
     trials = 1 if chosen.quick else chosen.trials
-    measure(tables, contenders, results, protocol=PROTOCOLS[paper], trials=trials)
+    measure(
+        tables,
+        contenders,
+        results,
+        protocol=PROTOCOLS[paper],
+        trials=trials,
+        seed=chosen.seed,
+    )
     wide = summary(results, tables, paper)
     score = "R2" if TASKS[paper] == ("regression",) else "macro F1"
     print(f"\nMean test {score} over {trials} trial(s), leaves, seconds a fit\n")
