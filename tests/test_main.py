@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -186,6 +187,21 @@ def test_predict_writes_the_table_with_the_models_answers(
     assert written["prediction"].tolist() == model.predict(X).tolist()
     proba = written[["probability of no", "probability of yes"]]
     assert proba.to_numpy() == pytest.approx(model.predict_proba(X))
+
+
+def test_a_model_of_one_column_predicts_a_table_of_one_column(tmp_path, capsys):
+    two = pd.DataFrame({"size": np.random.default_rng(0).normal(size=60).round(1)})
+    two["kind"] = np.where(two["size"] > 0, "yes", "no")
+    two.to_csv(tmp_path / "two.csv", index=False)
+    home = ["--home", str(tmp_path / "home")]
+    train = ["train", str(tmp_path / "two.csv"), "--target", "kind", *home]
+    assert main([*train, "--learner", "cart"]) == 0
+    (run,) = RunStore(tmp_path / "home").runs()
+    two[["size"]].to_csv(tmp_path / "one.csv", index=False)
+    out = str(tmp_path / "out.csv")
+    command = ["predict", run.id, str(tmp_path / "one.csv"), "-o", out, *home]
+    assert main(command) == 0
+    assert (pd.read_csv(out)["prediction"] == two["kind"]).mean() > 0.95
 
 
 def test_predict_refuses_what_does_not_fit(trained, table, tmp_path, capsys):

@@ -360,6 +360,23 @@ def test_tables_with_too_many_cells_are_refused_with_a_size_that_fits(monkeypatc
     assert "2 columns; at most 1" in refusal(PLAIN)
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("a\n1.5\n2\n", [1.5, 2]), ("a,\n1,\n2,\n", [1, 2]), ("w\nred\nblue\n", None)],
+)
+def test_one_column_will_do_where_that_is_said(text, values):
+    found = read_table(text.encode(), "t.csv", one_column=True).frame
+    assert found.shape == (2, 1)
+    assert found.iloc[:, 0].tolist() == (values or ["red", "blue"])
+    with pytest.raises(TableError, match="one column only"):
+        read_table(text.encode(), "t.csv")
+
+
+def test_spaces_still_part_columns_where_one_would_do():
+    found = read_table(b"a b\n1 2\n3 4\n", "t.txt", one_column=True).frame
+    assert found.columns.tolist() == ["a", "b"]
+
+
 def test_fifty_thousand_rows_are_read_as_they_were_written():
     rng = np.random.default_rng(0)
     given = pd.DataFrame(rng.normal(size=(50_000, 9)).round(3))

@@ -14,6 +14,7 @@ from tests.runs.slow_tree import SPEC
 from treelab.learners.registry import LEARNERS
 from treelab.runs.queue import Queue
 from treelab.runs.store import RunStore
+from treelab.runs.worker import Worker
 
 COMMAND = (sys.executable, "-m", "tests.runs.slow_worker")
 PATIENCE = 90  # seconds; a worker loads torch, on a machine that may be busy
@@ -236,3 +237,20 @@ def test_a_worker_leaves_when_no_app_is_left(tmp_path):
     wait(lambda: RunStore(home).crew.workers()[0].state == "idle", "a warm worker")
     process.wait(PATIENCE)
     assert RunStore(home).crew.workers() == []
+
+
+def test_a_worker_tells_the_memory_that_is_free_now(store, monkeypatch):
+    worker, told = Worker(store, "cuda:0"), []
+
+    def hear(slot, process, state, device_name):
+        told.append(device_name)
+        return True
+
+    # Not in the register: whoever clears up after a test would end this process.
+    monkeypatch.setattr(worker._crew, "beat", hear)
+    worker._beat()
+    left = iter(["9 of 10 GiB free", "2 of 10 GiB free"])
+    worker._device_name, worker._memory = "Oak 9000", lambda: next(left)
+    worker._beat()
+    worker._beat()
+    assert told == ["", "Oak 9000 · 9 of 10 GiB free", "Oak 9000 · 2 of 10 GiB free"]

@@ -54,7 +54,12 @@ class Cells:
 
 
 def read_cells(
-    text: str, name: str, delimiter: str | None = None, header: bool | None = None
+    text: str,
+    name: str,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    *,
+    one_column: bool = False,
 ) -> Cells:
     """Cut a file into cells.
 
@@ -67,6 +72,8 @@ def read_cells(
         One character; None finds it.
     header : bool or None
         Whether the first line names the columns; None finds out.
+    one_column : bool, default=False
+        Whether a single column will do.
 
     Raises
     ------
@@ -82,14 +89,16 @@ def read_cells(
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
     if delimiter is None:
         delimiter = find_delimiter(text)
-    if delimiter is None:
+    if delimiter is None and one_column and not _parted_by_spaces(text):
+        delimiter = ","  # which the text does not hold
+    elif delimiter is None:
         text, delimiter = _spaces_to_tabs(text, name)
         notes.append("The columns are separated by spaces.")
     elif delimiter != ",":
         sign = DELIMITER_NAMES.get(delimiter, delimiter)
         notes.append(f"The columns are separated by {sign}s.")
     text = _mend_header(text, delimiter)
-    columns = _parse(text, name, delimiter)
+    columns = _parse(text, name, delimiter, one_column)
     if header is None:
         header = looks_like_header(_sample(text, delimiter))
         if not header:
@@ -198,13 +207,13 @@ def _mend_header(text: str, delimiter: str) -> str:
     return text[:start] + delimiter + text[start:]
 
 
-def _parse(text: str, name: str, delimiter: str) -> list[pa.Array]:
+def _parse(text: str, name: str, delimiter: str, one_column: bool) -> list[pa.Array]:
     """Return the columns of all records, the first included, as trimmed text."""
     ragged = []
     content = text.encode("utf-8", errors="replace") + b"\n"
     sample = _sample(text, delimiter)
     n_columns = len(sample[0])
-    if {len(row) for row in sample} == {1}:
+    if {len(row) for row in sample} == {1} and not one_column:
         raise _one_column(name, sample[0][0])
     if text.count('"') % 2:
         _refuse_open_quote(text, name, delimiter)
@@ -286,14 +295,19 @@ def _spaces_to_tabs(text: str, name: str) -> tuple[str, str]:
     TableError
         If there are no such columns: the file has one column only.
     """
+    if _parted_by_spaces(text):
+        return "\n".join("\t".join(line.split()) for line in text.splitlines()), "\t"
+    raise _one_column(name, next(line for line in text.splitlines() if line.strip()))
+
+
+def _parted_by_spaces(text: str) -> bool:
+    """Tell whether spaces part every line into equally many fields, mostly numbers."""
     lines = [line.split() for line in text.splitlines()]
     widths = {len(line) for line in lines if line}
     cells = [cell for line in lines[1 : SAMPLE_LINES + 1] for cell in line]
     numeric = sum(bool(NUMBER.match(cell)) for cell in cells)
     even = len(widths) == 1 and max(widths) > 1
-    if even and cells and numeric >= len(cells) / 2:
-        return "\n".join("\t".join(line) for line in lines), "\t"
-    raise _one_column(name, next(line for line in text.splitlines() if line.strip()))
+    return even and bool(cells) and numeric >= len(cells) / 2
 
 
 def _one_column(name: str, first: str) -> TableError:

@@ -46,6 +46,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    one_column: bool = False,
 ) -> ReadResult:
     """Read a table from a CSV, TSV or Parquet file, packed by gzip or not.
 
@@ -66,6 +67,9 @@ def read_table(
         Whether the first line names the columns; None finds out.
     encoding : str or None, default=None
         None tries UTF-8 and then guesses.
+    one_column : bool, default=False
+        Whether a table of one column will do: there is something to predict from it,
+        but nothing to learn.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def read_table(
     else:
         refuse_other_formats(content, name)
         text, _, note = decode(content, name, encoding)
-        cells = read_cells(text, name, delimiter, header)
+        cells = read_cells(text, name, delimiter, header, one_column=one_column)
         _check_extent(len(cells.columns[0]), len(cells.columns), name)
         notes = [note] if note else []
         notes += cells.notes
@@ -102,10 +106,12 @@ def read_table(
             for column, column_name in zip(cells.columns, names)
             if column_name
         ]
-    return _assemble(readings, notes, name)
+    return _assemble(readings, notes, name, one_column)
 
 
-def _assemble(readings: list[Reading], notes: list[str], name: str) -> ReadResult:
+def _assemble(
+    readings: list[Reading], notes: list[str], name: str, one_column: bool
+) -> ReadResult:
     """Put columns together and say what is odd about them."""
     frame = pd.DataFrame({str(r.column.name): r.column for r in readings})
     empty = frame.isna().all(axis=1)
@@ -120,7 +126,7 @@ def _assemble(readings: list[Reading], notes: list[str], name: str) -> ReadResul
         for reading in readings:  # their empty cells left with the rows
             if "" in reading.missing:
                 reading.missing[""] -= n
-    if frame.shape[1] < 2:
+    if frame.shape[1] < 2 and not one_column:
         raise TableError(
             f"{name} has one column only, {frame.columns[0]!r}. A table needs one "
             "column to predict and at least one to predict from."

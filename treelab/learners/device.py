@@ -29,3 +29,11 @@ def device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return device.type.upper()
+
+
+def free_memory(device: torch.device) -> str:
+    """Say how much of a GPU's memory is free, by whatever process; "" for the CPU."""
+    if device.type != "cuda":
+        return ""
+    free, total = torch.cuda.mem_get_info(device)  # bytes
+    return f"{free / 2**30:.0f} of {total / 2**30:.0f} GiB free"

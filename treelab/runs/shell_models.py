@@ -74,7 +74,7 @@ def predict(chosen: argparse.Namespace) -> None:
     """Predict the rows of a table and write them with the answers."""
     model, run = _find(chosen)
     path = Path(chosen.table)
-    read = read_table(path, path.name)
+    read = read_table(path, path.name, one_column=True)
     for note in read.notes:
         print(note, file=sys.stderr)
     if run is not None:

@@ -5,6 +5,8 @@ import signal
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 import psutil
@@ -52,6 +54,7 @@ class Worker:
         self._state = "starting"
         self._device: str | None = None
         self._device_name = ""
+        self._memory: Callable[[], str] = str  # says what is free; nothing at first
         self._run_id: str | None = None
         self._told_to_end: float | None = None  # when, on the monotonic clock
         self._replaced = False
@@ -105,7 +108,11 @@ class Worker:
         with exclusive(self._store.home / f"warming-{lane}.lock", WARMING_SECONDS):
             import torch
 
-            from treelab.learners.device import device_name, resolve_device
+            from treelab.learners.device import (
+                device_name,
+                free_memory,
+                resolve_device,
+            )
 
             self._device = slot_device(self._slot)
             note = ""
@@ -117,6 +124,7 @@ class Worker:
             weight.sum().backward()
             torch.optim.Adam([weight]).step()
             _import_learners(quick=False)
+            self._memory = partial(free_memory, device)
             self._device_name = device_name(device) + note
 
     def _train_next(self) -> bool:
@@ -141,13 +149,17 @@ class Worker:
         unused = time.monotonic() - self._wanted > UNUSED_SECONDS
         return self._leave_when_unused and unused
 
+    def _device_words(self) -> str:
+        """The device's name, and what is free of its memory at this moment."""
+        return " · ".join(filter(None, (self._device_name, self._memory())))
+
     def _beat(self) -> None:
         """Tell that this process lives, about once a second, from a thread."""
         if not self._store.exists():
             os._exit(1)  # the folder was deleted: there is nobody left to tell
         try:
             self._replaced = not self._crew.beat(
-                self._slot, self._me, self._state, self._device_name
+                self._slot, self._me, self._state, self._device_words()
             )
             self._store.beat(self._me)
             if self._run_id is not None or self._crew.is_wanted():
