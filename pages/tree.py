@@ -110,9 +110,14 @@ def look(view: View, estimator: int | None) -> None:
             flow=chosen.flow,
             select=selected(view),
             height=HEIGHT if chosen.way == TREE else WITH_SCRUBBER,
+            tell_frames=chosen.way != TREE,
         )
         remember(view, seen.key)
-    show_selected(view, chosen.picture.tree(seen.frame), seen.key, right)
+    shown = chosen.picture.tree(seen.frame)
+    show_selected(view, shown, seen.key, right)
+    if shown is not chosen.picture.tree(None):
+        with right:
+            st.caption("Scores and rules of this page are those of the tree it kept.")
 
 
 def show_selected(view: View, shown: Tree, key: str | None, beside) -> None:

@@ -187,12 +187,12 @@ def watch_tree_grow(page, store: RunStore, address: str) -> None:
 def look_into_the_tree(page) -> None:
     """Click a node, and go back to the tree of the first epoch."""
     expect = sync_api.expect
-    node(page, "0").locator(".main").click()
+    node(page, "0").locator(".main").first.click()
     facts = page.locator(".node-facts")
     expect(facts).to_contain_text("impurity")
     assert "node=r0" in page.url
     rows = facts.locator("tr", has_text="rows").first.inner_text()
-    page.get_by_role("button", name="As it grew").click()
+    page.get_by_text("As it grew", exact=True).click()
     settled(page)
     scrubber = page.locator("[class*=st-key-tree-view] input[type=range]")
     expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^the last tree"))
