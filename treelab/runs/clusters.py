@@ -87,7 +87,9 @@ def cluster_table(
                 "classes, or leave --known out."
             )
         kept, note = _labelled(model, frame, problem, callbacks), NO_LABELS
-    return _keep(store, kept, problem, note, settings, title, began)
+    run_id = store.create(CLUSTERS.key, settings, problem, device=device, title=title)
+    _keep(store, run_id, kept, note, time.monotonic() - began)
+    return run_id
 
 
 def _problem(store, frame, table_name: str, target: str, seed: int) -> Problem:
@@ -162,31 +164,27 @@ def tell_labels(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
 
 
 def _keep(
-    store: RunStore,
-    model: Model,
-    problem: Problem,
-    note: str,
-    settings: dict,
-    title: str,
-    began: float,
-) -> str:
-    """Write the run down, done, with its model."""
-    split = problem.split(store.table(problem.table_id))
-    model = with_names(model, problem)
-    scores = model_scores(model, problem.task, split) if note == NO_LABELS else {}
-    run_id = store.create(CLUSTERS.key, settings, problem, device="cpu", title=title)
+    store: RunStore, run_id: str, model: Model, note: str, seconds: float
+) -> None:
+    """Keep the model as that of a run that is done."""
+    from treelab.learners.device import device_name, resolve_device  # loads torch
+
+    run = store.run(run_id)
+    split = run.problem.split(store.table(run.problem.table_id))
+    model = with_names(model, run.problem)
+    scored = note == NO_LABELS  # else the clusters would be held against themselves
     store.start(run_id, ProcessId.here())
     try:
         store.add_model(run_id, model)
+        summary = {
+            **model_size(model),
+            "seconds": seconds,
+            "device": device_name(resolve_device(run.device)),
+            "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
+            "notes": [note, *split.notes],
+        }
+        scores = model_scores(model, run.problem.task, split) if scored else {}
     except BaseException:
         store.finish(run_id, "failed", error="Its model could not be kept.")
         raise
-    summary = {
-        **model_size(model),
-        "seconds": time.monotonic() - began,
-        "device": "CPU",
-        "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
-        "notes": [note, *split.notes],
-    }
     store.finish(run_id, "done", metrics=scores, summary=summary)
-    return run_id
