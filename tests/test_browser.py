@@ -194,7 +194,7 @@ def look_into_the_tree(page) -> None:
     rows = facts.locator("tr", has_text="rows").first.inner_text()
     page.get_by_text("As it grew", exact=True).click()
     settled(page)
-    scrubber = page.locator("[class*=st-key-tree-view] input[type=range]")
+    scrubber = page.get_by_role("slider", name="epoch")
     expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^the last tree"))
     assert facts.locator("tr", has_text="rows").first.inner_text() == rows
     scrubber.press("Home")
