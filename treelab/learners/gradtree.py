@@ -89,8 +89,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     history_ : DataFrame
         Epoch, training and validation loss (nats) of the leading candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss, agreement with the vote and score on the
-        rows it did not see of each candidate, and which was chosen. Agreement and
+        Depth, fold (-1: greedy, of all rows), start, validation loss, agreement with
+        the vote and score on the rows it did not see of each candidate, and which was
+        chosen. Agreement and
         score are macro F1, or minus the mean squared difference for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
@@ -288,8 +289,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Epoch, training and validation loss (variances of the target) of the leading
         candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold, start, validation loss, agreement with the vote and score on the
-        rows it did not see of each candidate, and which was chosen. Agreement and
+        Depth, fold (-1: greedy, of all rows), start, validation loss, agreement with
+        the vote and score on the rows it did not see of each candidate, and which was
+        chosen. Agreement and
         score are macro F1, or minus the mean squared difference for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".

@@ -21,6 +21,7 @@ from treelab.learners.starts import start_batch
 from treelab.learners.teacher import TEACHERS, taught_targets
 from treelab.learners.tree_batch import Rows, TreeBatch
 from treelab.learners.tree_choice import choose_tree
+from treelab.learners.whole_trees import whole_trees
 from treelab.ops.decide import SOFT
 from treelab.training.loop import TrainResult, steps_an_epoch, train
 from treelab.trees.prune import simplify
@@ -58,24 +59,30 @@ class GradTreeFit:
         random = check_random_state(self.random_state)
         generator = torch.Generator(device).manual_seed(int(random.randint(2**31)))
         rows, target = self._rows(data, device, seed=int(random.randint(2**31)))
+        starts = {
+            "greedy_leaf_rows": self._greedy_leaf_rows(),
+            "max_columns": MAX_COLUMNS,
+            "generator": generator,
+            "seed": int(random.randint(2**31)),
+            **self._batch_settings(),
+        }
         batch = start_batch(
             rows,
             target,
             depths=self._depths(),
             n_folds=int(rows.fold.max()) + 1,
             n_restarts=self.n_restarts,
-            greedy_leaf_rows=GREEDY_LEAF_ROWS if self.greedy_starts else (),
-            max_columns=MAX_COLUMNS,
-            generator=generator,
-            seed=int(random.randint(2**31)),
-            **self._batch_settings(),
+            **starts,
         )
+        whole = None
+        if self.selection_ == "cv":
+            whole = whole_trees(batch, target, **starts)
         result = self._train(batch, data, generator, callbacks)
         self.history_ = result.history_frame()
-        choice = choose_tree(batch, result.best_loss)
+        choice = choose_tree(batch, result.best_loss, whole)
         self.candidates_ = choice.table
-        self.start_ = batch.candidates[choice.tree].start
-        self.model_ = self._export(batch, choice.tree, choice.weighting, data)
+        self.start_ = choice.batch.candidates[choice.tree].start
+        self.model_ = self._export(choice.batch, choice.tree, choice.weighting, data)
         return self
 
     @property
@@ -104,6 +111,10 @@ class GradTreeFit:
             "averaged_checkpoints",
         ):
             check_at_least(name, getattr(self, name), 1)
+
+    def _greedy_leaf_rows(self) -> tuple[int, ...]:
+        """Leaf sizes of the greedy trees that restarts begin as."""
+        return GREEDY_LEAF_ROWS[: self.n_restarts] if self.greedy_starts else ()
 
     def _depths(self) -> tuple[int, ...]:
         """Depths that are trained side by side, ascending."""

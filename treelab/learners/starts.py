@@ -28,6 +28,7 @@ def start_batch(
     max_columns: int,
     generator: torch.Generator,
     seed: int,
+    only_greedy: bool = False,
     **settings,
 ) -> TreeBatch:
     """Lay out folds x depths x restarts as one batch and give each tree its start.
@@ -48,6 +49,9 @@ def start_batch(
     max_columns : int
         A tree may use this many features, divided by its depth, where the table has
         more: those that a greedy tree of its fold uses first, then others at random.
+    only_greedy : bool, default=False
+        Whether what is at random is left out: starts, and splits below the leaves of
+        a greedy tree.
     **settings
         For `TreeBatch`.
     """
@@ -59,7 +63,8 @@ def start_batch(
     for depth in depths:
         # Shallow trees cost little and depend most on where they start.
         times = 2 if depth <= SHALLOW else 1
-        starts = [*sizes, *[None] * (times * n_restarts - len(sizes))]
+        at_random = 0 if only_greedy else times * n_restarts - len(sizes)
+        starts = [*sizes, *[None] * at_random]
         for fold in range(n_folds):
             trained_on = weight * (fold_of_row != fold)
             trained_on[rows.n_train :] = 0
@@ -92,6 +97,8 @@ def start_batch(
         )
         for place, tree in enumerate(trees):
             if tree in planted:
+                if only_greedy:  # no split where the greedy tree has none
+                    drawn[1][place, planted[tree][0] < 0] = torch.inf
                 own = None if offered is None else offered[place]
                 plant(drawn[0][place], drawn[1][place], *planted[tree], own)
         columns.append(offered)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from treelab.learners.tree_batch import Rows, TreeBatch, leaf_means
+from treelab.learners.whole_trees import WholeTrees
 
 # Between equal and balanced weights the square root of balanced is the safest; equal
 # or balanced weights must score this much better in the vote over the held-out rows.
@@ -19,6 +20,9 @@ WORST = 4 * TEMPERATURE  # a tree this far above the best of all folds is not ke
 # With this many rows held out, what a tree scores on them counts as much as its
 # agreement with the vote; with more it counts more.
 HALF_TRUSTED_ROWS = 500
+# With more than two classes a fold leaves few rows of each, so a tree of all rows is
+# better than its like in the folds, by which it is judged, by about this much macro F1.
+WHOLE_GAIN = 0.05
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Choice:
 
     Attributes
     ----------
+    batch : TreeBatch
+        The trained trees, or the greedy ones of all rows.
     tree : int
         Position in the batch.
     weighting : int
@@ -41,6 +47,7 @@ class Choice:
         held_out_score, chosen.
     """
 
+    batch: TreeBatch
     tree: int
     weighting: int
     lean: Tensor | None
@@ -49,7 +56,9 @@ class Choice:
 
 
 @torch.no_grad()
-def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
+def choose_tree(
+    batch: TreeBatch, loss: Tensor, whole: WholeTrees | None = None
+) -> Choice:
     """Let the trees vote on the rows they did not see, keep the one most like the vote.
 
     A validation fold of a small table says little about one tree, but a vote over the
@@ -65,11 +74,10 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
         Trained candidates.
     loss : Tensor of shape (E,)
         Validation loss of each.
+    whole : WholeTrees, optional
+        More trees to choose from, judged by the answers of their like.
     """
-    table = pd.DataFrame(
-        [(c.depth, c.fold, c.start) for c in batch.candidates],
-        columns=["depth", "fold", "start"],
-    ).assign(valid_loss=loss.cpu().numpy())
+    table = _table(batch, loss.cpu().numpy())
     leaf = batch.leaves(batch.rows.x)  # (E, n)
     say = np.zeros(len(table))
     for _, trees in table.groupby("fold").groups.items():
@@ -93,14 +101,41 @@ def choose_tree(batch: TreeBatch, loss: Tensor) -> Choice:
         scores = (1 - trusted) * (of_vote + safety) + trusted * own[fine].max(0)
         weighting = int(scores.argmax())
     lean = leans[weighting]
-    agreement = agreement_with(vote, lean, batch, batch.rows)
-    own = own[:, weighting]
-    score = (1 - trusted) * agreement + trusted * own
-    chosen = int(np.where(fine, score, -np.inf).argmax())
-    table = table.assign(
-        agreement=agreement, held_out_score=own, chosen=table.index == chosen
-    )
-    return Choice(chosen, weighting, lean, vote, table)
+    table["agreement"] = agreement_with(vote, lean, batch, batch.rows)
+    table["held_out_score"] = own[:, weighting]
+    gain = np.zeros(len(table))
+    if whole is not None:
+        more = _table(whole.batch, whole.loss())
+        more["agreement"] = agreement_with(vote, lean, whole.batch, batch.rows)
+        more["held_out_score"] = [
+            _score(told, batch.rows.truth, lean) for told in whole.answers
+        ]
+        table = pd.concat([table, more], ignore_index=True)
+        fine = np.append(fine, np.ones(len(more), dtype=bool))
+        of_all = WHOLE_GAIN if batch.rows.n_classes > 2 else 0.0
+        gain = np.append(gain, np.full(len(more), of_all))
+    score = (1 - trusted) * table["agreement"] + trusted * table["held_out_score"]
+    chosen = int(np.where(fine, score + gain, -np.inf).argmax())
+    table["chosen"] = table.index == chosen
+    place = chosen - batch.n_candidates
+    if place >= 0:
+        return Choice(whole.batch, place, weighting, lean, vote, table)
+    return Choice(batch, chosen, weighting, lean, vote, table)
+
+
+def _table(batch: TreeBatch, loss: np.ndarray) -> pd.DataFrame:
+    """One row a candidate: depth, fold, start, valid_loss."""
+    return pd.DataFrame(
+        [(c.depth, c.fold, c.start) for c in batch.candidates],
+        columns=["depth", "fold", "start"],
+    ).assign(valid_loss=loss)
+
+
+def _score(answer: Tensor, truth: Tensor, lean: Tensor | None) -> float:
+    """Macro F1 of answers (m, C), or minus their mean squared error (m, 1)."""
+    if lean is None:
+        return -float((answer[:, 0] - truth).square().mean())
+    return macro_f1(confusion(truth, (answer * lean).argmax(1), len(lean)))
 
 
 def own_scores(batch: TreeBatch, leaf: Tensor, leans) -> np.ndarray:
@@ -124,13 +159,7 @@ def own_scores(batch: TreeBatch, leaf: Tensor, leans) -> np.ndarray:
         answer = told[tree, leaf[tree, held_out]]
         truth = batch.rows.truth[held_out]
         for weighting, lean in enumerate(leans):
-            scores[tree, weighting] = (
-                -float((answer[:, 0] - truth).square().mean())
-                if lean is None
-                else macro_f1(
-                    confusion(truth, (answer * lean).argmax(1), batch.rows.n_classes)
-                )
-            )
+            scores[tree, weighting] = _score(answer, truth, lean)
     return scores
 
 

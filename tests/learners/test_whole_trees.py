@@ -1,0 +1,61 @@
+from dataclasses import replace
+
+import numpy as np
+import torch
+from sklearn.tree import DecisionTreeClassifier
+
+from tests.learners.test_tree_choice import batch_of
+from treelab.learners.gradtree import GradTreeClassifier
+from treelab.learners.whole_trees import whole_trees
+
+SIZES = (1, 5)
+
+
+def whole_of(batch):
+    return whole_trees(
+        batch,
+        batch.rows.truth.numpy(),
+        greedy_leaf_rows=SIZES,
+        max_columns=256,
+        generator=torch.Generator().manual_seed(0),
+        seed=0,
+    )
+
+
+def test_each_is_scikit_learns_tree_of_every_row():
+    batch = batch_of()
+    whole = whole_of(batch)
+    x, y = batch.rows.x.numpy(), batch.rows.truth.numpy()
+    leaf = whole.batch.leaves(batch.rows.x).numpy()
+    assert len(leaf) == len(SIZES) * len(set(batch.depths))
+    for candidate, leaves in zip(whole.batch.candidates, leaf):
+        assert candidate.fold == -1
+        size = int(candidate.start.split()[1])
+        tree = DecisionTreeClassifier(
+            max_depth=candidate.depth, min_samples_leaf=size, random_state=0
+        ).fit(x, y)
+        pairs = set(zip(leaves, tree.apply(x)))
+        assert len(pairs) == len(set(leaves)) == tree.get_n_leaves()
+
+
+def test_they_are_judged_by_rows_that_their_like_did_not_see():
+    batch = batch_of()
+    whole = whole_of(batch)
+    assert torch.isfinite(whole.answers).all()
+    # Were a row's own label heard, turning it would turn what is said of it.
+    row = 7
+    turned = batch.rows.truth.clone()
+    turned[row] = 1 - turned[row]
+    other = batch_of()
+    other.rows = replace(other.rows, truth=turned, target=turned)
+    torch.testing.assert_close(whole_of(other).answers[:, row], whole.answers[:, row])
+    assert np.isfinite(whole.loss()).all()
+
+
+def test_a_batch_without_greedy_starts_has_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    fitted = GradTreeClassifier(
+        2, n_restarts=2, max_steps=20, greedy_starts=False, random_state=0
+    ).fit(X, X[:, 0] > 0)
+    assert (fitted.candidates_["fold"] >= 0).all()

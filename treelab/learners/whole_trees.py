@@ -1,0 +1,90 @@
+"""Greedy trees of all rows, judged by what their like said of rows held out."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from treelab.learners.starts import start_batch
+from treelab.learners.tree_batch import TreeBatch, leaf_means
+
+
+@dataclass(frozen=True)
+class WholeTrees:
+    """Greedy trees that saw every row, beside the batch whose trees saw a part.
+
+    Attributes
+    ----------
+    batch : TreeBatch
+        K trees, not trained further; the fold of each is -1.
+    answers : Tensor of shape (K, n, n_classes or 1)
+        What the greedy trees of the same depth and leaf size, each grown without a
+        fold, say of that fold's rows.
+    """
+
+    batch: TreeBatch
+    answers: Tensor
+
+    def loss(self) -> np.ndarray:
+        """Mean loss (K,) of the answers: nats, or variances of the target."""
+        truth = self.batch.rows.truth
+        if self.batch.rows.n_classes == 0:
+            told = self.answers[..., 0]
+            return (told - truth).square().mean(1).cpu().numpy()
+        index = truth[None, :, None].expand(len(self.answers), -1, 1)
+        share = self.answers.gather(2, index)[..., 0]
+        return -share.clamp(min=1e-6).log().mean(1).cpu().numpy()
+
+
+@torch.no_grad()
+def whole_trees(
+    batch: TreeBatch,
+    y: np.ndarray,
+    *,
+    greedy_leaf_rows,
+    max_columns: int,
+    generator: torch.Generator,
+    seed: int,
+    **settings,
+) -> WholeTrees | None:
+    """Grow on all rows what each fold's greedy starts are, before these are trained.
+
+    Parameters
+    ----------
+    batch : TreeBatch
+        As `start_batch` made it, every row in one of its folds.
+    y, greedy_leaf_rows, max_columns, generator, seed
+        As given to `start_batch`.
+
+    Returns
+    -------
+    WholeTrees or None
+        None where no tree starts as a greedy one.
+    """
+    greedy = [e for e, c in enumerate(batch.candidates) if c.start != "random"]
+    if not greedy:
+        return None
+    grown = start_batch(
+        replace(batch.rows, fold=torch.full_like(batch.rows.fold, -1)),
+        y,
+        depths=sorted(set(batch.depths)),
+        n_folds=1,
+        n_restarts=len(greedy_leaf_rows),
+        greedy_leaf_rows=greedy_leaf_rows,
+        only_greedy=True,
+        max_columns=max_columns,
+        generator=generator,
+        seed=seed,
+        **settings,
+    )
+    grown.candidates = tuple(replace(c, fold=-1) for c in grown.candidates)
+    leaf = batch.leaves(batch.rows.x)
+    told = leaf_means(leaf, batch.rows, batch.train_weight, batch.n_leaves, prior=1.0)
+    answers = told.new_full((grown.n_candidates, leaf.shape[1], told.shape[2]), np.nan)
+    kind = {(c.depth, c.start): k for k, c in enumerate(grown.candidates)}
+    for e in greedy:
+        candidate, rows = batch.candidates[e], batch.held_out[e]
+        place = kind[candidate.depth, candidate.start]
+        answers[place, rows] = told[e, leaf[e, rows]]
+    return WholeTrees(grown, answers)
