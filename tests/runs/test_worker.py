@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import psutil
 import pytest
@@ -173,12 +175,26 @@ def test_a_training_that_does_not_listen_is_left(queue, store, problem):
     wait(lambda: states(queue) == {"idle"}, "a new worker")
 
 
+def suspend_between_writes(process, store):
+    """Suspend a worker, but not while it holds the database's write lock."""
+    while True:
+        process.suspend()
+        with closing(sqlite3.connect(store.home / "treelab.sqlite", timeout=0)) as db:
+            try:
+                db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                process.resume()
+                continue
+            db.rollback()
+            return
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGSTOP")
 def test_a_worker_that_hangs_is_replaced_and_leaves_when_it_wakes(
     queue, store, monkeypatch
 ):
     process = worker_of(queue)
-    process.suspend()
+    suspend_between_writes(process, store)
     try:
         with monkeypatch.context() as patch:
             patch.setattr("treelab.runs.queue.SILENT_SECONDS", 4.0)
