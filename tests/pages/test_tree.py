@@ -25,7 +25,13 @@ def test_rules_tell_each_leaf_in_words(visit, store):
     assert "mm" in app.code[0].value
 
 
-TEXTS = ["Picture (DOT)", "Python function", "SQL CASE", "C function"]
+TEXTS = [
+    "Interactive page (HTML)",
+    "Picture (DOT)",
+    "Python function",
+    "SQL CASE",
+    "C function",
+]
 TEXTS += ["Rules (text)", "Data (JSON)"]
 
 
