@@ -101,7 +101,7 @@ def feature_matrix(
 
     Returns
     -------
-    float64 array of shape (n_rows, n_features)
+    float64 array of shape (n_rows, n_features), one column behind the other
         Numbers as they are and categories by their score. Missing values are NaN;
         unknown categories have the feature's ``unseen`` score.
 
@@ -116,7 +116,7 @@ def feature_matrix(
     positions = {}
     for position, name in enumerate(X.columns):
         positions.setdefault(str(name), []).append(position)
-    matrix = np.full((len(X), len(features)), np.nan)
+    matrix = np.full((len(X), len(features)), np.nan, order="F")
     codes = {}
     for index in used:
         feature = features[index]

@@ -23,8 +23,16 @@ def read(tree, X, *, leaves: bool = False) -> np.ndarray:
     return feature_matrix(tree.features, X, used_features(tree, leaves=leaves))
 
 
-def filled(features, matrix: np.ndarray, index: int) -> np.ndarray:
+def filled(features, matrix: np.ndarray, index: int, rows=None) -> np.ndarray:
     """Return one column of the matrix with its missing values filled.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    matrix : float64 array of shape (n_rows, n_features)
+    index : int
+    rows : int array of shape (k,) or None, default=None
+        The rows wanted, in this order; None: all.
 
     Raises
     ------
@@ -32,6 +40,8 @@ def filled(features, matrix: np.ndarray, index: int) -> np.ndarray:
         If a value is missing and the feature knows no number that stands for it.
     """
     x = matrix[:, index]
+    if rows is not None:
+        x = x[rows]
     missing = np.isnan(x)
     if not missing.any():
         return x
@@ -70,11 +80,16 @@ def goes_left(tree, matrix: np.ndarray, node: np.ndarray, rows: np.ndarray):
     # One column after the other: the sum of a row never depends on the other rows,
     # as it would in a matrix product, so no row changes sides with the batch.
     total = np.zeros(len(node))
-    for j in np.flatnonzero((tree.weights[np.unique(node)] != 0).any(axis=0)):
-        weight = tree.weights[node, j]
-        reads = np.flatnonzero(weight)  # a split that ignores a column needs no fill
-        x = filled(tree.features, matrix[rows[reads]], j)
-        total[reads] += weight[reads] * x
+    weights = tree.weights.T
+    asked = np.bincount(node, minlength=tree.n_nodes) > 0
+    for j in np.flatnonzero((weights[:, asked] != 0).any(axis=1)):
+        weight = weights[j][node]
+        if weight.all():
+            total += weight * filled(tree.features, matrix, j, rows)
+        else:  # a split that ignores a column needs no fill
+            reads = np.flatnonzero(weight)
+            x = filled(tree.features, matrix, j, rows[reads])
+            total[reads] += weight[reads] * x
     left[oblique] = total <= tree.threshold[node]
     return left
 
@@ -96,13 +111,12 @@ def margins(tree, matrix: np.ndarray) -> np.ndarray:
     value at an axis split gives +inf or -inf; leaves have NaN.
     """
     margin = np.full((len(matrix), tree.n_nodes), np.nan)
+    oblique = np.flatnonzero(tree.feature == OBLIQUE)
+    sums = dict(zip(oblique.tolist(), _weighted_sums(tree, matrix, oblique)))
     for node in np.flatnonzero(~tree.is_leaf):
         threshold = tree.threshold[node]
-        if tree.feature[node] == OBLIQUE:
-            value = np.zeros(len(matrix))
-            for j in np.flatnonzero(tree.weights[node]):
-                value += tree.weights[node, j] * filled(tree.features, matrix, j)
-            missing = False
+        if node in sums:
+            value, missing = sums[node], False
         else:
             value = matrix[:, tree.feature[node]]
             missing = np.isnan(value)
@@ -115,6 +129,17 @@ def margins(tree, matrix: np.ndarray) -> np.ndarray:
     return margin
 
 
+def _weighted_sums(tree, matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """What each of these oblique splits adds up, (k, n_rows); columns in order."""
+    total = np.zeros((len(nodes), len(matrix)))
+    for j in range(matrix.shape[1] if len(nodes) else 0):
+        reads = np.flatnonzero(tree.weights[nodes, j])
+        if len(reads):
+            x = filled(tree.features, matrix, j)
+            total[reads] += tree.weights[nodes[reads], j, None] * x
+    return total
+
+
 def answers(tree, matrix: np.ndarray) -> np.ndarray:
     """Return a regression tree's answer, float64 (n_rows,), linear leaves included."""
     leaf = leaf_of(tree, matrix)
@@ -124,7 +149,7 @@ def answers(tree, matrix: np.ndarray) -> np.ndarray:
     for j in np.flatnonzero((tree.leaf_weights[np.unique(leaf)] != 0).any(axis=0)):
         weight = tree.leaf_weights[leaf, j]
         reads = np.flatnonzero(weight)  # a leaf that ignores a column needs no fill
-        x = filled(tree.features, matrix[reads], j)
+        x = filled(tree.features, matrix, j, reads)
         answer[reads] += weight[reads] * x
     return answer
 
