@@ -73,7 +73,9 @@ def pick_estimator(view: View) -> int | None:
                 lit = st.session_state[key] == e
                 tree = drawn_tree(view, e)
                 st.image(
-                    thumbnail_svg(tree, colors, mode=mode(), lit=lit), width=_STAMP
+                    thumbnail_svg(tree, colors, mode=mode(), lit=lit),
+                    width=_STAMP,
+                    alt=tree_alt(tree),
                 )
                 st.button(
                     f"Tree {e} · {percent(float(say))}",
