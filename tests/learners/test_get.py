@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from treelab.learners.get import GetClassifier, GetRegressor
 
 QUICK = {"depth": 3, "n_starts": 3, "budget": "quick", "random_state": 0}
+CHECKED = {"depth": 2, "n_starts": 2, "budget": "quick", "max_epochs": 6}
 
 
 def mixed_table(n_rows=300, seed=0):
@@ -31,9 +32,9 @@ def mixed_table(n_rows=300, seed=0):
 
 @parametrize_with_checks(
     [
-        GetClassifier(depth=2, n_starts=2, max_epochs=60),
-        GetRegressor(depth=2, n_starts=2, max_epochs=60),
-        GetRegressor(depth=2, n_starts=2, max_epochs=60, leaves="linear"),
+        GetClassifier(**CHECKED),
+        GetRegressor(**CHECKED),
+        GetRegressor(leaves="linear", **CHECKED),
     ]
 )
 def test_scikit_learns_checks(estimator, check):
@@ -65,8 +66,10 @@ def test_a_diagonal_border_takes_one_split_that_weighs_both_columns():
 
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 def test_the_same_seed_gives_the_same_tree(leaves):
-    X, y = mixed_table()
-    first, second = (GetRegressor(leaves=leaves, **QUICK).fit(X, y) for _ in range(2))
+    X, y = mixed_table(100)
+    settings = {"leaves": leaves, "depth": 2, "n_starts": 3, "random_state": 0}
+    first, second = (GetRegressor(**settings, max_epochs=8).fit(X, y) for _ in "ab")
+    assert "polish" in set(first.history_["stage"])
     assert (first.predict(X) == second.predict(X)).all()
 
 

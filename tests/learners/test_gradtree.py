@@ -13,7 +13,10 @@ from treelab.learners.gradtree import GradTreeClassifier, GradTreeRegressor
 QUICK = {"depth": 4, "n_restarts": 4, "max_steps": 120, "random_state": 0}
 
 
-@parametrize_with_checks([GradTreeClassifier(**QUICK), GradTreeRegressor(**QUICK)])
+CHECKED = {"depth": 2, "n_restarts": 2, "max_steps": 30, "random_state": 0}
+
+
+@parametrize_with_checks([GradTreeClassifier(**CHECKED), GradTreeRegressor(**CHECKED)])
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     check(estimator)
 

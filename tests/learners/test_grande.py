@@ -22,7 +22,10 @@ QUICK = {"n_estimators": 16, "depth": 3, "max_epochs": 40, "random_state": 0}
 QUICK |= FAST_RATES | {"batch_size": 64}
 
 
-@parametrize_with_checks([GrandeClassifier(**QUICK), GrandeRegressor(**QUICK)])
+CHECKED = QUICK | {"n_estimators": 8, "depth": 2, "max_epochs": 10}
+
+
+@parametrize_with_checks([GrandeClassifier(**CHECKED), GrandeRegressor(**CHECKED)])
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     check(estimator)
 
