@@ -97,9 +97,10 @@ export function chooseSizes(scene, state, direction, view, least = LEGIBLE) {
   const levels = limit + 1;
   const wanted = [];
   for (let full = levels; full >= 1; full -= 1) wanted.push({ full, plain: levels });
-  for (let plain = levels - 1; plain >= 1; plain -= 1) wanted.push({ full: Math.min(plain, 2), plain });
-  for (let plain = levels - 1; plain >= 1; plain -= 1) wanted.push({ full: Math.min(plain, 1), plain });
-  for (let plain = levels; plain >= 0; plain -= 1) wanted.push({ full: 0, plain });
+  // Legible questions on one more level are worth more than charts above them.
+  for (let plain = levels; plain >= 0; plain -= 1) {
+    for (let full = Math.min(plain, 2); full >= 0; full -= 1) wanted.push({ full, plain });
+  }
   const many = visibleNodes(scene.index, { ...state, limit }, scene.forced).length > 400;
   let tiers = many ? null : wanted.find((tried) => zoomOf(tried, limit) >= least);
   for (let whole = Math.min(limit - 1, 6); !tiers && whole >= 0; whole -= 1) {

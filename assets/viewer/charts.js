@@ -155,16 +155,17 @@ function categoryBars(data, node, x, y, w, h, labels) {
   if (gap) group.append(svg("path", { d: `M${r(at)} ${y - 2}V${r(y + h + 6)}`, class: "cut" }));
   if (labels) {
     const size = 10;
-    const name = (list, room) => {
-      const first = list.length ? categories[list[0]] : "";
-      const more = list.length > 1 ? ` +${list.length - 1}` : "";
-      return list.length ? isolate(cut(first, room - measure(more, size) - 2, size)) + more : "";
+    const more = (list) => (list.length > 1 ? ` +${list.length - 1}` : "");
+    const wanted = (list) => (list.length ? measure(categories[list[0]] + more(list), size) + 1 : 0);
+    const room = w - 8;
+    const name = (list, other) => {
+      if (!list.length) return "";
+      // A side takes what the other does not want, and half at least.
+      const own = Math.max(room / 2, room - wanted(other));
+      return isolate(cut(categories[list[0]], own - measure(more(list), size), size)) + more(list);
     };
-    const half = Math.max(30, at - x - 6);
-    group.append(svg("text", { x, y: y + h + 14, "font-size": size, class: "main", text: name(left, Math.min(half, w)) }));
-    if (x + w - at > 24) {
-      group.append(svg("text", { x: x + w, y: y + h + 14, "font-size": size, "text-anchor": "end", class: "quiet", text: name(right, x + w - at - 6) }));
-    }
+    group.append(svg("text", { x, y: y + h + 14, "font-size": size, class: "main", text: name(left, right) }));
+    group.append(svg("text", { x: x + w, y: y + h + 14, "font-size": size, "text-anchor": "end", class: "quiet", text: name(right, left) }));
   }
   return group;
 }

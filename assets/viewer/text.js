@@ -71,7 +71,7 @@ export function questionLines(question, name, room, size, weight = 600) {
     return [isolate(cut(name, room, size, weight)), cut(value, room, size, weight)];
   }
   const [first, rest] = breakAt(question, room, size, weight);
-  if (!rest) return [isolate(cut(question, room, size, weight))];
+  if (!rest) return [isolate(first)];
   const mark = Math.max(rest.lastIndexOf("≤"), rest.lastIndexOf("<"));
   const tail = mark > 0 ? rest.slice(mark) : "";
   if (!tail || measure(rest, size, weight) <= room) {
@@ -82,6 +82,7 @@ export function questionLines(question, name, room, size, weight = 600) {
   return [isolate(first), `${isolate(cut(rest.slice(0, mark), left, size, weight))} ${tail}`];
 }
 
+/** What fits the first line, and what is left; a first word too long is cut. */
 function breakAt(text, room, size, weight) {
   const words = text.split(" ");
   let first = "";
@@ -92,7 +93,8 @@ function breakAt(text, room, size, weight) {
     first = tried;
     n += 1;
   }
-  return [first || cut(text, room, size, weight), first ? words.slice(n).join(" ") : ""];
+  if (!first) [first, n] = [cut(words[0], room, size, weight), 1];
+  return [first, words.slice(n).join(" ")];
 }
 
 /** 12,345. */

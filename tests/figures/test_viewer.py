@@ -100,7 +100,9 @@ def test_a_number_target_has_means_and_one_axis_of_bars():
     assert left["std"] == pytest.approx(y[:20].std(), abs=1e-4)
     edges = [entry["target_hist"]["edges"] for entry in only(payload)]
     assert edges[0] == edges[1] == edges[2]
-    assert sum(root["target_hist"]["counts"]) == len(y)
+    counts = np.array(root["target_hist"]["counts"])  # as those of a split: by class
+    assert counts.shape == (len(edges[0]) - 1, 1)
+    assert counts.sum() == len(y)
     assert root["gain"] == pytest.approx(y.var() - y[:20].var(), rel=1e-4)
 
 

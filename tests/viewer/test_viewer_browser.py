@@ -7,8 +7,11 @@ from itertools import pairwise
 
 import pytest
 
+from tests.figures.small_trees import number_tree, stump_and_more
+from tests.figures.test_viewer import random_case
 from tests.viewer.page import serve, show
 from tests.viewer.payloads import AWKWARD, payload, run_of, tree_nodes
+from treelab.figures.viewer import settings, tree_payload
 
 sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -64,6 +67,11 @@ def page(opened):
     page.evaluate("heard.length = 0; events.length = 0; scrollTo(0, 0)")
     yield page
     assert errors == []
+
+
+def oblique_tree():
+    """A small regression tree of weighted sums, with formulas at its leaves."""
+    return random_case(3, n_classes=0, oblique=1.0, linear=True)
 
 
 def keys(page) -> set[str]:
@@ -293,6 +301,22 @@ def test_awkward_names_are_words_and_nothing_else(page):
     assert page.locator("#tree img, #tree script, #tree .tip b b").count() == 0
     assert page.evaluate("window.broken") is None
     assert page.locator(".title").text_content() == AWKWARD[5]
+
+
+@pytest.mark.parametrize("make", [stump_and_more, number_tree, oblique_tree])
+def test_what_python_writes_is_drawn_at_every_size(page, make):
+    """The made-up payloads of the other tests are as Python's, but not Python's."""
+    tree, X, y = make()
+    data = tree_payload(tree, X, y) | settings(controls=True)
+    for width in (1200, 700, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        show(page, data)
+        drawn = keys(page)  # a deep tree opens folded where the picture is narrow
+        assert {"", "0", "1"} <= drawn
+        for key in sorted(drawn)[:6]:  # to the leftmost leaf
+            page.focus(NODE.format(key))
+            page.wait_for_selector(".tip:not([hidden])")
+            assert page.locator(".tip").text_content()
 
 
 def test_two_followed_rows_are_drawn_and_the_node_where_they_part(page):

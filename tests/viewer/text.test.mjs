@@ -33,6 +33,15 @@ test("a weighted sum keeps the number it is held against", () => {
   assert.ok(lines[1].endsWith("≤ 1.3"));
 });
 
+test("a first term too long for its line is cut, and the number still stays", () => {
+  for (const rest of ["", " + 0.2·height of the person − 3·bmi"]) {
+    const lines = questionLines(`−0.0000587·capital-gain-of-the-year${rest} ≤ −114`, null, 90, 11).map(plain);
+    assert.equal(lines.length, 2);
+    assert.ok(lines[0].startsWith("−0.0000587") && lines[0].endsWith("…"));
+    assert.ok(lines[1].endsWith("≤ −114"));
+  }
+});
+
 test("names keep their own direction", () => {
   assert.deepEqual(questionLines("عمر ≤ 3", "عمر", 200, 13), [`${isolate("عمر")} ≤ 3`]);
 });

@@ -125,11 +125,11 @@ def shared_edges(x: np.ndarray, n_bars: int) -> np.ndarray:
     return np.linspace(low, high if high > low else low + 1, n_bars + 1)
 
 
-def counts_between(x: np.ndarray, edges: np.ndarray) -> list[int]:
-    """Count numbers by bar; the ends hold what lies beyond them as well."""
+def counts_between(x: np.ndarray, edges: np.ndarray) -> list[list[int]]:
+    """Count numbers by bar, one count a bar; the ends hold what lies beyond, too."""
     n_bars = len(edges) - 1
     bar = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, n_bars - 1)
-    return np.bincount(bar, minlength=n_bars).tolist()
+    return np.bincount(bar, minlength=n_bars)[:, None].tolist()
 
 
 def rounded_edges(edges: np.ndarray) -> list[float]:
