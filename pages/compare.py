@@ -256,7 +256,7 @@ if names[0] == names[1] or set(names) & {"test row", "truth", "right", "closer"}
 
 gains = score_gains(first, second)
 task = first.run.problem.task
-st.subheader(plain(finding(gains[headline(task)], names)), anchor=False)
+st.header(plain(finding(gains[headline(task)], names)), anchor=False)
 st.markdown(interval_words(gains[headline(task)], names))
 on_scale = [gain for metric, gain in gains.items() if metric in ON_ONE_SCALE]
 show_figure(
@@ -289,10 +289,10 @@ with left:
 with right:
     show_side(second, names[1], "second", place)
 
-st.subheader("Scores and sizes", anchor=False)
+st.header("Scores and sizes", anchor=False)
 st.table(score_table(views, names, gains))
 if set(first.run.problem.columns) != set(second.run.problem.columns):
     st.caption("The two runs read different columns of the table.")
 
-st.subheader("Where they differ", anchor=False)
+st.header("Where they differ", anchor=False)
 where_they_differ(views, names)

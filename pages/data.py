@@ -159,7 +159,7 @@ with left:
             st.markdown("\n".join(f"- {plain(note)}" for note in notes))
 
 with right:
-    st.subheader(plain(problem.target), anchor=False)
+    st.header(plain(problem.target), anchor=False)
     unit = dict(problem.units).get(problem.target, "")
     if problem.task != "regression" or kinds[problem.target] == "number":
         colors = {} if errors else label_colors(problem)

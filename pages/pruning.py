@@ -81,7 +81,7 @@ def slide(view: View, steps: Steps) -> None:
         else "How much impurity a leaf must save to stay (cost-complexity pruning).",
     )
     reference = steps.chosen if trained else 0
-    st.subheader(plain(finding(steps, step, reference, metric)), anchor=False)
+    st.header(plain(finding(steps, step, reference, metric)), anchor=False)
     st.caption(f"Scores: {part_words(view, 'test')}.")
     left, right = st.columns([3, 2], gap="large")
     with left:

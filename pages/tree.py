@@ -51,7 +51,7 @@ def facts(view: View, tree: Tree) -> None:
         help="Of the whole ensemble." if view.is_ensemble else None,
     )
     others = [
-        f"{TITLES[name]} {number(found[name])}"
+        f"{TITLES[name]} {number(found[name])}".replace(" ", "\N{NO-BREAK SPACE}")
         for name in TITLES
         if name in found and name != best
     ]
@@ -180,12 +180,12 @@ page_title(
 view = pick_view()
 estimator = pick_estimator(view)
 if estimator is not None:
-    st.subheader(f"Tree {estimator} of {view.model.n_estimators:,}", anchor=False)
+    st.header(f"Tree {estimator} of {view.model.n_estimators:,}", anchor=False)
 tree = drawn_tree(view, estimator)
 look(view, estimator)
 downloads(view, tree, estimator)
 
-st.subheader("As rules", anchor=False)
+st.header("As rules", anchor=False)
 rules = rules_of(view, estimator)
 st.caption(
     f"{count(len(rules), 'rule')}, one a leaf, the most common first; rows and shares "

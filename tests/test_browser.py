@@ -22,6 +22,7 @@ from treelab.runs.queue import Queue
 from treelab.runs.store import RunStore
 
 sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 ROOT = Path(__file__).parents[1]
 SHOTS = ROOT / "test-artifacts" / "browser"
@@ -201,6 +202,46 @@ def look_into_the_tree(page) -> None:
     expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^epoch"))
     settled(page)
     nodes(page).first.wait_for()
+
+
+def serious(page) -> list:
+    """What axe-core calls serious or critical, less what only Streamlit can mend.
+
+    Its sidebar puts the links of a group into a ``div`` between list and list items.
+    """
+    lists = {name: {"enabled": False} for name in ("list", "listitem")}
+    aside = {"exclude": [['[data-testid="stSidebarNavItems"]']]}
+    only = {"runOnly": list(lists)}
+    checks = [axe.Axe().run(page, options={"rules": lists})]
+    checks.append(axe.Axe().run(page, context=aside, options=only))
+    return [
+        (found["id"], [node["html"][:160] for node in found["nodes"]])
+        for check in checks
+        for found in check.response["violations"]
+        if found["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
+    store = RunStore()
+    runs = [add_run(store, learner) for learner in ("cart", "grande", "argmin")]
+    runs.append(add_run(store, "cart", "weight"))
+    opened(page, "What have I tried?")
+    for ground in ("light", "dark"):
+        page.emulate_media(color_scheme=ground)
+        for run in runs:
+            page.goto(f"{address}/tree?run={run}")
+            opened(page, "What did it learn?")
+            nodes(page).first.wait_for()
+            assert serious(page) == [], (ground, run)
+        node(page, "0").locator(".main").first.click()
+        sync_api.expect(page.locator(".node-facts")).to_be_visible()
+        page.get_by_text("Filter", exact=True).click()
+        page.get_by_role("button", name="Follow").click()
+        settled(page)
+        assert serious(page) == [], (ground, "a node is selected")
 
 
 @pytest.mark.browser

@@ -77,8 +77,9 @@ def look_choices(view: View, estimator: int | None) -> Choices:
             key="look-part",
             persist_state="session",
         )
-        places = _followed(view)
-        label = _flow_class(view) if chosen == TREE else None
+        with st.popover("Follow", icon=":material/route:"):
+            places = _followed(view)
+            label = _flow_class(view) if chosen == TREE else None
     if chosen == GROWTH:
         picture = growth(view, drawn_tree(view), part)
     elif chosen == PATH:
@@ -118,23 +119,22 @@ def _ways_to_look(view: View) -> list[str]:
 def _followed(view: View) -> list[int]:
     """Let the visitor follow one or two test rows; return their places, from 0."""
     n_rows = len(view.split.y_test)
-    with st.popover("Follow rows", icon=":material/route:"):
-        found = [
-            st.number_input(
-                f"{name} test row, 1 to {n_rows:,}",
-                1,
-                n_rows,
-                value=None,
-                step=1,
-                key=f"follow-{name}-{view.run.id}",
-                placeholder="none",
-                help=help_words,
-            )
-            for name, help_words in (
-                ("First", "Its way down the tree is lit."),
-                ("Second", "With both, the node is marked where they part."),
-            )
-        ]
+    found = [
+        st.number_input(
+            f"{name} test row, 1 to {n_rows:,}",
+            1,
+            n_rows,
+            value=None,
+            step=1,
+            key=f"follow-{name}-{view.run.id}",
+            placeholder="none",
+            help=help_words,
+        )
+        for name, help_words in (
+            ("First", "Its way down the tree is lit."),
+            ("Second", "With both, the node is marked where they part."),
+        )
+    ]
     return [place - 1 for place in dict.fromkeys(found) if place is not None]
 
 
@@ -144,13 +144,12 @@ def _flow_class(view: View):
     if not classes:
         return None
     chosen = st.selectbox(
-        "Edges as thick as",
+        "Rows of a class",
         list(classes),
         index=None,
-        placeholder="the share of all rows",
+        placeholder="none",
         key=f"flow-{view.run.id}",
-        width=210,
-        help="Choose a class to see where its rows go.",
+        help="Edges are then as thick as the share of its rows that take them.",
     )
     return classes.get(chosen)
 

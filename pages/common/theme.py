@@ -32,6 +32,7 @@ def load_style() -> None:
         "bad": colors.bad,
         "on-accent": text_on(colors.accent),
         "mark": mix(colors.accent, colors.ground, 0.1),
+        "chosen": mix(colors.accent, colors.text, 0.75),
     }
     lines = "".join(f"--tl-{name}:{color};" for name, color in variables.items())
     st.html(f"<style>:root{{{lines}}}</style>")

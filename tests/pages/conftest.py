@@ -25,14 +25,11 @@ def visit(store):
 
     def open_page(name: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(APP), default_timeout=30)
+        if name != "data":
+            app.switch_page(f"pages/{name}.py")
         for key, value in params.items():
             app.query_params[key] = value
         app.run()
-        if name != "data":
-            app.switch_page(f"pages/{name}.py")
-            for key, value in params.items():
-                app.query_params[key] = value
-            app.run()
         assert not app.exception, app.exception
         return app
 

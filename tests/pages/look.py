@@ -30,7 +30,7 @@ def figures(app: AppTest) -> list[dict]:
 
 def said(app: AppTest) -> str:
     """All words of the page that are not in pictures or controls."""
-    kinds = ("title", "subheader", "markdown", "caption", "info", "html")
+    kinds = ("title", "header", "markdown", "caption", "info", "html")
     return "\n".join(element.value for kind in kinds for element in words(app, kind))
 
 

@@ -52,7 +52,7 @@ def test_a_better_run_is_named_with_its_interval(visit, store):
     add_run(store, "cart")
     add_run(store, "argmin")
     app = visit("compare")
-    assert "CART gains" in app.subheader[0].value
+    assert "CART gains" in app.header[0].value
     assert "95% interval" in said(app)
     assert "on the same 48 test rows" in said(app)
     assert figures(app)[0]["data"][0]["line"]["color"] == "#6B7280"

@@ -55,7 +55,7 @@ def test_an_ensemble_says_why_it_has_no_slider(visit, store):
 @pytest.mark.parametrize("learner", ["cart", "argmin"])
 def test_sliding_measures_no_tree_again(visit, store, learner, monkeypatch):
     app = visit("pruning", run=add_run(store, learner))
-    shown = app.subheader[0].value
+    shown = app.header[0].value
 
     def refuse(*_):
         raise AssertionError("The path was measured again.")
@@ -65,7 +65,7 @@ def test_sliding_measures_no_tree_again(visit, store, learner, monkeypatch):
     step = app.select_slider[0].value
     slide(app, 0 if step else 1)
     assert not app.exception
-    assert app.subheader[0].value != shown
+    assert app.header[0].value != shown
 
 
 def test_clusters_held_against_labels_show_how_pure_they_are(visit, store):

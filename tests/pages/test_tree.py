@@ -202,7 +202,7 @@ def test_more_trees_of_an_ensemble_can_be_shown(visit, store):
     assert 6 < len(shown) <= 24
     shown[-1].click().run()
     last = shown[-1].key.rsplit("-", 1)[1]
-    assert app.subheader[0].value.startswith(f"Tree {last} of")
+    assert app.header[0].value.startswith(f"Tree {last} of")
     assert not app.exception
 
 
