@@ -11,7 +11,7 @@ from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load_model
 from treelab.data.builtin import BUILTIN
 from treelab.learners import argmin
 from treelab.learners.argmin_network import even_bias
-from treelab.learners.argmin_path import macro_f1_error, smallest_good
+from treelab.learners.argmin_path import macro_f1, smallest_good
 from treelab.ops.activity import known_traversal
 from treelab.trees.tree import Tree
 
@@ -28,8 +28,8 @@ KINDS = [
 
 @parametrize_with_checks(
     [
-        ArgminTreeClassifier(depth=2, max_epochs=60, learning_rate=0.05),
-        ArgminTreeRegressor(depth=2, max_epochs=60, learning_rate=0.05),
+        ArgminTreeClassifier(depth=2, max_epochs=30, learning_rate=0.1),
+        ArgminTreeRegressor(depth=2, max_epochs=30, learning_rate=0.1),
     ]
 )
 def test_scikit_learns_checks(estimator, check):
@@ -289,5 +289,13 @@ def test_the_error_of_macro_f1_is_its_spread_over_samples_of_rows(n_classes):
     answer = np.where(rng.uniform(size=300) < 0.7, truth, rng.permutation(truth))
     drawn = [rng.integers(0, 300, 300) for _ in range(300)]
     spread = np.std([f1_score(truth[i], answer[i], average="macro") for i in drawn])
-    assert macro_f1_error(truth, answer, n_classes) == pytest.approx(spread, rel=0.25)
-    assert macro_f1_error(truth, truth, n_classes) == 0
+    score, error = macro_f1(truth, answer, n_classes)
+    assert score == pytest.approx(f1_score(truth, answer, average="macro"))
+    assert error == pytest.approx(spread, rel=0.25)
+    assert macro_f1(truth, truth, n_classes) == (1, 0)
+
+
+def test_macro_f1_leaves_out_classes_that_do_not_occur():
+    truth, answer = np.array([0, 0, 2, 2]), np.array([0, 2, 2, 2])
+    expected = f1_score(truth, answer, average="macro")
+    assert macro_f1(truth, answer, 4)[0] == pytest.approx(expected)

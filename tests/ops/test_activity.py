@@ -13,8 +13,10 @@ from treelab.ops.activity import (
     known_traversal,
     path_scores,
     preference_activity,
+    preference_activity_of_splits,
     preference_traversal,
     ridge_activity,
+    ridge_activity_of_splits,
     ridge_traversal,
     traverse,
 )
@@ -270,6 +272,11 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
         results.append((z.detach(), a.detach(), *(i.grad for i in inputs)))
     for one, other in zip(*results):
         torch.testing.assert_close(one, other)
+    of_splits = {
+        "ridge": ridge_activity_of_splits,
+        "preference": preference_activity_of_splits,
+    }[form]
+    torch.testing.assert_close(of_splits(score, price), results[0][1], atol=0, rtol=0)
     z = known_traversal(score, results[0][1])
     torch.testing.assert_close(z, results[0][0])
 

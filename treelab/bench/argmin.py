@@ -15,7 +15,7 @@ from treelab.bench.hierarchies import birch, halving
 from treelab.bench.tables import read_manifest
 from treelab.learners.argmin import ArgminTreeClassifier
 from treelab.learners.argmin_clusters import ArgminTreeClusterer
-from treelab.learners.argmin_path import macro_f1_error
+from treelab.learners.argmin_path import macro_f1
 from treelab.learners.cart import CartClassifier
 from treelab.metrics import dendrogram_purity
 
@@ -171,13 +171,13 @@ def path(tables, seeds: Sequence[int]) -> list[dict]:
                     "share_of_splits": scores["active_splits"][chosen]
                     / (2**model.depth - 1),
                     "valid_score_lost": best - scores["valid_score"][chosen],
-                    "one_error": macro_f1_error(
+                    "one_error": macro_f1(
                         y[valid],
                         model.path_.predict(
                             X.iloc[valid], int(scores["valid_score"].argmax())
                         ),
                         int(y.max()) + 1,
-                    ),
+                    )[1],
                     "test_accuracy": model.score(X.iloc[test], y[test]),
                 }
             )

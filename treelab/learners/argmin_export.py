@@ -11,6 +11,7 @@ from treelab.learners.base import TrainingData
 from treelab.trees.feature import feature_matrix
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.prune import simplify
+from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import LEAF, OBLIQUE, leaf_of, rows_through, sum_up
 
@@ -80,18 +81,15 @@ class TreeWriter:
         self.reads_leaf, self.uses_x = reads_leaf, uses_x
         self.encoder = data.encoder
         self.matrix = feature_matrix(self.encoder.features_, data.frame)
-        self.target = data.y
-        if labels is not None:
-            self.target = np.array(labels, dtype=object)[data.y]
 
     def write(self, one: OneTree) -> tuple[Tree, NodePredictor | None]:
         """Return the pruned tree and its predictor; None where leaves say it all."""
         whole = self._whole(one)
-        rows = rows_through(whole, leaf_of(whole, self.matrix))
+        leaf = leaf_of(whole, self.matrix)
         # Where no training row comes, nothing was learned: rows stop above.
-        activity = np.where(rows > 0, one.activity, 0.0)
+        activity = np.where(rows_through(whole, leaf) > 0, one.activity, 0.0)
         kept = _kept_nodes(activity)
-        tree = self._pruned(whole, kept, activity[kept])
+        tree = self._pruned(whole, kept, activity[kept], leaf)
         if self.reads_leaf:
             return simplify(tree), None
         return tree, self._predictor(one, kept)
@@ -128,8 +126,13 @@ class TreeWriter:
             return self.center + self.scale * told
         return softmax(told, axis=1)
 
-    def _pruned(self, whole: Tree, kept: np.ndarray, activity: np.ndarray) -> Tree:
-        """The kept nodes (breadth first) as a tree of their own."""
+    def _pruned(
+        self, whole: Tree, kept: np.ndarray, activity: np.ndarray, leaf: np.ndarray
+    ) -> Tree:
+        """The kept nodes (breadth first) as a tree of their own.
+
+        ``leaf`` (n_rows,) is each training row's leaf in the whole tree.
+        """
         place = np.full(whole.n_nodes + 1, -1, dtype=np.int32)  # the last: no child
         place[kept] = np.arange(len(kept))
         left, right = place[whole.left[kept]], place[whole.right[kept]]
@@ -138,6 +141,10 @@ class TreeWriter:
         for node in range(1, len(kept)):  # a node that is off adds nothing to its path
             if activity[node] == 0:
                 value[node] = whole.value[(kept[node] - 1) // 2]
+        for node in range(1, whole.n_nodes):  # a row stops at the last node that stays
+            if place[node] < 0:
+                place[node] = place[(node - 1) // 2]
+        leaf = place[leaf]
         tree = replace(
             whole,
             left=left,
@@ -150,17 +157,17 @@ class TreeWriter:
             impurity=np.zeros(len(kept)),
             weights=np.where(is_split[:, None], whole.weights[kept], 0.0),
             activity=activity,
-        ).with_rows(self.data.frame, self.target)
+        )
+        tree = with_leaves(tree, self.matrix, leaf, self.data.y)
         if self.reads_leaf:
             return tree
-        return replace(tree, value=self._means(tree))
+        return replace(tree, value=self._means(tree, leaf))
 
-    def _means(self, tree: Tree) -> np.ndarray:
+    def _means(self, tree: Tree, leaf: np.ndarray) -> np.ndarray:
         """Class shares, or the mean, of each node's rows; empty nodes: the parent's."""
         if self.labels is not None:
             total = tree.class_counts
         else:
-            leaf = leaf_of(tree, self.matrix)
             at_leaf = np.bincount(leaf, self.data.y, minlength=tree.n_nodes)
             total = sum_up(tree, at_leaf)[:, None]
         mean = total / np.maximum(tree.n_rows, 1)[:, None]

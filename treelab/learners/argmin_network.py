@@ -11,7 +11,9 @@ from torch.nn import functional
 
 from treelab.ops.activity import (
     known_traversal,
+    preference_activity_of_splits,
     preference_traversal,
+    ridge_activity_of_splits,
     ridge_traversal,
 )
 from treelab.ops.losses import class_loss, squared_error
@@ -148,13 +150,19 @@ class ArgminTrees(nn.Module):
         """z (E, T, B) of B training rows, and the activity (E, T) under them."""
         if self.preference is not None:
             return preference_traversal(scores, self.preference)
-        # A batch's rows pull together, so the price of activity grows with them.
-        price = self.strength * (scores.shape[-1] / self.batch_size)
-        return ridge_traversal(scores, price)
+        return ridge_traversal(scores, self._price(scores.shape[-1]))
 
+    @torch.no_grad()
     def reference_activity(self) -> Tensor:
         """Activity (E, T) outside of training, from one fixed set of training rows."""
-        return self.traversal(self.scores(self.reference.x))[1]
+        scores = self.scores(self.reference.x)
+        if self.preference is not None:
+            return preference_activity_of_splits(scores, self.preference)
+        return ridge_activity_of_splits(scores, self._price(scores.shape[-1]))
+
+    def _price(self, n_rows: int) -> Tensor:
+        """Price of activity (E,): rows pull together, so it grows with them."""
+        return self.strength * (n_rows / self.batch_size)
 
     def outputs(self, z: Tensor, x: Tensor) -> Tensor:
         """Predictor's answer (E, C, B) to traversals (E, T, B) of rows (F, B)."""

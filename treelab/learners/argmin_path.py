@@ -110,8 +110,10 @@ def smallest_good(
     return int(min(good, key=lambda i: (size[i], loss[i])))
 
 
-def macro_f1_error(truth: np.ndarray, answer: np.ndarray, n_classes: int) -> float:
-    """Standard error of macro F1 over the classes that occur, by drawing rows again.
+def macro_f1(
+    truth: np.ndarray, answer: np.ndarray, n_classes: int
+) -> tuple[float, float]:
+    """Macro F1 over the classes that occur, and its standard error by drawing again.
 
     Parameters
     ----------
@@ -121,18 +123,19 @@ def macro_f1_error(truth: np.ndarray, answer: np.ndarray, n_classes: int) -> flo
 
     Returns
     -------
-    float
-        Standard deviation over bootstrap samples, always the same ones.
+    score : float
+    error : float
+        Standard deviation over bootstrap samples of the rows, always the same ones.
     """
     cells = np.bincount(truth * n_classes + answer, minlength=n_classes**2)
     rng = np.random.default_rng(0)
     drawn = rng.multinomial(len(truth), cells / len(truth), BOOTSTRAPS)
-    drawn = drawn.reshape(-1, n_classes, n_classes)  # samples, truth, answer
-    right = np.einsum("skk->sk", drawn)
-    either = drawn.sum(1) + drawn.sum(2)
+    square = np.vstack([cells, drawn]).reshape(-1, n_classes, n_classes)
+    right = np.einsum("skk->sk", square)
+    either = square.sum(1) + square.sum(2)
     f1 = np.divide(2 * right, either, out=np.zeros(right.shape), where=either > 0)
-    occurs = np.maximum((either > 0).sum(1), 1)
-    return float(np.std(f1.sum(1) / occurs))
+    score = f1.sum(1) / np.maximum((either > 0).sum(1), 1)
+    return float(score[0]), float(np.std(score[1:]))
 
 
 def _on_validation(path, i, data: TrainingData, labels):
@@ -146,9 +149,5 @@ def _on_validation(path, i, data: TrainingData, labels):
         error = loss.std() / np.sqrt(len(truth)) / max(truth.var(), 1e-300)
         return loss.mean(), found[headline("regression")], error
     proba = path.predict_proba(frame, i)
-    answer = proba.argmax(axis=1)
-    task = "binary" if len(labels) == 2 else "multiclass"
-    found = scores(task, truth, answer)
     share = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_SHARE)
-    error = macro_f1_error(truth, answer, len(labels))
-    return -np.log(share).mean(), found[headline(task)], error
+    return -np.log(share).mean(), *macro_f1(truth, proba.argmax(axis=1), len(labels))

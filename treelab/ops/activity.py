@@ -8,7 +8,11 @@ import torch
 from torch import Tensor
 
 from treelab.ops.activity_solve import solve_activity
-from treelab.ops.traversal_numba import TraversalOnCpu, traverse_on_cpu
+from treelab.ops.traversal_numba import (
+    TraversalOnCpu,
+    activity_on_cpu,
+    traverse_on_cpu,
+)
 
 MARGIN = 0.5  # the ridge program rewards a up to q + 1/2 (ICML version, its eq. 4)
 
@@ -124,8 +128,7 @@ def ridge_traversal(split_score: Tensor, strength: Tensor) -> tuple[Tensor, Tens
     traversal : Tensor of shape (E, T, B)
     activity : Tensor of shape (E, T)
     """
-    no_pull = split_score.new_zeros(len(split_score), 2 * split_score.shape[1] + 1)
-    return _traversal(split_score, no_pull, strength, MARGIN)
+    return _traversal(split_score, *_ridge_program(split_score, strength))
 
 
 def preference_traversal(
@@ -143,8 +146,17 @@ def preference_traversal(
     traversal : Tensor of shape (E, T, B)
     activity : Tensor of shape (E, T)
     """
-    price = preference.new_ones(len(preference))
-    return _traversal(split_score, preference, price, 0.0)
+    return _traversal(split_score, *_preference_program(preference))
+
+
+def ridge_activity_of_splits(split_score: Tensor, strength: Tensor) -> Tensor:
+    """Activity (E, T) of ``ridge_traversal``, without z and without gradient."""
+    return _activity(split_score, *_ridge_program(split_score, strength))
+
+
+def preference_activity_of_splits(split_score: Tensor, preference: Tensor) -> Tensor:
+    """Activity (E, T) of ``preference_traversal``, without z and without gradient."""
+    return _activity(split_score, *_preference_program(preference))
 
 
 def known_traversal(split_score: Tensor, activity: Tensor) -> Tensor:
@@ -153,6 +165,27 @@ def known_traversal(split_score: Tensor, activity: Tensor) -> Tensor:
         return traverse_on_cpu(split_score, activity)
     with torch.no_grad():
         return traverse(path_scores(split_score), activity)
+
+
+def _ridge_program(split_score: Tensor, strength: Tensor):
+    """Pull, price and offset of the ridge program."""
+    no_pull = split_score.new_zeros(len(split_score), 2 * split_score.shape[1] + 1)
+    return no_pull, strength, MARGIN
+
+
+def _preference_program(preference: Tensor):
+    """Pull, price and offset of the preference program."""
+    return preference, preference.new_ones(len(preference)), 0.0
+
+
+def _activity(
+    split_score: Tensor, pull: Tensor, price: Tensor, offset: float
+) -> Tensor:
+    """Activity alone, by the fused kernel where there is one."""
+    if split_score.device.type == "cpu":
+        return activity_on_cpu(split_score, pull, price, offset)
+    with torch.no_grad():
+        return solve_activity(path_scores(split_score), pull, price, offset=offset)
 
 
 def _traversal(

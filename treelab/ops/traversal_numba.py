@@ -1,15 +1,16 @@
 """CPU kernels of `traversal`: path scores, activity and z of one tree after another.
 
-One tree's numbers stay in the processor's cache from its split scores to its z; the way
-back computes path scores again, which costs less than to keep them. Trees run in
-parallel.
+One tree's numbers stay in the processor's cache from its split scores to its z. On the
+way down a node lists only the rows that can still act on its activity or pass it, and
+hands no others to its children: a quarter of all or less. The way back computes path
+scores again, which costs less than to keep them. Trees run in parallel.
 """
 
 import numpy as np
 import torch
 from numba import njit, prange
 
-from treelab.ops.activity_numba import OPTIONS, keep_above, share_grad, solve_tree
+from treelab.ops.activity_numba import OPTIONS, share_grad, solve_tree
 from treelab.ops.threads import run_alone, threads_for
 
 
@@ -18,28 +19,10 @@ class TraversalOnCpu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, split_score, pull, price, offset):
-        split_score, pull, price = (
-            t.detach().contiguous() for t in (split_score, pull, price)
-        )
-        traversal = split_score.new_empty(*pull.shape, split_score.shape[2])
-        activity, weight = torch.empty_like(pull), torch.empty_like(pull)
-        top = torch.empty(pull.shape, dtype=torch.int32)
-        run_alone(
-            _forward,
-            traversal.numel(),
-            threads_for(traversal.numel()),
-            split_score.numpy(),
-            pull.numpy(),
-            price.numpy(),
-            split_score.numpy().dtype.type(offset),
-            traversal.numpy(),
-            activity.numpy(),
-            weight.numpy(),
-            top.numpy(),
-        )
-        ctx.save_for_backward(split_score, activity, weight, top)
+        z, activity, kept = _run_forward(split_score, pull, price, offset, True)
+        ctx.save_for_backward(*kept)
         ctx.offset = offset
-        return traversal, activity
+        return z, activity
 
     @staticmethod
     def backward(ctx, grad_traversal, grad_activity):
@@ -63,6 +46,11 @@ class TraversalOnCpu(torch.autograd.Function):
         return grad_score, share, -(share * activity).sum(1), None
 
 
+def activity_on_cpu(split_score, pull, price, offset) -> torch.Tensor:
+    """The activity (E, T) of `TraversalOnCpu` alone; no gradient."""
+    return _run_forward(split_score, pull, price, offset, False)[1]
+
+
 def traverse_on_cpu(split_score: torch.Tensor, activity: torch.Tensor) -> torch.Tensor:
     """z (E, T, B) under activities (E, T) that are given; no gradient."""
     split_score, activity = (t.detach().contiguous() for t in (split_score, activity))
@@ -71,6 +59,32 @@ def traverse_on_cpu(split_score: torch.Tensor, activity: torch.Tensor) -> torch.
         _traverse, out.numel(), split_score.numpy(), activity.numpy(), out.numpy()
     )
     return out
+
+
+def _run_forward(split_score, pull, price, offset, wants_z: bool):
+    """z (E, T, B), or without rows if it is not wanted; activity; what is kept."""
+    split_score, pull, price = (
+        t.detach().contiguous() for t in (split_score, pull, price)
+    )
+    n_rows = split_score.shape[2]
+    z = split_score.new_empty(*pull.shape, n_rows if wants_z else 0)
+    activity, weight = torch.empty_like(pull), torch.empty_like(pull)
+    top = torch.empty(pull.shape, dtype=torch.int32)
+    n_numbers = pull.numel() * n_rows
+    run_alone(
+        _forward,
+        n_numbers,
+        threads_for(n_numbers),
+        split_score.numpy(),
+        pull.numpy(),
+        price.numpy(),
+        split_score.numpy().dtype.type(offset),
+        z.numpy(),
+        activity.numpy(),
+        weight.numpy(),
+        top.numpy(),
+    )
+    return z, activity, (split_score, activity, weight, top)
 
 
 @njit(**OPTIONS)
@@ -92,25 +106,65 @@ def _clip(q, activity, z):
             z[t, b] = score if score < limit else limit
 
 
+@njit(**OPTIONS)
+def _turn_listed(score, first, t, row, q, offset, right_row, right_q):
+    """List both children's rows and path scores from those that their parent lists.
+
+    A row that is not above 0 with the offset at a node is so at no node below it.
+    ``row`` and ``q`` have room for all rows of all nodes and one more; ``right_row``
+    and ``right_q`` (B,) are for passing use.
+    """
+    n, n_right = first[2 * t + 1], 0
+    for i in range(first[t], first[t + 1]):
+        s, here = score[row[i]], q[i]
+        left = s if s < here else here
+        right = -s if -s < here else here
+        row[n], q[n] = row[i], left
+        n += left + offset > 0
+        right_row[n_right], right_q[n_right] = row[i], right
+        n_right += right + offset > 0
+    first[2 * t + 2] = n
+    first[2 * t + 3] = n + n_right
+    for i in range(n_right):
+        row[n + i], q[n + i] = right_row[i], right_q[i]
+
+
+@njit(**OPTIONS)
+def _clip_listed(first, row, q, activity, z):
+    """z (T, B) = clip(q, 0, activity) at the rows listed, 0 at the others."""
+    zero = z.dtype.type(0)
+    z[:] = zero
+    for t in range(len(activity)):
+        limit = activity[t]
+        if limit > 0:
+            for i in range(first[t], first[t + 1]):
+                score = q[i] if q[i] > zero else zero
+                z[t, row[i]] = score if score < limit else limit
+
+
 @njit(parallel=True, **OPTIONS)
 def _forward(n_threads, split_score, pull, price, offset, z, activity, weight, top):
-    n_trees, n_nodes, n_rows = z.shape
+    n_trees, n_splits, n_rows = split_score.shape
+    n_nodes = 2 * n_splits + 1
     for thread in prange(n_threads):  # each with memory of its own, used again
         first = np.zeros(n_nodes + 1, np.int64)
-        kept = np.empty(n_nodes * n_rows + 1, z.dtype)
+        row = np.empty(n_nodes * n_rows + 1, np.int32)
+        q = np.empty(n_nodes * n_rows + 1, split_score.dtype)
+        right_row = np.empty(n_rows, np.int32)
+        right_q = np.empty(n_rows, split_score.dtype)
+        row[:n_rows] = np.arange(n_rows)
+        q[:n_rows] = 1
+        first[1] = n_rows
         for e in range(thread, n_trees, n_threads):
-            q = z[e]
-            q[0] = 1
-            first[1] = keep_above(q[0], offset, kept, 0)
-            for t in range(n_nodes // 2):
-                left, right = 2 * t + 1, 2 * t + 2
-                _turn(split_score[e, t], q[t], q[left], q[right])
-                first[left + 1] = keep_above(q[left], offset, kept, first[left])
-                first[right + 1] = keep_above(q[right], offset, kept, first[right])
+            for t in range(n_splits):
+                _turn_listed(
+                    split_score[e, t], first, t, row, q, offset, right_row, right_q
+                )
             solve_tree(
-                first, kept, offset, pull[e], price[e], activity[e], weight[e], top[e]
+                first, q, offset, pull[e], price[e], activity[e], weight[e], top[e]
             )
-            _clip(q, activity[e], q)
+            if z.shape[2] > 0:
+                _clip_listed(first, row, q, activity[e], z[e])
 
 
 @njit(parallel=True, **OPTIONS)

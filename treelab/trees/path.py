@@ -267,17 +267,16 @@ class PruningPath(Stored):
 
 def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
     """Return the path scores, (n_rows, n_nodes), clipped to [0, activity]."""
-    margin = margins(tree, matrix)
+    margin = margins(tree, matrix).T  # one node's rows lie together
     if split == "elu":
         margin = np.where(margin > 0, margin, np.expm1(np.minimum(margin, 0)))
     score = np.ones(margin.shape)
-    for level in range(tree.depth):
-        nodes = np.flatnonzero((tree.level == level) & ~tree.is_leaf)
-        here, side = score[:, nodes], margin[:, nodes]
-        score[:, tree.left[nodes]] = np.minimum(here, side)
-        score[:, tree.right[nodes]] = np.minimum(here, -side)
-    bound = 1.0 if tree.activity is None else tree.activity
-    return np.clip(score, 0.0, bound)
+    splits = np.flatnonzero(~tree.is_leaf)
+    for node in splits[np.argsort(tree.level[splits])]:  # parents first
+        np.minimum(score[node], margin[node], out=score[tree.left[node]])
+        np.minimum(score[node], -margin[node], out=score[tree.right[node]])
+    bound = 1.0 if tree.activity is None else tree.activity[:, None]
+    return np.clip(score, 0.0, bound).T
 
 
 def _check_predictor(tree: Tree, predictor: NodePredictor | None) -> None:

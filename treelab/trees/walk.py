@@ -110,33 +110,38 @@ def margins(tree, matrix: np.ndarray) -> np.ndarray:
     A row takes the left branch exactly where its margin is at least 0. A missing
     value at an axis split gives +inf or -inf; leaves have NaN.
     """
-    margin = np.full((len(matrix), tree.n_nodes), np.nan)
+    margin = np.full((tree.n_nodes, len(matrix)), np.nan)
+    axis = np.flatnonzero(tree.feature >= AXIS)
+    value = matrix.T[tree.feature[axis]]
+    missing = np.where(tree.missing_left[axis], np.inf, -np.inf)[:, None]
+    margin[axis] = np.where(np.isnan(value), missing, _side(tree, axis, value))
     oblique = np.flatnonzero(tree.feature == OBLIQUE)
-    sums = dict(zip(oblique.tolist(), _weighted_sums(tree, matrix, oblique)))
-    for node in np.flatnonzero(~tree.is_leaf):
-        threshold = tree.threshold[node]
-        if node in sums:
-            value, missing = sums[node], False
-        else:
-            value = matrix[:, tree.feature[node]]
-            missing = np.isnan(value)
-        with np.errstate(invalid="ignore"):
-            side = threshold - value
-        # inf - inf is NaN, yet value <= threshold is known.
-        side = np.where(np.isnan(side), np.where(value <= threshold, 0, -np.inf), side)
-        side = np.where(missing, np.inf if tree.missing_left[node] else -np.inf, side)
-        margin[:, node] = side
-    return margin
+    margin[oblique] = _side(tree, oblique, _weighted_sums(tree, matrix, oblique))
+    return margin.T
+
+
+def _side(tree, nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Threshold less value, (k, n_rows); where that is no number, what <= says."""
+    threshold = tree.threshold[nodes, None]
+    with np.errstate(invalid="ignore"):
+        side = threshold - value
+    unknown = np.isnan(side)  # inf - inf is NaN, yet value <= threshold is known
+    if unknown.any():
+        side = np.where(unknown, np.where(value <= threshold, 0, -np.inf), side)
+    return side
 
 
 def _weighted_sums(tree, matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """What each of these oblique splits adds up, (k, n_rows); columns in order."""
     total = np.zeros((len(nodes), len(matrix)))
-    for j in range(matrix.shape[1] if len(nodes) else 0):
-        reads = np.flatnonzero(tree.weights[nodes, j])
-        if len(reads):
-            x = filled(tree.features, matrix, j)
-            total[reads] += tree.weights[nodes[reads], j, None] * x
+    weights = tree.weights[nodes] if len(nodes) else np.empty((0, 0))
+    for j in np.flatnonzero((weights != 0).any(axis=0)):
+        weight, x = weights[:, j], filled(tree.features, matrix, j)
+        if weight.all():
+            total += np.multiply.outer(weight, x)
+        else:  # a split that ignores a column knows nothing of it, be it infinite
+            reads = np.flatnonzero(weight)
+            total[reads] += np.multiply.outer(weight[reads], x)
     return total
 
 
