@@ -92,7 +92,7 @@ export function chooseSizes(scene, state, direction, view, least = LEGIBLE) {
   if (asked === null) {
     // More than two hundred nodes are never legible at once: look from there upwards.
     while (limit > 2 && visibleNodes(scene.index, { ...state, limit }, scene.forced).length > 220) limit -= 1;
-    while (limit > 2 && zoomOf({ full: 0, plain: 0 }, limit) < least) limit -= 1;
+    while (limit > 1 && zoomOf({ full: 0, plain: 0 }, limit) < least) limit -= 1;
   }
   const levels = limit + 1;
   const wanted = [];

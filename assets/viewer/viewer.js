@@ -14,6 +14,7 @@ import { Tip } from "./tip.js";
 import { buildTools } from "./tools.js";
 import { firstFrame, largestFrame, lookOf, sceneOf } from "./view.js";
 
+const LEAST = 0.5; // zoom at which a way that is followed is still worth a look
 const FRAMES_FITTED = 24; // of a run, looked at to fit all of it
 
 /**
@@ -189,9 +190,16 @@ class Viewer {
     } else this.at = data.frames?.kind ? Math.min(this.at, last) : firstFrame(data);
     this.version += 1;
     this.time.set(data, this.at);
+    const ways = JSON.stringify((data.paths ?? []).map(({ keys }) => keys));
+    const newWays = ways !== (this.ways ?? "[]");
+    this.ways = ways;
     if (this.ready) {
       this.#refresh(true);
-      if (!this.camera.touched) this.#fit(true, false);
+      if (newWays && this.#leavesView(this.#wayBox())) {
+        this.#choose();
+        this.#refresh(true);
+        this.#fit(true, false);
+      } else if (!this.camera.touched) this.#fit(true, false);
     } else this.#resize();
   }
 
@@ -257,13 +265,37 @@ class Viewer {
     return { x: x1, y: y1, w: x2 - x1, h: y2 - y1 };
   }
 
-  /** Fit the tree; one that would be too small to read opens at its root instead. */
+  /** The box that holds the ways that are followed; null where there is none. */
+  #wayBox() {
+    const { on } = this.scene;
+    const places = this.arrangement.list.filter(({ key }) => on.has(key)).map(({ key }) => this.#place(key));
+    if (!places.length) return null;
+    const x = Math.min(...places.map(({ left }) => left));
+    const y = Math.min(...places.map((place) => place.y));
+    return {
+      x, y,
+      w: Math.max(...places.map(({ left, w }) => left + w)) - x,
+      h: Math.max(...places.map((place) => place.y + place.h)) - y,
+    };
+  }
+
+  #leavesView(box) {
+    if (!box) return false;
+    const { x, y, w, h } = this.camera.view();
+    return box.x < x || box.y < y || box.x + box.w > x + w || box.y + box.h > y + h;
+  }
+
+  /** Fit the tree; of one too small to read, the ways that are followed, or the root. */
   #fit(glide, user = true) {
     const view = this.#view();
-    const box = this.#box(!user);
+    let box = this.#box(!user);
     let k = fitZoom(box, view);
-    const readable = !user && this.asked === null && k < LEGIBLE;
-    if (readable) k = LEGIBLE;
+    let readable = !user && this.asked === null && k < LEGIBLE;
+    const way = readable ? this.#wayBox() : null;
+    if (way) {
+      [box, k, readable] = [way, Math.min(LEGIBLE, fitZoom(way, view)), false];
+      if (k < LEAST) [k, readable] = [LEAST, true];
+    } else if (readable) k = LEGIBLE;
     let x = (view.w - box.w * k) / 2 - box.x * k;
     let y = Math.max(16, Math.min(72, (view.h - box.h * k) / 2)) - box.y * k;
     if (readable) {

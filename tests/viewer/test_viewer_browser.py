@@ -335,6 +335,24 @@ def test_two_followed_rows_are_drawn_and_the_node_where_they_part(page):
     assert page.locator(".legend").get_by_text("row 1").count() == 1
 
 
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_way_that_is_followed_comes_into_view(page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    nodes = tree_nodes(7, seed=4)
+    data = payload(nodes, options={"height": 540})
+    show(page, data)
+    leaf = max((node["key"] for node in nodes), key=lambda key: (len(key), key[::-1]))
+    way = [leaf[:n] for n in range(len(leaf) + 1)]
+    data["paths"] = [{"label": "row 1", "color": "#D55E00", "keys": way}]
+    page.evaluate("data => viewer.update(data)", data)
+    settle(page)
+    boxes, stage = page.evaluate(BOXES), page.locator(".stage").bounding_box()
+    for key in way:
+        x, y, w, h = boxes[key]
+        assert stage["x"] <= x and x + w <= stage["x"] + stage["width"]  # noqa: PT018
+        assert stage["y"] <= y and y + h <= stage["y"] + stage["height"]  # noqa: PT018
+
+
 def test_the_wheel_is_the_page_s_until_the_picture_is_held(page):
     show(page, payload(tree_nodes(3)))
     transform = ".stage > g"
