@@ -156,11 +156,19 @@ function noteBlock(notes) {
       notes.forEach(({ text, color }, k) => {
         const line = y + 4 + k * 16;
         group.append(svg("circle", { cx: x + 4, cy: line + 7, r: 4, fill: color }));
-        group.append(svg("text", { x: x + 13, y: line + 11, "font-size": 11, "font-weight": 600, class: "main", text: isolate(cut(text, width - 14, 11, 600)) }));
+        group.append(svg("text", { x: x + 13, y: line + 11, "font-size": 11, "font-weight": 600, class: "main", text: noteText(text, width - 14) }));
       });
       return group;
     },
   };
+}
+
+/** "age is 3": the name is cut, the value stays. */
+function noteText(text, room) {
+  const at = text.lastIndexOf(" is ");
+  if (at < 0 || measure(text, 11, 600) <= room) return isolate(cut(text, room, 11, 600));
+  const value = cut(text.slice(at), room, 11, 600);
+  return isolate(cut(text.slice(0, at), room - measure(value, 11, 600), 11, 600)) + value;
 }
 
 function chipPlan(data, node, asks) {

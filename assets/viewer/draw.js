@@ -227,17 +227,20 @@ export class Picture {
 
   #edge(item, inView, buckets) {
     const { parent, node, far, s } = item;
-    const { direction, flow, faded, on } = this.look;
+    const { direction, flow, faded } = this.look;
     const x = Math.min(parent.x, item.x);
     const y = Math.min(parent.y, item.y);
     const w = Math.max(parent.x + parent.w, item.x + item.w) - x;
     const h = Math.max(parent.y + parent.h, item.y + item.h) - y;
     const width = edgeWidth(node, flow) * s;
-    if (!inView(x, y, w, h) || (far && !on?.has(item.key))) {
+    const seen = inView(x, y, w, h);
+    if (!seen || far) {
       this.#remove(item, "edge");
       this.#remove(item, "plate");
+    }
+    if (!seen) {
       this.#remove(item, "way");
-      if (!far || !inView(x, y, w, h)) return;
+      return;
     }
     const ends = edgeEnds(parent, item, direction);
     const low = node.activity !== null && node.activity !== undefined && node.activity < LOW_ACTIVITY;

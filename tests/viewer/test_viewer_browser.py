@@ -335,6 +335,19 @@ def test_two_followed_rows_are_drawn_and_the_node_where_they_part(page):
     assert page.locator(".legend").get_by_text("row 1").count() == 1
 
 
+def test_a_way_too_small_for_words_leaves_no_edge_of_another_size(page):
+    nodes = tree_nodes(7, seed=4)
+    way = {"label": "row 1", "color": "#D55E00", "keys": ["", "0", "00", "000", "0000"]}
+    show(page, payload(nodes, paths=[way]))
+    assert page.locator(".plate").count() > 0
+    for _ in range(12):
+        page.get_by_role("button", name="Zoom out").click()
+    settle(page)
+    assert page.locator(".block").count() > 0
+    assert page.locator(".plate").count() == 0
+    assert page.locator(".ways path").count() == 4
+
+
 @pytest.mark.parametrize("width", [1200, 390])
 def test_a_way_that_is_followed_comes_into_view(page, width):
     page.set_viewport_size({"width": width, "height": 800})
