@@ -1,13 +1,24 @@
 """The app as a visitor opens it, over a store of its own and without workers."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from treelab.runs.store import RunStore
 
 APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_searched_once():
+    """Let Streamlit search the installed packages once, not for every AppTest."""
+    with pytest.MonkeyPatch.context() as patch:
+        search = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", search)
+        yield
 
 
 @pytest.fixture
@@ -25,11 +36,14 @@ def visit(store):
 
     def open_page(name: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(APP), default_timeout=30)
-        if name != "data":
-            app.switch_page(f"pages/{name}.py")
         for key, value in params.items():
             app.query_params[key] = value
         app.run()
+        if name != "data":
+            app.switch_page(f"pages/{name}.py")
+            for key, value in params.items():
+                app.query_params[key] = value
+            app.run()
         assert not app.exception, app.exception
         return app
 
