@@ -15,7 +15,7 @@ import torch
 
 from treelab.learners.get_network import GetNetwork
 from treelab.learners.get_polish import polish_level, warm_cosine
-from treelab.learners.get_prune import prune_on, surely_better
+from treelab.learners.get_prune import prune_on
 from treelab.learners.get_sparse import sparse_splits
 from treelab.learners.get_starts import greedy_splits, random_splits
 from treelab.learners.get_trees import HardTrees, Rows, evenly_spread
@@ -24,6 +24,7 @@ from treelab.training.loop import REPORT_SECONDS, train
 
 STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
 TRAINED_DEPTH = {False: 6, True: 4}  # levels trained as a whole; by linear leaves
+LEAF_ROWS = {False: (5, 2, 10), True: (10, 5, 20)}  # fewest in a leaf, as grown
 KEPT_SHARE = 0.7  # of the starts goes on; the hard loss of soft trees says little yet
 EVALUATIONS = 15  # looks at the hard loss in a stage
 WEIGHT_DECAY = 1e-4
@@ -34,21 +35,26 @@ POLISH_SHARE = 0.4  # of the epochs, added for growth and polish in what is repo
 class Budget:
     """What may be spent, in the same numbers on every table.
 
-    ``steps`` gradient steps in each stage; ``n_grown`` trained trees and as many
-    purely greedy ones that are grown to full depth; ``rounds`` of polish, with
-    ``polish_steps`` gradient steps a level.
+    ``steps`` gradient steps in each stage; ``n_grown`` trained trees that are grown to
+    full depth, as is one that is greedy throughout, each with ``n_leaf_rows`` sizes of
+    a leaf; ``rounds`` of polish, with ``polish_steps`` gradient steps a level.
     """
 
     steps: int
     n_grown: int
+    n_leaf_rows: int
     rounds: int
     polish_steps: int
 
 
 BUDGETS = {
-    "quick": Budget(steps=150, n_grown=1, rounds=0, polish_steps=0),
-    "standard": Budget(steps=1500, n_grown=3, rounds=2, polish_steps=300),
-    "thorough": Budget(steps=5000, n_grown=5, rounds=4, polish_steps=800),
+    "quick": Budget(steps=150, n_grown=1, n_leaf_rows=1, rounds=0, polish_steps=0),
+    "standard": Budget(
+        steps=1500, n_grown=3, n_leaf_rows=3, rounds=2, polish_steps=300
+    ),
+    "thorough": Budget(
+        steps=5000, n_grown=5, n_leaf_rows=3, rounds=4, polish_steps=800
+    ),
 }
 
 
@@ -187,14 +193,15 @@ class _Fitting:
         ]
         if self.stopped:
             return self._pruned(*tops[0])[0]
-        # The greedy ones first: a trained tree must be better by more than luck.
-        tops = [None] * settings.budget.n_grown + tops
+        sizes = LEAF_ROWS[settings.linear][: settings.budget.n_leaf_rows]
+        tried = [(top, size) for top in [None, *tops] for size in sizes]
         best, best_loss = None, math.inf
-        for number, top in enumerate(tops):
-            tree, loss = self._pruned(*self._greedy(settings.depth, top=top))
-            if best is None or surely_better(tree, best, self.valid):
+        for number, (top, size) in enumerate(tried):
+            splits = self._greedy(settings.depth, top=top, min_leaf_rows=size)
+            tree, loss = self._pruned(*splits)
+            if loss < best_loss or best is None:
                 best, best_loss = tree, loss
-            epoch = self._late_epoch((number + 1) / len(tops) / 4)
+            epoch = self._late_epoch((number + 1) / len(tried) / 4)
             if self._report(epoch, best, best_loss, "growth"):
                 break
         return best

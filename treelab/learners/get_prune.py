@@ -1,4 +1,4 @@
-"""How deep each branch should be: prune a tree to what its validation rows support."""
+"""How large a tree should be: cost-complexity pruning, priced by validation."""
 
 import numpy as np
 
@@ -6,19 +6,20 @@ from treelab.learners.get_leaves import level_formulas, level_means
 from treelab.learners.get_trees import HardTrees, Rows
 from treelab.ops.oblique import hard_leaf
 
-SHRINKAGES = (1.0, 3.0, 10.0, 30.0)  # rows; validation chooses
-SURENESS = 0.5  # standard errors by which the larger tree must be better
+# Rows that draw a node to its parent; validation chooses.
+SHRINKAGES = {False: (0.3, 1.0, 3.0, 10.0, 30.0), True: (0.1, 1.0, 10.0, 100.0)}
+# Price of a leaf, as a share of what one answer for all rows costs; validation chooses.
+PRICES = (0.0, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)
 
 
 def prune_on(
-    trees: HardTrees, rows: Rows, valid: Rows, shrinkages=SHRINKAGES
+    trees: HardTrees, rows: Rows, valid: Rows, shrinkages=None
 ) -> tuple[HardTrees, float]:
-    """Prune one tree where its validation rows do no worse without a branch.
+    """Prune one tree to the cost and complexity that its validation rows like best.
 
-    Reduced-error pruning from the bottom up: a split stays only if the leaves below it
-    have a lower loss on the validation rows than the node has as a leaf, by more than
-    ``SURENESS`` standard errors, as luck decides on few rows. The strength of shrinkage
-    is chosen by the loss of the pruned tree.
+    For each price of a leaf the tree is cut where training error plus price is lowest;
+    for each strength of shrinkage the leaves are drawn towards the nodes above them.
+    The pair with the lowest validation loss is taken.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ def prune_on(
         A batch of one tree.
     rows, valid : Rows
         Training rows give the answers, validation rows judge them.
-    shrinkages : sequence of float
+    shrinkages : sequence of float, optional
         Strengths to choose from, in rows.
 
     Returns
@@ -38,72 +39,96 @@ def prune_on(
 
     References
     ----------
-    Quinlan, "Simplifying decision trees", 1987 (reduced-error pruning).
+    Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984,
+    chapter 3; hierarchical shrinkage, Agarwal et al., arXiv:2202.00858.
     """
+    linear = trees.linear is not None
     leaf = hard_leaf(rows.x, trees.weights, trees.threshold)
     leaf_valid = hard_leaf(valid.x, trees.weights, trees.threshold)[0]
+    asks = np.isfinite(trees.threshold[0])
     best = None
-    for shrinkage in shrinkages:
-        losses = _losses(trees, leaf, rows, leaf_valid, valid, shrinkage)
-        gone = []
-        below = losses[-1]  # (n,), each row's loss in the tree as pruned so far
-        for level in range(len(losses) - 2, -1, -1):
-            node = leaf_valid >> (len(losses) - 1 - level)
-            gain = losses[level] - below
-            sure = SURENESS * np.sqrt(np.bincount(node, gain**2, 2**level))
-            gives_up = np.bincount(node, gain, 2**level) <= sure
-            gone.append(2**level - 1 + np.flatnonzero(gives_up))
-            below = np.where(gives_up[node], losses[level], below)
-        if best is None or below.sum() < best[0]:
-            best = (below.sum(), np.concatenate([*gone, []]).astype(int), shrinkage)
-    total, gone, shrinkage = best
+    # Constants are cut by their plain error, formulas by that of the shrunk ones.
+    errors = None if linear else _errors(_levels(trees, leaf, rows, 1e-6), leaf, rows)
+    for shrinkage in SHRINKAGES[linear] if shrinkages is None else shrinkages:
+        levels = _levels(trees, leaf, rows, shrinkage)
+        if linear:
+            errors = _errors(levels, leaf, rows)
+        losses = _losses(levels, leaf_valid, valid)
+        before = None
+        for price in PRICES:
+            kept = _kept(errors, asks, price * errors[0][0])
+            if before is not None and np.array_equal(kept, before):
+                continue
+            before = kept
+            total = _cut(losses, kept, leaf_valid).sum()
+            if best is None or total < best[0]:
+                best = (total, kept, shrinkage)
+    total, kept, shrinkage = best
     weights, threshold = trees.weights.copy(), trees.threshold.copy()
-    weights[0, gone], threshold[0, gone] = 0.0, np.inf
-    for split in range(
-        len(threshold[0])
-    ):  # below a split that went there is nothing to ask
-        if split and np.isinf(threshold[0, (split - 1) // 2]):
-            weights[0, split], threshold[0, split] = 0.0, np.inf
-    asks = np.flatnonzero(np.isfinite(threshold[0]))
-    depth = int(asks.max() + 1).bit_length() if len(asks) else 1
+    weights[0, ~kept], threshold[0, ~kept] = 0.0, np.inf
+    depth = int(np.flatnonzero(kept).max(initial=0) + 1).bit_length()
     pruned = HardTrees.fit(
         weights[:, : 2**depth - 1],
         threshold[:, : 2**depth - 1],
         rows,
-        linear=trees.linear is not None,
+        linear=linear,
         shrinkage=shrinkage,
     )
     return pruned, float(total / valid.weight.sum())
 
 
-def surely_better(trees: HardTrees, than: HardTrees, valid: Rows) -> bool:
-    """Whether one tree beats another on validation rows by ``SURENESS`` or more.
+def _kept(errors: list[np.ndarray], asks: np.ndarray, price: float) -> np.ndarray:
+    """Splits (N,) of the subtree whose error plus price a leaf is lowest."""
+    kept = np.zeros(len(asks), dtype=bool)
+    cost = errors[-1] + price
+    for level in range(len(errors) - 2, -1, -1):
+        below, own = cost[0::2] + cost[1::2], errors[level] + price
+        splits = slice(2**level - 1, 2 ** (level + 1) - 1)
+        kept[splits] = asks[splits] & (below < own)
+        cost = np.where(kept[splits], below, own)
+    for split in range(1, len(kept)):  # below a split that went there is none
+        kept[split] &= kept[(split - 1) // 2]
+    return kept
 
-    Parameters
-    ----------
-    trees, than : HardTrees
-        Batches of one tree.
-    valid : Rows
-        Validation rows.
-    """
-    loss, loss_than = (valid.row_loss(t.answers(valid.x))[0] for t in (trees, than))
-    gain = loss_than - loss
-    return bool(gain.sum() > SURENESS * np.sqrt((gain**2).sum()))
+
+def _cut(losses: list[np.ndarray], kept: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+    """Loss (n,) of each row in the tree of the splits that were kept."""
+    depth = len(losses) - 1
+    cut, alive = losses[0].copy(), np.ones(len(leaf), dtype=bool)
+    for level in range(depth):
+        alive = alive & kept[2**level - 1 + (leaf >> (depth - level))]
+        cut = np.where(alive, losses[level + 1], cut)
+    return cut
 
 
-def _losses(trees, leaf, rows, leaf_valid, valid, shrinkage) -> list[np.ndarray]:
-    """Loss of each validation row were its node of a level a leaf, level by level."""
-    n_leaves = trees.threshold.shape[1] + 1
-    losses = []
-    if trees.linear is not None:
-        levels = level_formulas(leaf[0], rows.x, rows.y, n_leaves, shrinkage)
-    else:
-        levels = level_means(leaf, rows.target, rows.weight, n_leaves, shrinkage)
+def _errors(levels, leaf, rows) -> list[np.ndarray]:
+    """Squared error on the training rows of each node as a leaf, level by level."""
+    errors = []
     for level, answer in enumerate(levels):
-        node = leaf_valid >> (len(levels) - 1 - level)
-        if trees.linear is not None:
-            told = answer.predict(valid.x, node[None])[0][:, None]
-        else:
-            told = answer[0, node]
-        losses.append(valid.row_loss(told))
-    return losses
+        node = leaf[0] >> (len(levels) - 1 - level)
+        missed = (rows.target - _told(answer, rows.x, node)) ** 2
+        errors.append(np.bincount(node, missed.sum(axis=1) * rows.weight, 2**level))
+    return errors
+
+
+def _losses(levels, leaf, valid) -> list[np.ndarray]:
+    """Loss of each validation row were its node of a level a leaf, level by level."""
+    return [
+        valid.row_loss(_told(answer, valid.x, leaf >> (len(levels) - 1 - level)))
+        for level, answer in enumerate(levels)
+    ]
+
+
+def _levels(trees, leaf, rows, shrinkage) -> list:
+    """What every node answers, level by level: means, or formulas."""
+    n_leaves = trees.threshold.shape[1] + 1
+    if trees.linear is not None:
+        return level_formulas(leaf[0], rows.x, rows.y, n_leaves, shrinkage)
+    return level_means(leaf, rows.target, rows.weight, n_leaves, shrinkage)
+
+
+def _told(answer, x: np.ndarray, node: np.ndarray) -> np.ndarray:
+    """Answers (n, C) of one level to rows in these nodes."""
+    if isinstance(answer, np.ndarray):
+        return answer[0, node]
+    return answer.predict(x, node[None])[0][:, None]
