@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.trees.adapters.weighted import weighted_trees
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.labels import most_probable, task_of
 from treelab.trees.logits import softmax
 from treelab.trees.tree import Tree
@@ -81,6 +83,16 @@ class Forest(Sequence):
     def features(self) -> tuple:
         """The features of its trees."""
         return self.trees[0].features
+
+    def to_weighted_trees(self) -> WeightedTrees:
+        """Return these trees as an ensemble that can be saved; see ``weighted_trees``.
+
+        Raises
+        ------
+        ValueError
+            If no such ensemble gives the same answers, or it were too large.
+        """
+        return weighted_trees(self)
 
     def decision_function(self, X) -> np.ndarray:
         """Return the sums, float32 (n_rows, n_outputs), added up as xgboost does.
