@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import treelab
 from tests.runs.conftest import small_table
 from treelab.__main__ import main
-from treelab.runs.import_model import NOTE, read_model
+from treelab.runs.import_model import NOTE
 from treelab.runs.store import RunStore
 
 
@@ -122,11 +122,23 @@ def test_a_file_of_anything_else_is_refused_and_not_run(home, table, capsys):
     assert "No such file" in refused(capsys, home / "no", table, "--target", "kind")
 
 
-def test_trees_that_only_answer_together_are_refused(home):
-    y = small_table()["kind"] == "yes"
-    model = xgboost.XGBClassifier(n_estimators=3).fit(encoded(), y)
+def test_boosted_trees_become_an_ensemble(home, table, capsys):
+    frame = small_table()
+    model = xgboost.XGBClassifier(n_estimators=3, max_depth=3)
+    model.fit(encoded(), frame["kind"] == "yes")
     model.save_model(home / "model.json")
-    with pytest.raises(ValueError, match="holds 3 trees whose sum answers"):
-        read_model(home / "model.json")
+    given = ["--target", "kind", "--classes", "no", "yes"]
+    run = imported(capsys, home / "model.json", table, *given)
+    kept = RunStore().model(run.id)
+    assert kept.n_estimators == run.summary["estimators"] == 3
+    assert kept.predict_proba(encoded()) == pytest.approx(
+        model.predict_proba(encoded()), abs=1e-5
+    )
+
+
+def test_a_forest_of_classes_is_refused(home):
+    y = small_table()["kind"] == "yes"
     forest = treelab.from_sklearn(RandomForestClassifier(3).fit(encoded(), y))
     assert not hasattr(forest, "save")
+    with pytest.raises(ValueError, match="mean of their probabilities"):
+        forest.to_weighted_trees()

@@ -29,8 +29,7 @@ def read_model(path: Path, classes: list | None = None) -> Model:
     Parameters
     ----------
     path : Path
-        A folder that a model was saved in, JSON that ``export --format json`` wrote,
-        or JSON that xgboost wrote, of one tree.
+        A folder that a model was saved in, or a file as ``model_from_json`` reads.
     classes : list or None
         Labels in the order of xgboost's numbers.
 
@@ -39,27 +38,40 @@ def read_model(path: Path, classes: list | None = None) -> Model:
     OSError
         If it cannot be read.
     ValueError
-        If it is none of these, or an ensemble that these pages cannot show.
+        If it is none of these, or an ensemble that a run cannot keep.
     """
     if path.is_dir():
         return load_model(path)
     try:
-        stored = json.loads(path.read_bytes())
+    return model_from_json(path.read_bytes(), path.name, classes)
+
+
+def model_from_json(text: bytes, name: str, classes: list | None = None) -> Model:
+    """Read JSON that ``export --format json`` or xgboost wrote.
+
+    Parameters
+    ----------
+    text : bytes
+    name : str
+        What errors call the file.
+    classes : list or None
+        Labels in the order of xgboost's numbers; other models name their own.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or an ensemble that a run cannot keep.
+    """
+        stored = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{path.name} is not JSON. Give a model's folder, JSON that treelab's "
+            f"{name} is not JSON. Give a model's folder, JSON that treelab's "
             "export wrote, or JSON that xgboost's save_model wrote."
         ) from error
     if isinstance(stored, dict) and "type" in stored:
         return model_from_dict(stored)
     model = from_xgboost(stored, classes=classes)
-    if isinstance(model, Forest):
-        raise ValueError(
-            f"{path.name} holds {len(model):,} trees whose sum answers; a run is "
-            "one tree, or one of treelab's ensembles. Train xgboost with one round, or "
-            "read its trees in Python with treelab.from_xgboost."
-        )
-    return model
+    return model.to_weighted_trees() if isinstance(model, Forest) else model
 
 
 def import_model(
@@ -129,7 +141,7 @@ def _fitting(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
         what = "numbers" if model.classes is None else "classes"
         raise ValueError(
             f"The model predicts {what}, but {problem.target!r} looks like "
-            f"{problem.task}. Choose another --target, or say --task."
+            f"{problem.task}. Choose another target, or say which task it is."
         )
     columns = [name for name in kinds if name in frame.columns]
     columns += [name for name in problem.columns if name not in kinds]
