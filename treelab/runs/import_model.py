@@ -42,7 +42,6 @@ def read_model(path: Path, classes: list | None = None) -> Model:
     """
     if path.is_dir():
         return load_model(path)
-    try:
     return model_from_json(path.read_bytes(), path.name, classes)
 
 
@@ -62,6 +61,7 @@ def model_from_json(text: bytes, name: str, classes: list | None = None) -> Mode
     ValueError
         If it is none of these, or an ensemble that a run cannot keep.
     """
+    try:
         stored = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(
