@@ -5,8 +5,8 @@ import pytest
 from pages.common import look
 from tests.pages.look import figures, questions, said, viewers
 from tests.pages.stores import add_run
+from tests.runs.clustered import clustered
 from treelab.data.builtin import BUILTIN
-from treelab.runs.clusters import cluster_table
 
 
 def slide(app, step: int):
@@ -70,9 +70,6 @@ def test_sliding_measures_no_tree_again(visit, store, learner, monkeypatch):
 
 def test_clusters_held_against_labels_show_how_pure_they_are(visit, store):
     iris = BUILTIN["iris"]
-    settings = {"depth": 2, "pruning_strength": (0.0, 30.0), "max_epochs": 5}
-    run = cluster_table(
-        store, iris.load(), "iris", known=iris.target, settings=settings
-    )
+    run = clustered(store, iris.load(), known=iris.target, max_epochs=5)
     (figure,) = figures(visit("pruning", run=run))
     assert "purity of clusters" in {trace.get("name") for trace in figure["data"]}

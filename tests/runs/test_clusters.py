@@ -1,18 +1,25 @@
 """Clusters as runs, from the library and from the shell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
+from tests.runs.clustered import clustered
 from treelab.__main__ import main
 from treelab.learners.argmin_clusters import ArgminTreeClusterer
 from treelab.learners.registry import CLUSTERS, find_spec, learner_title
-from treelab.runs.clusters import NO_LABELS, OWN_LABELS, cluster_table, tell_labels
+from treelab.runs.clusters import (
+    NO_LABELS,
+    OWN_LABELS,
+    clusters_problem,
+    tell_labels,
+)
 from treelab.runs.store import RunStore
+from treelab.trees.cut import cut_at
 from treelab.trees.path import PruningPath
-
-QUICK = {"depth": 2, "pruning_strength": (0.0, 30.0), "max_epochs": 30}
 
 
 def irises() -> pd.DataFrame:
@@ -23,21 +30,34 @@ def irises() -> pd.DataFrame:
 
 def test_without_labels_the_run_tells_the_clusters_of_all_rows(store):
     frame = irises().drop(columns="species")
-    run = store.run(cluster_table(store, frame, "irises", settings=QUICK))
-    tree = store.model(run.id)
+    run = store.run(clustered(store, frame))
+    path = store.model(run.id)
     kept = store.table(run.problem.table_id)
     assert (run.state, run.learner, run.metrics) == ("done", "clusters", {})
     assert run.title == "Argmin clusters · irises"
-    assert (kept["cluster"] == tree.predict(kept)).all()
-    assert tree.n_rows[0] == len(frame)
-    assert kept["cluster"].nunique() == run.summary["leaves"] == tree.n_leaves
-    assert OWN_LABELS in tree.notes
-    assert run.problem.target == tree.target == "cluster"
+    assert kept.drop(columns="cluster").equals(frame)
+    assert (kept["cluster"] == path.predict(kept)).all()
+    assert path.tree.n_rows[0] == len(frame)
+    assert kept["cluster"].nunique() == run.summary["leaves"] == path.tree.n_leaves
+    assert all(OWN_LABELS in tree.notes for tree in path.trees)
+    assert run.problem.target == path.target == "cluster"
+    assert "purity" not in path.scores
+    assert path.scores["valid_loss"].notna().all()
+
+
+def test_the_table_of_a_run_is_another_once_its_clusters_are_found(store):
+    frame = irises().drop(columns="species")
+    first = store.add_table(frame, "irises")
+    run = store.run(clustered(store, frame))
+    assert run.problem.origin == first != run.problem.table_id
+    assert not run.problem.awaits_clusters
+    waits = clusters_problem(frame, table_id=first, table_name="irises")
+    assert waits.awaits_clusters
 
 
 def test_with_known_labels_no_split_sees_them_and_leaves_tell_them(store):
     frame = irises()
-    found = cluster_table(store, frame, "irises", known="species", settings=QUICK)
+    found = clustered(store, frame, known="species")
     run, path = store.run(found), store.model(found)
     assert isinstance(path, PruningPath)
     split = run.problem.split(frame)
@@ -55,31 +75,41 @@ def test_with_known_labels_no_split_sees_them_and_leaves_tell_them(store):
 
 def test_a_node_without_rows_tells_what_its_parent_tells(store):
     frame = irises()
-    found = cluster_table(store, frame, "irises", known="species", settings=QUICK)
+    found = clustered(store, frame, known="species")
     tree = store.model(found).trees[0]
     row = frame.drop(columns="species").iloc[:1]
     told = tell_labels(tree, row, ["b"], ("a", "b"))
     assert (told.value == [0, 1]).all()
 
 
-def test_what_cannot_be_clustered_is_refused(store):
-    frame = irises()
-    with pytest.raises(ValueError, match="looks like numbers, not like labels"):
-        cluster_table(store, frame, "t", known="sepal length (cm)")
-    with pytest.raises(ValueError, match="has a column 'cluster' already"):
-        cluster_table(store, frame.rename(columns={"species": "cluster"}), "t")
-    with pytest.raises(ValueError, match="at least 2 columns"):
-        cluster_table(store, frame[["sepal length (cm)"]], "t")
-    assert not store.runs()
+@pytest.mark.parametrize(
+    ("change", "known", "words"),
+    [
+        (lambda f: f, "sepal length (cm)", "looks like numbers, not like labels"),
+        (lambda f: f.rename(columns={"species": "cluster"}), None, "already: rename"),
+        (lambda f: f[["sepal length (cm)"]], None, "at least 2 columns"),
+    ],
+)
+def test_what_cannot_be_clustered_is_refused(change, known, words):
+    with pytest.raises(ValueError, match=words):
+        clusters_problem(change(irises()), table_id="t", table_name="t", known=known)
 
 
 def test_a_single_cluster_is_no_answer(store, monkeypatch):
-    monkeypatch.setattr(ArgminTreeClusterer, "fit", lambda self, *_, **__: self)
-    monkeypatch.setattr(ArgminTreeClusterer, "tree_", None)
-    monkeypatch.setattr(ArgminTreeClusterer, "n_clusters_", 1, raising=False)
-    with pytest.raises(ValueError, match="All rows came into one cluster"):
-        cluster_table(store, irises().drop(columns="species"), "t")
-    assert not store.runs()
+    fit = ArgminTreeClusterer.fit
+
+    def fit_and_cut(self, *rows, **given):
+        fit(self, *rows, **given)
+        path = self.model_
+        stumps = [cut_at(tree, np.arange(tree.n_nodes) == 0) for tree in path.trees]
+        self.model_ = replace(path, trees=stumps)
+        return self
+
+    monkeypatch.setattr(ArgminTreeClusterer, "fit", fit_and_cut)
+    run = store.run(clustered(store, irises().drop(columns="species")))
+    assert (run.state, run.has_model) == ("failed", False)
+    assert "All rows came into one cluster" in run.error
+    assert run.problem.awaits_clusters
 
 
 def test_clusters_from_the_shell(tmp_path, capsys):
@@ -97,7 +127,9 @@ def test_clusters_from_the_shell(tmp_path, capsys):
     assert "clusters, depth" in said
     assert main([*command, "--set", "target_columns=each"]) == 0
     assert "cluster 1: " in capsys.readouterr().out
-    assert len(RunStore(tmp_path / "home").runs()) == 2
+    assert [run.state for run in RunStore(tmp_path / "home").runs()] == ["done"] * 2
+    assert main([*command, "--set", "depth=8"]) == 2
+    assert "depth must be at most" in capsys.readouterr().err
     assert main([*command, "--known", "colour"]) == 2
     assert "no column 'colour'" in capsys.readouterr().err
 

@@ -42,6 +42,10 @@ class Problem:
         In (0, 1), together less than 1; the rest is for training.
     units : tuple of (str, str)
         Column (or target) and unit.
+    origin : str
+        Where nothing is predicted but groups are found: the table they are found in.
+        The target is then a column of clusters, which the table has once ``table_id``
+        is another than ``origin``.
 
     Raises
     ------
@@ -60,6 +64,7 @@ class Problem:
     valid_share: float = 0.2
     test_share: float = 0.2
     units: tuple[tuple[str, str], ...] = ()
+    origin: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -82,6 +87,11 @@ class Problem:
                 "valid_share and test_share must be above 0 and together below 1; got "
                 f"{self.valid_share} and {self.test_share}."
             )
+
+    @property
+    def awaits_clusters(self) -> bool:
+        """Whether the target is a column of clusters that nobody has found yet."""
+        return bool(self.origin) and self.origin == self.table_id
 
     def to_dict(self) -> dict:
         """Return the problem as plain values that JSON can hold."""

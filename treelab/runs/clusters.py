@@ -1,7 +1,7 @@
-"""Clusters become a run: a tree that was trained without labels, on every page."""
+"""Clusters as runs: a tree that was trained without labels, on every page."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +9,13 @@ import pandas as pd
 
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem
-from treelab.data.split import SPLITS
-from treelab.learners.registry import CLUSTERS, make_estimator
-from treelab.runs.model_facts import Model, model_scores, model_size, with_names
-from treelab.runs.process import ProcessId
+from treelab.data.split import Split
+from treelab.learners.registry import make_estimator
+from treelab.runs.keep import device_used, keep_model
+from treelab.runs.model_facts import model_scores, with_names
+from treelab.runs.run import Run
 from treelab.runs.store import RunStore
+from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
 COLUMN = "cluster"  # of the table that is kept, where no labels are known
@@ -24,116 +26,159 @@ OWN_LABELS = (
 NO_LABELS = "No label was used to find these splits; leaves show whom they caught."
 
 
-def cluster_table(
-    store: RunStore,
+def clusters_problem(
     frame: pd.DataFrame,
-    table_name: str,
     *,
+    table_id: str,
+    table_name: str,
     known: str | None = None,
-    settings: dict | None = None,
+    columns: Sequence[str] | None = None,
+    kinds: Mapping[str, str] | Sequence = (),
     seed: int = 0,
-    device: str = "auto",
-    title: str = "",
-    callbacks: Sequence = (),
-) -> str:
-    """Cluster a table's rows and keep the tree as a run that is done.
+    units: Mapping[str, str] | Sequence = (),
+) -> Problem:
+    """Return what a run of clusters is about.
 
-    Without known labels all rows are clustered; the table is kept with a column
-    "cluster", which is the run's target. With known labels the training and validation
-    rows are clustered, every leaf tells the labels' shares among its training rows,
-    and the run keeps the trees of all strengths, with their dendrogram purity.
+    Parameters
+    ----------
+    frame : DataFrame
+    table_id, table_name : str
+    known : str or None, default=None
+        Column of labels, which no split sees; they become the run's target. None:
+        the clusters do, once they are found.
+    columns : sequence of str or None, default=None
+        Columns that may be used; None: all. Those that say nothing are left out.
+    kinds, units : mapping or pairs
+        As in ``Problem``.
+    seed : int, default=0
+        Deals the rows, starts the trees.
+
+    Raises
+    ------
+    ValueError
+        If the table allows no clusters, or the known labels are numbers.
+    """
+    names = useful_columns(frame, COLUMN if known is None else known)
+    if columns is not None:
+        names = tuple(name for name in names if name in columns)
+    if len(names) < 2:
+        raise ValueError(
+            f"Clustering needs at least 2 columns that say something, got {len(names)}."
+            " Choose more columns, or another table."
+        )
+    given = {"table_id": table_id, "table_name": table_name, "seed": seed}
+    if known is None:
+        if COLUMN in frame.columns:
+            raise ValueError(
+                f"The table has a column {COLUMN!r} already: rename it, or name it as "
+                "the known labels."
+            )
+        return Problem(
+            target=COLUMN,
+            columns=names,
+            kinds=kinds,
+            task="multiclass",
+            units=units,
+            origin=table_id,
+            **given,
+        )
+    problem = make_problem(frame, known, columns=names, units=units, **given)
+    if problem.task == "regression":
+        raise ValueError(
+            f"{known!r} looks like numbers, not like labels. Name a column of "
+            "classes, or no known labels."
+        )
+    return replace(problem, kinds=kinds)
+
+
+def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dict:
+    """Cluster the rows of a run's table and keep the trees of all strengths.
+
+    Without known labels all rows are clustered. A copy of the table is kept with a
+    column of clusters, and becomes the run's table. With known labels the training
+    and validation rows are clustered, every leaf tells the labels' shares among its
+    training rows, and dendrogram purity is measured.
 
     Parameters
     ----------
     store : RunStore
-    frame : DataFrame
-    table_name : str
-    known : str or None, default=None
-        Column of labels, which no split sees.
-    settings : dict or None, default=None
-        Of ``ArgminTreeClusterer``.
-    seed : int, default=0
-        Deals the rows, starts the trees.
-    device : str, default="auto"
-    title : str, default=""
+    run : Run
+        Its problem is one of ``clusters_problem``.
     callbacks : sequence of callable
         Hear a ``Progress`` after each epoch.
 
     Returns
     -------
-    str
-        The run's id.
+    dict of str to dict
+        ``metrics``, empty where no labels are known, and ``summary``.
 
     Raises
     ------
     ValueError
-        If the table or the settings allow no clusters.
+        If the settings or the rows allow no clusters.
     """
-    settings = settings or {}
     began = time.monotonic()
+    problem = run.problem
+    frame = store.table(problem.table_id)
     model = make_estimator(
-        CLUSTERS.key, "multiclass", settings, random_state=seed, device=device
+        run.learner,
+        problem.task,
+        run.settings,
+        random_state=problem.seed,
+        device=run.device,
     )
-    if known is None:
-        kept, note = _found(model, frame, callbacks), OWN_LABELS
-        frame = frame.assign(**{COLUMN: kept.predict(frame)})
-        problem = _problem(store, frame, table_name, COLUMN, seed)
-        problem = replace(problem, task=kept.task)
-    else:
-        problem = _problem(store, frame, table_name, known, seed)
-        if problem.task == "regression":
-            raise ValueError(
-                f"{known!r} looks like numbers, not like labels. Name a column of "
-                "classes, or leave --known out."
-            )
-        kept, note = _labelled(model, frame, problem, callbacks), NO_LABELS
-    run_id = store.create(CLUSTERS.key, settings, problem, device=device, title=title)
-    _keep(store, run_id, kept, note, time.monotonic() - began)
-    return run_id
-
-
-def _problem(store, frame, table_name: str, target: str, seed: int) -> Problem:
-    """Keep the table; what the run then says of its target."""
-    table_id = store.add_table(frame, table_name)
-    return make_problem(
-        frame, target, table_id=table_id, table_name=table_name, seed=seed
-    )
-
-
-def _found(model, frame: pd.DataFrame, callbacks) -> Tree:
-    """The tree over all rows; its classes are the names of the clusters."""
-    if COLUMN in frame.columns:
-        raise ValueError(
-            f"The table has a column {COLUMN!r} already: rename it, or name it as the "
-            "known labels."
+    if problem.awaits_clusters:
+        X = problem.table(frame)
+        model.fit(X, callbacks=callbacks)
+        path, note = _own_labels(model.path_), OWN_LABELS
+        frame = frame.assign(**{problem.target: path.predict(X)})
+        name = f"{problem.table_name} with clusters"
+        problem = replace(
+            problem, table_id=store.add_table(frame, name), task=path.task
         )
-    model.fit(frame[list(useful_columns(frame, COLUMN))], callbacks=callbacks)
-    tree, n = model.tree_, model.n_clusters_
-    if n < 2:
+        store.set_problem(run.id, problem)
+        split, metrics = problem.split(frame), {}
+    else:
+        split, note = problem.split(frame), NO_LABELS
+        model.fit(
+            split.X_train, split.y_train, X_valid=split.X_valid, callbacks=callbacks
+        )
+        path = _known_labels(model.path_, split)
+        metrics = model_scores(path, problem.task, split)
+    seconds = time.monotonic() - began
+    trees = [replace(tree, notes=(*tree.notes, note)) for tree in path.trees]
+    summary = keep_model(
+        store,
+        run.id,
+        with_names(replace(path, trees=trees), problem),
+        split,
+        seconds=seconds,
+        device=device_used(run),
+        notes=[note],
+    )
+    if "purity" in path.scores:
+        summary["purity"] = float(path.scores["purity"].iloc[path.chosen])
+    return {"metrics": metrics, "summary": summary}
+
+
+def _own_labels(path: PruningPath) -> PruningPath:
+    """Name each tree's clusters."""
+    if path.tree.n_leaves < 2:
         raise ValueError(
             "All rows came into one cluster. Try smaller pruning strengths, or leave "
             "out columns that say nothing."
         )
-    return replace(
-        tree,
-        value=tree.value[:, :n],
-        class_counts=tree.class_counts[:, :n],
-        classes=tuple(f"cluster {k + 1}" for k in range(n)),
-        notes=(*tree.notes, OWN_LABELS),
-    )
+    names = tuple(f"cluster {k + 1}" for k in range(len(path.classes)))
+    return replace(path, trees=[replace(tree, classes=names) for tree in path.trees])
 
 
-def _labelled(model, frame: pd.DataFrame, problem: Problem, callbacks):
-    """The path over training rows; every leaf tells the shares of the known labels."""
-    split = problem.split(frame)
-    model.fit(split.X_train, split.y_train, X_valid=split.X_valid, callbacks=callbacks)
-    path = model.path_
+def _known_labels(path: PruningPath, split: Split) -> PruningPath:
+    """Let every leaf tell the shares of the known labels among training rows."""
     classes = tuple(np.unique(split.y_train).tolist())
     trees = [
         tell_labels(tree, split.X_train, split.y_train, classes) for tree in path.trees
     ]
-    notes = (*trees[0].notes, NO_LABELS)
-    return replace(path, trees=[replace(tree, notes=notes) for tree in trees])
+    return replace(path, trees=trees)
 
 
 def tell_labels(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
@@ -161,30 +206,3 @@ def tell_labels(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
     for node in np.flatnonzero(tree.n_rows == 0):  # parents come first
         shares[node] = shares[tree.parent[node]]
     return replace(tree, value=shares)
-
-
-def _keep(
-    store: RunStore, run_id: str, model: Model, note: str, seconds: float
-) -> None:
-    """Keep the model as that of a run that is done."""
-    from treelab.learners.device import device_name, resolve_device  # loads torch
-
-    run = store.run(run_id)
-    split = run.problem.split(store.table(run.problem.table_id))
-    model = with_names(model, run.problem)
-    scored = note == NO_LABELS  # else the clusters would be held against themselves
-    store.start(run_id, ProcessId.here())
-    try:
-        store.add_model(run_id, model)
-        summary = {
-            **model_size(model),
-            "seconds": seconds,
-            "device": device_name(resolve_device(run.device)),
-            "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
-            "notes": [note, *split.notes],
-        }
-        scores = model_scores(model, run.problem.task, split) if scored else {}
-    except BaseException:
-        store.finish(run_id, "failed", error="Its model could not be kept.")
-        raise
-    store.finish(run_id, "done", metrics=scores, summary=summary)

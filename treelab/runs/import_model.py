@@ -10,7 +10,8 @@ from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS
 from treelab.learners.registry import IMPORTED
-from treelab.runs.model_facts import Model, model_scores, model_size, with_names
+from treelab.runs.keep import keep_model
+from treelab.runs.model_facts import Model, model_scores, with_names
 from treelab.runs.process import ProcessId
 from treelab.runs.store import RunStore
 from treelab.trees.adapters import Forest, from_xgboost
@@ -111,17 +112,18 @@ def import_model(
     run_id = store.create(IMPORTED, {}, problem, device="cpu", title=title)
     store.start(run_id, ProcessId.here())
     try:
-        store.add_model(run_id, model)
+        summary = keep_model(
+            store,
+            run_id,
+            model,
+            split,
+            seconds=0.0,
+            device="no device: trained elsewhere",
+            notes=[NOTE],
+        )
     except BaseException:
         store.finish(run_id, "failed", error="Its model could not be kept.")
         raise
-    summary = {
-        **model_size(model),
-        "seconds": 0.0,
-        "device": "no device: trained elsewhere",
-        "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
-        "notes": [NOTE, *split.notes],
-    }
     store.finish(run_id, "done", metrics=scores, summary=summary)
     return run_id
 

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from treelab.data.split import SPLITS, Split
-from treelab.learners.registry import make_estimator
+from treelab.data.split import Split
+from treelab.learners.registry import CLUSTERS, make_estimator
+from treelab.runs.clusters import find_clusters
 from treelab.runs.heartbeat import Heartbeat
-from treelab.runs.model_facts import model_scores, model_size, with_names
+from treelab.runs.keep import device_used, keep_model
+from treelab.runs.model_facts import model_scores, with_names
 from treelab.runs.process import ProcessId
 from treelab.runs.recorder import Interrupted, Recorder
-from treelab.runs.run import QUICK_LEARNERS, Run
+from treelab.runs.run import Run
 from treelab.runs.store import RunStore
 from treelab.training.events import Callback, Progress, stop_asked
 
@@ -81,9 +83,13 @@ def train(
         if auto_device is not None and run.device in ("auto", "cuda"):
             run = replace(run, device=auto_device)
         watch = Watch([recorder, *callbacks])
-        estimator, split, seconds = _fit(store, run, watch)
-        recorder.write()
-        found = _keep(store, run, estimator, split, seconds)
+        if run.learner == CLUSTERS.key:
+            found = find_clusters(store, run, callbacks=[watch])
+            recorder.write()
+        else:
+            estimator, split, seconds = _fit(store, run, watch)
+            recorder.write()
+            found = _keep(store, run, estimator, split, seconds)
         state = "stopped" if watch.stop_asked else "done"
         store.finish(run_id, state, **found)
     except Interrupted:
@@ -139,28 +145,12 @@ def _keep(
     store: RunStore, run: Run, estimator, split: Split, seconds: float
 ) -> dict[str, dict]:
     """Save the model; return the run's metrics and summary."""
-    estimator.model_ = with_names(estimator.model_, run.problem)
-    store.add_model(run.id, estimator.model_)
-    summary = {
-        **model_size(estimator.model_),
-        "seconds": seconds,
-        "device": _device_used(run),
-        "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
-        "notes": list(split.notes),
-    }
-    return {
-        "metrics": model_scores(estimator.model_, run.problem.task, split),
-        "summary": summary,
-    }
-
-
-def _device_used(run: Run) -> str:
-    """Name the device for people."""
-    if run.learner in QUICK_LEARNERS:
-        return "CPU"
-    from treelab.learners.device import device_name, resolve_device  # loads torch
-
-    return device_name(resolve_device(run.device))
+    model = estimator.model_ = with_names(estimator.model_, run.problem)
+    summary = keep_model(
+        store, run.id, model, split, seconds=seconds, device=device_used(run)
+    )
+    metrics = model_scores(model, run.problem.task, split)
+    return {"metrics": metrics, "summary": summary}
 
 
 def error_sentence(error: Exception) -> str:

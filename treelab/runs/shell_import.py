@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from treelab.runs.import_model import import_model, read_model
+from treelab.runs.shell_arguments import add_run
 from treelab.runs.shell_train import add_problem, problem_of, tell
-from treelab.runs.shell_worker import add_home
 from treelab.runs.store import RunStore
 
 
@@ -27,8 +27,7 @@ def add_command(commands) -> None:
         metavar="LABEL",
         help="labels in the order of xgboost's numbers (default: 0, 1, ...)",
     )
-    parser.add_argument("--name", default="", help="title of the run")
-    add_home(parser)
+    add_run(parser)
     parser.set_defaults(command=import_run)
 
 

@@ -5,18 +5,23 @@ import json
 import math
 import signal
 import sys
-from pathlib import Path
 
 from tqdm import tqdm
 
 from treelab import metrics
 from treelab.data.columns import TASKS, listed
 from treelab.data.problem import Problem, check_problem, make_problem
-from treelab.data.read import read_table
 from treelab.learners.registry import LEARNERS, Setting, find_spec
 from treelab.runs.run import Run
 from treelab.runs.run_one import run_one
-from treelab.runs.shell_worker import add_home
+from treelab.runs.shell_arguments import (
+    add_device,
+    add_run,
+    add_seed,
+    add_settings,
+    add_table,
+    read_named,
+)
 from treelab.runs.store import RunStore
 from treelab.training.events import Progress
 
@@ -35,30 +40,20 @@ def add_command(commands) -> None:
     parser.add_argument(
         "--learner", default="gradtree", choices=LEARNERS, help="(default: gradtree)"
     )
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a setting of the learner, such as depth=5; may be repeated",
-    )
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
-    parser.add_argument("--name", default="", help="title of the run")
-    add_home(parser)
+    add_settings(parser, "depth=5")
+    add_device(parser)
+    add_run(parser)
     parser.set_defaults(command=train)
 
 
 def add_problem(parser: argparse.ArgumentParser) -> None:
     """Add what names a table and says what to predict of it."""
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
+    add_table(parser)
     parser.add_argument("--target", required=True, help="the column to predict")
     parser.add_argument(
         "--task", choices=TASKS, help="(default: what the target looks like)"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="deals the rows, starts the trees"
-    )
+    add_seed(parser)
 
 
 def train(chosen: argparse.Namespace) -> int:
@@ -82,28 +77,25 @@ def problem_of(chosen: argparse.Namespace, store: RunStore) -> Problem:
     OSError, ValueError
         If the table cannot be read, lacks the target, or cannot be learned from.
     """
-    path = Path(chosen.table)
-    read = read_table(path, path.name)
-    frame = read.frame
+    frame, name = read_named(chosen.table)
     if chosen.target not in frame.columns:
         raise ValueError(
-            f"{path.name} has no column {chosen.target!r}; it has "
-            f"{listed([str(name) for name in frame.columns])}."
+            f"{name} has no column {chosen.target!r}; it has "
+            f"{listed([str(column) for column in frame.columns])}."
         )
     problem = make_problem(
         frame,
         chosen.target,
-        table_id=store.add_table(frame, path.name),
-        table_name=path.name,
+        table_id=store.add_table(frame, name),
+        table_name=name,
         task=chosen.task,
         seed=chosen.seed,
     )
     findings = check_problem(frame, problem)
-    for note in read.notes + [f.sentence for f in findings if f.level == "note"]:
-        print(note, file=sys.stderr)
     for finding in findings:
         if finding.level == "error":
             raise ValueError(finding.sentence)
+        print(finding.sentence, file=sys.stderr)
     return problem
 
 

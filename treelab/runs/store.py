@@ -170,6 +170,15 @@ class RunStore(RunStates):
         with writing(self._path) as db:
             db.execute("UPDATE runs SET title = ? WHERE id = ?", (title, run_id))
 
+    def set_problem(self, run_id: str, problem: Problem) -> None:
+        """Say anew what a run is about, once its table has a column of clusters."""
+        self._shelf.check(problem.table_id)
+        with writing(self._path) as db:
+            db.execute(
+                "UPDATE runs SET problem = ? WHERE id = ?",
+                (to_json(problem.to_dict()), run_id),
+            )
+
     def log(self, run_id: str) -> str:
         """What a run wrote to its log, the traceback of a failure above all."""
         path = self.folder(self.run(run_id).id) / "log.txt"
