@@ -53,7 +53,7 @@ def test_the_interval_is_that_of_drawing_rows_one_by_one(task):
         first, second = y + rng.normal(size=80), y + 0.5 * rng.normal(size=80)
     metric = "macro_f1" if task == "multiclass" else "r2"
     gains = []
-    for _ in range(700):
+    for _ in range(300):
         rows = rng.integers(80, size=80)
         two = scores(task, y[rows], second[rows])[metric]
         gains.append(two - scores(task, y[rows], first[rows])[metric])
@@ -80,7 +80,7 @@ def test_the_better_model_wins_whether_more_or_less_is_better():
     assert found["rmse"].estimate < 0 < found["r2"].estimate
 
 
-def test_a_large_test_set_takes_no_longer_than_a_page_may():
+def test_tens_of_thousands_of_rows_are_compared():
     rng = np.random.default_rng(0)
     y = rng.choice(["yes", "no"], 30_000)
     found = score_differences("binary", y, noisy(y, 0.2, rng, ["yes", "no"]), y)
