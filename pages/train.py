@@ -3,6 +3,16 @@
 import streamlit as st
 
 from pages.common.frame import require_frame
+from pages.common.groups import (
+    AIM,
+    LOSS,
+    LOSS_AXIS,
+    follow_run,
+    groups_form,
+    groups_of,
+    groups_words,
+    pick_aim,
+)
 from pages.common.live import (
     best_run,
     card,
@@ -15,15 +25,16 @@ from pages.common.live import (
     result_words,
     runs_of,
 )
-from pages.common.problem import choose_problem, current_problem, findings
+from pages.common.problem import current_problem, findings
 from pages.common.settings import settings_form
 from pages.common.store import find_run, queue, start_runs, store
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.viewer import tree_viewer
 from pages.common.words import plain
+from treelab.data.problem import Problem
 from treelab.figures.curves import loss_figure, loss_panels
 from treelab.figures.words import count
-from treelab.learners.registry import LEARNERS
+from treelab.learners.registry import CLUSTERS, LEARNERS
 
 LIVE_HEIGHT = 320  # pixels of the tree beside the curves
 MOST_SHOWN = 6  # runs on the chart; the older ones wait below
@@ -38,30 +49,23 @@ X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}
 
 
 def follow_address() -> None:
-    """Bring the run that the address names into view, and its problem with it."""
+    """Bring the run that the address names into view, and what it is about."""
     named = st.query_params.get("run")
     if not named or named == st.session_state.get("run-address"):
         return
     st.session_state["run-address"] = named
     if run := find_run(named):
-        choose_problem(run.problem)
+        follow_run(run)
         st.session_state["run"] = run.id
 
 
-def start(learners: dict[str, dict]) -> None:
+def start(wanted: Problem, learners: dict[str, dict]) -> None:
     """Start the runs and turn the live tree to the last of them."""
-    st.session_state["run"] = start_runs(problem, learners)[-1]
+    st.session_state["run"] = start_runs(wanted, learners)[-1]
 
 
-require_frame()
-follow_address()
-problem = current_problem()
-page_title(
-    "How do the trees learn?",
-    f"Runs that predict {plain(problem.target)} of {plain(problem.table_name)}.",
-)
-
-with st.container(horizontal=True, vertical_alignment="bottom", key="train-choices"):
+def predict_form() -> tuple[Problem, dict[str, dict], bool]:
+    """Let the visitor choose learners and their settings, as ``groups_form`` does."""
     chosen = st.pills(
         "Learners",
         list(LEARNERS),
@@ -71,37 +75,62 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="train-choic
         key="learners",
         persist_state="session",
     )
+    learners: dict[str, dict] = {}
+    complete = bool(chosen)
+    if chosen:
+        names = " and ".join(LEARNERS[key].title for key in chosen[:2])
+        names = names if len(chosen) <= 2 else count(len(chosen), "learner")
+        with st.expander(
+            f"Settings of {names}", icon=":material/tune:", key="settings"
+        ):
+            specs = [LEARNERS[key] for key in chosen]
+            learners, complete = settings_form(specs, problem.task)
+    for found in findings(problem):
+        if found.level == "error":
+            st.error(plain(found.sentence), icon=":material/error:")
+            complete = False
+    return problem, learners, complete
+
+
+require_frame()
+follow_address()
+problem = current_problem()
+aim_words = f"Runs that predict {plain(problem.target)} of {plain(problem.table_name)}."
+if st.session_state.get(AIM) == "groups":
+    aim_words = f"Runs that find groups of rows in {plain(problem.table_name)}."
+page_title("How do the trees learn?", aim_words)
+
+with st.container(horizontal=True, vertical_alignment="bottom", key="train-choices"):
+    in_groups = pick_aim(problem)
     st.space("stretch")
     place_of_button = st.empty()
-
-learners: dict[str, dict] = {}
-complete = bool(chosen)
-if chosen:
-    names = " and ".join(LEARNERS[key].title for key in chosen[:2])
-    names = names if len(chosen) <= 2 else count(len(chosen), "learner")
-    with st.expander(f"Settings of {names}", icon=":material/tune:", key="settings"):
-        learners, complete = settings_form(chosen, problem.task)
-errors = [found for found in findings(problem) if found.level == "error"]
+if in_groups:
+    wanted, settings, complete = groups_form(problem)
+    learners = {CLUSTERS.key: settings}
+    button, icon = "Find groups", ":material/bubble_chart:"
+else:
+    wanted, learners, complete = predict_form()
+    button, icon = "Train", ":material/play_arrow:"
 if place_of_button.button(
-    "Train",
+    button,
     type="primary",
-    icon=":material/play_arrow:",
-    disabled=bool(errors) or not complete,
+    icon=icon,
+    disabled=not complete or wanted is None,
     key="train",
     help=f"On {queue().device()}.",
 ):
-    start(learners)
+    start(wanted, learners)
     st.rerun()
-for error in errors:
-    st.error(plain(error.sentence), icon=":material/error:")
 
-runs = runs_of(problem)
+runs = groups_of(problem) if in_groups else runs_of(problem)
 if not runs:
-    st.info(
-        "No run on this table yet. Choose learners and press Train: their curves and "
-        "the tree will grow here.",
-        icon=":material/info:",
+    how = (
+        "Press Find groups: the curve and the tree of groups will grow here."
+        if in_groups
+        else "Choose learners and press Train: their curves and the tree will grow "
+        "here."
     )
+    st.info(f"No run on this table yet. {how}", icon=":material/info:")
     st.stop()
 
 shown = newest_of_each_kind(runs)[:MOST_SHOWN]
@@ -134,16 +163,23 @@ def draw_result(now) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", key="result", gap="medium"
     ):
-        if words := result_words(now):
+        words = groups_words(now) if in_groups else result_words(now)
+        if words:
             st.markdown(words, width="content")
-            best = best_run(now)
+            best = next((run for run in now if run.has_model), None)
+            if not in_groups:
+                best = best_run(now)
             params = {"run": best.id} if best else {}
             st.page_link("pages/tree.py", label="See the tree", query_params=params)
-            st.page_link("pages/compare.py", label="Compare")
+            if in_groups:
+                st.page_link("pages/pruning.py", label="Prune", query_params=params)
+            else:
+                st.page_link("pages/compare.py", label="Compare")
         else:
             busy = count(sum(not run.is_finished for run in now), "run")
             words = f"Training {busy} on {plain(queue().device())}"
-            st.markdown(words if active else "No score yet")
+            none = "Nothing found yet" if in_groups else "No score yet"
+            st.markdown(words if active else none)
 
 
 def draw_curves(now) -> None:
@@ -153,16 +189,18 @@ def draw_curves(now) -> None:
     curves = [one for one in reversed(curves) if len(one.x)]
     given = {
         "x_title": X_TITLES[by],
-        "y_title": loss_unit(problem),
+        "y_title": LOSS_AXIS if in_groups else loss_unit(problem),
         "mode": mode(),
     }
     if st.session_state.get("curves-as") == "apart" and curves:
         figure = loss_panels(curves, **given)
     else:
-        figure = loss_figure(curves, guess=guess(problem), **given)
+        guessing = None if in_groups else guess(problem)
+        figure = loss_figure(curves, guess=guessing, **given)
     show_figure(figure, key="loss")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Mean loss of a row. A dot marks a run's lowest validation loss.")
+        what = LOSS if in_groups else "Mean loss of a row"
+        st.caption(f"{what}. A dot marks a run's lowest validation loss.")
         with st.popover("View", icon=":material/tune:", type="tertiary"):
             st.segmented_control(
                 "Curves",

@@ -2,6 +2,7 @@
 
 import html
 
+import numpy as np
 import streamlit as st
 
 from pages.common.look import (
@@ -61,10 +62,16 @@ def pick_estimator(view: View) -> int | None:
     if st.session_state.get(key) not in index.tolist():
         st.session_state[key] = int(index[0])
     total = count(view.model.n_estimators, "tree")
+    if np.ptp(weight) > 1e-9:
+        which = (
+            f"these {len(index)} have the most say on the "
+            f"{len(view.split.X_test):,} test rows."
+        )
+    else:
+        which = f"these are the first {len(index)}. All have the same say."
     st.markdown(
         f"**The ensemble answers, not this one tree.** Its {total} share each answer; "
-        f"these {len(index)} have the most say on the "
-        f"{len(view.split.X_test):,} test rows."
+        f"{which}"
     )
     colors = label_colors(view)
     with st.container(horizontal=True, key="thumbnails"):

@@ -1,0 +1,72 @@
+"""A model from elsewhere is taken in on Train, and shown on Tree."""
+
+import json
+
+import pytest
+import xgboost
+from sklearn.tree import DecisionTreeClassifier
+
+import treelab
+from tests.pages.look import said, viewers
+from treelab.data.builtin import BUILTIN
+
+TABLE = BUILTIN["breast_cancer"].load()
+X, Y = TABLE.drop(columns="diagnosis"), TABLE["diagnosis"]
+
+
+def bring(app, text: str, name: str = "theirs.json"):
+    """Put a file into the box and press the button."""
+    app.file_uploader(key="bring-file").upload(name, text.encode(), "application/json")
+    return app.run().button(key="bring-keep").click().run()
+
+
+def boosted(n_trees: int) -> str:
+    """JSON of an xgboost model; benign is its class 0."""
+    model = xgboost.XGBClassifier(n_estimators=n_trees, max_depth=2)
+    model.fit(X, (Y == "malignant").astype(int))
+    return bytes(model.get_booster().save_raw("json")).decode()
+
+
+def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
+    text = json.dumps(treelab.from_sklearn(model).to_dict())
+    app = bring(visit("train"), text)
+    assert not app.error
+    run = store.runs()[0]
+    assert (run.learner, run.state, run.title) == ("imported", "done", "theirs")
+    assert run.metrics["test"]["accuracy"] > 0.85
+    assert app.title[0].value == "What did it learn?"
+    assert len(viewers(app)[0]["trees"][0]["nodes"]) == model.tree_.node_count
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_a_model_of_xgboost_learns_its_classes_from_the_page(store, visit, n_trees):
+    app = bring(visit("train"), boosted(n_trees))
+    assert not app.error
+    assert store.runs()[0].metrics["test"]["accuracy"] > 0.85
+    notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
+    assert ("are added up" in notes) == (n_trees > 1)
+    assert ("All have the same say" in said(app)) == (n_trees > 1)
+    app = visit("train")
+    order = next(m for m in app.multiselect if m.key.startswith("bring-classes"))
+    assert order.value == ["benign", "malignant"]
+    order.set_value(["malignant", "benign"]).run()
+    bring(app, boosted(n_trees))
+    assert store.runs()[0].metrics["test"]["accuracy"] < 0.15
+
+
+@pytest.mark.parametrize("text", ["", "\x80\x04cos", "[1]", '{"type": "Tree"}'])
+def test_what_is_no_model_is_refused_in_a_sentence(store, visit, text):
+    app = bring(visit("train"), text)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert app.title[0].value == "How do the trees learn?"
+    assert store.runs() == []
+
+
+def test_a_model_of_another_table_is_refused(store, visit):
+    other = X.rename(columns={"mean radius": "size"})
+    model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(other[["size"]], Y)
+    app = bring(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+    assert "reads 'size'" in app.error[0].value
+    assert store.runs() == []
