@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.common.look import drawn_tree, heaviest_estimators, open_run
-from pages.common.problem import label_colors
+from pages.common.groups import found_words
+from pages.common.look import drawn_tree, heaviest_estimators, open_run, rows_for
+from pages.common.problem import class_colors_of
 from pages.common.settings import setting_words
 from pages.common.store import queue, split_of, store
 from pages.common.theme import mode
@@ -20,7 +21,7 @@ from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
 from treelab.figures.viewer import tree_payload
 from treelab.figures.words import count, number
-from treelab.learners.registry import LEARNERS
+from treelab.learners.registry import CLUSTERS, find_spec
 from treelab.metrics import TITLES, guessing_loss, headline
 from treelab.runs.run import Run
 from treelab.runs.store import default_home
@@ -52,7 +53,8 @@ def runs_of(problem: Problem) -> list[Run]:
     return [
         run
         for run in store().runs()
-        if (run.problem.table_id, run.problem.target, run.problem.task)
+        if run.learner != CLUSTERS.key
+        and (run.problem.table_id, run.problem.target, run.problem.task)
         == (problem.table_id, problem.target, problem.task)
     ]
 
@@ -167,9 +169,12 @@ def _note(run: Run) -> str:
         stage = f"{run.stage} · " if run.stage else ""
         share = f"{stage}{run.progress:.0%}"
         return share if left is None else f"{share} · at most {duration(left)} left"
-    if run.state in ("failed", "interrupted") or not run.metrics:
+    said = score_words(run) if run.metrics else ""
+    if run.learner == CLUSTERS.key:
+        said = found_words(run)
+    if run.state in ("failed", "interrupted") or not said:
         return run.error
-    return f"{score_words(run)} · {duration(run.elapsed)}"
+    return f"{said} · {duration(run.elapsed)}"
 
 
 def best_run(runs: list[Run]) -> Run | None:
@@ -210,9 +215,9 @@ def growing_tree(run: Run) -> Picture:
 @st.cache_resource(show_spinner=False, max_entries=128)
 def _picture(home: Path, run_id: str, epoch: float | None, _run: Run) -> Picture:
     """Write the tree of an epoch, or of the model where ``epoch`` is None."""
-    split = split_of(_run.problem)
     if epoch is None:
         view = open_run(_run)
+        split = view.split
         heaviest = int(heaviest_estimators(view)[0][0]) if view.is_ensemble else None
         tree = drawn_tree(view, heaviest)
         words = count(tree.n_leaves, "leaf", "leaves")
@@ -220,13 +225,14 @@ def _picture(home: Path, run_id: str, epoch: float | None, _run: Run) -> Picture
             words = f"tree {heaviest} of {view.model.n_estimators:,}, the heaviest"
     else:
         tree = prune_empty(store().snapshot(run_id, epoch))
+        split = rows_for(_run, tree)
         words = f"epoch {epoch:g}"
-        if not LEARNERS[_run.learner].single_tree:
+        if not find_spec(_run.learner).single_tree:
             words += ", the heaviest of its trees"
     payload = tree_payload(
         tree,
         split.X_train,
         split.y_train,
-        colors=label_colors(_run.problem) or None,
+        colors=class_colors_of(split.y_train, _run.problem.task) or None,
     )
     return Picture(words, packed(payload))

@@ -80,8 +80,18 @@ def open_run(run: Run) -> View:
             tree = door.store().snapshot(run.id, epoch)
         except LookupError:  # thinned out since it was listed; an older one stays
             continue
-        return View(run, tree, door.split(run), epoch)
+        return View(run, tree, rows_for(run, tree), epoch)
     raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
+
+
+def rows_for(run: Run, tree: Tree) -> Split:
+    """Return a run's rows; until clusters are found, they are those of this tree."""
+    problem = run.problem
+    if not problem.awaits_clusters:
+        return door.split(run)
+    frame = door.table(problem.table_id)
+    clusters = tree.predict(problem.table(frame))
+    return problem.split(frame.assign(**{problem.target: clusters}))
 
 
 def full_tree(view: View, estimator: int | None = None, strength: int | None = None):

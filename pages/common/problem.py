@@ -57,7 +57,7 @@ def first_problem(key: str) -> Problem:
     """
     found = table_id(key)
     for run in store().runs():
-        if run.problem.table_id == found:
+        if run.problem.table_id == found and not run.problem.awaits_clusters:
             return run.problem
     name = {"table_id": found, "table_name": table_choices()[key].title}
     if key in BUILTIN:
@@ -75,9 +75,10 @@ def current_problem() -> Problem:
     if "problem" not in st.session_state:
         run = find_run(st.query_params.get("run"))
         named = st.query_params.get("table")
-        if run:
+        if run and not run.problem.awaits_clusters:
             choose_problem(run.problem)
         else:
+            named = table_key(run.problem) if run else named
             choose_table(named if named in table_choices() else FIRST_TABLE)
     return st.session_state["problem"]
 
@@ -116,9 +117,16 @@ def with_target(problem: Problem, target: str) -> Problem:
 
 def label_colors(problem: Problem) -> dict:
     """Return a hex colour for each class, the most frequent in training first."""
-    if problem.task == "regression":
+    if problem.task == "regression":  # whose rows need not be read
         return {}
-    counts = split_of(problem).y_train.value_counts().sort_index()
+    return class_colors_of(split_of(problem).y_train, problem.task)
+
+
+def class_colors_of(y_train: pd.Series, task: str) -> dict:
+    """Return a hex colour for each class of these labels, the most frequent first."""
+    if task == "regression":
+        return {}
+    counts = y_train.value_counts().sort_index()
     labels = counts.sort_values(ascending=False, kind="stable").index.tolist()
     return dict(zip(labels, class_colors(len(labels))))
 

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from pages.common.words import plain
-from treelab.learners.registry import LEARNERS, LearnerSpec, Setting, find_spec
+from treelab.learners.registry import LearnerSpec, Setting, find_spec
 
 
-def settings_form(learners: list[str], task: str) -> tuple[dict[str, dict], bool]:
+def settings_form(specs: list[LearnerSpec], task: str) -> tuple[dict[str, dict], bool]:
     """Show the settings of some learners side by side.
 
     Returns
@@ -18,16 +18,15 @@ def settings_form(learners: list[str], task: str) -> tuple[dict[str, dict], bool
     """
     chosen: dict[str, dict] = {}
     complete = True
-    columns = st.columns(max(len(learners), 3), gap="medium")
-    for learner, column in zip(learners, columns):
-        spec = LEARNERS[learner]
+    columns = st.columns(max(len(specs), 3), gap="medium")
+    for spec, column in zip(specs, columns):
         with column:
             st.markdown(f"**{spec.title}**", help=f"{spec.summary} {spec.paper}.")
-            chosen[learner] = {
+            chosen[spec.key] = {
                 setting.name: _widget(spec, setting)
                 for setting in spec.settings_of(task)
             }
-        complete &= None not in chosen[learner].values()
+        complete &= None not in chosen[spec.key].values()
     return chosen, complete
 
 

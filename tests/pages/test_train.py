@@ -5,7 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.pages.look import questions, viewers
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
+from tests.runs.clustered import clustered
+from treelab.learners.argmin_clusters import ArgminTreeClusterer
+from treelab.runs.clusters import clusters_problem
 from treelab.runs.process import ProcessId
 from treelab.training.events import Progress
 
@@ -151,3 +154,89 @@ def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
     assert "radius ≤ 22 mm" in questions(viewers(app)[0])
     assert "epoch 9" in app.markdown[-1].value
     assert [element.proto.id for element in app.get("bidi_component")] == [before]
+
+
+def found_groups(store, name="fruit", known=None):
+    """A run that found groups in the hand-made table, as a worker leaves it."""
+    frame = table()[["radius", "texture $x$", "weight", "kind"]]
+    return clustered(store, frame.dropna(), name, known=known, max_epochs=5)
+
+
+def in_groups(visit, **address):
+    app = visit("train", **address)
+    if app.button_group(key="aim").value != "groups":
+        app.button_group(key="aim").set_value("groups").run()
+    return app
+
+
+def test_groups_are_asked_for_without_anything_to_predict(store, visit):
+    app = in_groups(visit)
+    problem = app.session_state["problem"]
+    app.selectbox(key=f"known-{problem.table_id}").set_value(0).run()
+    app.number_input(key="setting-clusters-depth").set_value(2).run()
+    app.button(key="train").click().run()
+    assert not app.exception
+    (run,) = store.runs()
+    assert (run.learner, run.state, run.settings["depth"]) == ("clusters", "queued", 2)
+    assert run.problem.awaits_clusters
+    assert problem.target in run.problem.columns
+    assert run.id in store.queued()
+    assert "Argmin clusters" in cards(app)
+
+
+def test_known_labels_are_the_target_and_no_column(store, visit):
+    app = in_groups(visit)
+    target = app.session_state["problem"].target
+    app.button(key="train").click().run()
+    (run,) = store.runs()
+    assert run.problem.target == target
+    assert target not in run.problem.columns
+    assert not run.problem.awaits_clusters
+
+
+def test_labels_that_are_numbers_are_refused_in_place(store, visit):
+    app = in_groups(visit)
+    base = app.session_state["problem"].table_id
+    app.selectbox(key=f"known-{base}").set_value(1).run()
+    assert "looks like numbers" in app.error[0].value
+    assert app.button(key="train").disabled
+
+
+def test_a_run_that_still_looks_for_groups_brings_its_table(store, visit):
+    frame = table().dropna()
+    table_id = store.add_table(frame, "fruit")
+    problem = clusters_problem(frame, table_id=table_id, table_name="fruit")
+    run_id = store.create("clusters", {}, problem)
+    store.start(run_id, ProcessId.here())
+    report(store, run_id)
+    for page in ("train", "data"):
+        app = visit(page, run=run_id)
+        assert not app.exception
+        assert app.session_state["problem"].table_id == table_id
+    app = visit("train", run=run_id)
+    assert app.button_group(key="aim").value == "groups"
+    assert "Runs that find groups of rows in fruit" in app.caption[0].value
+    tree = ArgminTreeClusterer(depth=2, max_epochs=2).fit(problem.table(frame)).tree_
+    store.add_snapshot(run_id, 2, tree)
+    app = visit("train", run=run_id)
+    assert not app.exception
+    assert viewers(app)
+    assert not visit("tree", run=run_id).exception
+
+
+@pytest.mark.parametrize("known", [None, "kind"])
+def test_what_groups_were_found_is_said_in_one_line(store, visit, known):
+    run_id = found_groups(store, known=known)
+    app = visit("train", run=run_id)
+    assert not app.exception
+    (line,) = [text.value for text in app.markdown if "** in " in text.value]
+    assert "clusters" in line
+    assert ("dendrogram purity" in line) == (known is not None)
+    assert "Argmin clusters" in cards(app)
+
+
+def test_runs_of_groups_and_of_predictions_are_apart(store, visit):
+    run_id = found_groups(store)
+    app = visit("train", run=run_id)
+    app.button_group(key="aim").set_value("predict").run()
+    assert "No run on this table yet" in app.info[0].value

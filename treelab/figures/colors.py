@@ -13,6 +13,7 @@ LEARNER_COLORS = {
     "get": "#009E73",
     "get_linear": "#56B4E9",
     "argmin": "#CC79A7",
+    "clusters": "#CC79A7",  # an argmin tree as well
 }
 
 # Okabe and Ito's eight, blue first; then Tol's muted ones for tables of many classes.
