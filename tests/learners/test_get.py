@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -41,8 +41,8 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-def test_breast_cancer_with_default_settings_is_learned():
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+def test_wine_with_default_settings_is_learned():
+    X, y = load_wine(return_X_y=True, as_frame=True)
     train, test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     model = GetClassifier(random_state=0).fit(train, y_train)
     assert model.score(test, y_test) >= 0.90
