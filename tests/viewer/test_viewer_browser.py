@@ -33,6 +33,8 @@ STILL = """() => {
   window.last_ = now;
   return same;
 }"""
+# Asked at every frame; a selector is looked for in ever longer pauses.
+TIP = "document.querySelector('.tip:not([hidden])')"
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +297,7 @@ def test_awkward_names_are_words_and_nothing_else(page):
     show(page, data)
     page.focus(NODE.format(""))
     page.keyboard.press("ArrowDown")
-    page.wait_for_selector(".tip:not([hidden])")
+    page.wait_for_function(TIP)
     question = data["trees"][0]["nodes"][1]["question"]
     assert question in page.locator(".tip .asks").text_content()
     assert page.locator("#tree img, #tree script, #tree .tip b b").count() == 0
@@ -315,7 +317,7 @@ def test_what_python_writes_is_drawn_at_every_size(page, make):
         assert {"", "0", "1"} <= drawn
         for key in sorted(drawn)[:6]:  # to the leftmost leaf
             page.focus(NODE.format(key))
-            page.wait_for_selector(".tip:not([hidden])")
+            page.wait_for_function(TIP)
             assert page.locator(".tip").text_content()
 
 
