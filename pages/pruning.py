@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+from pages.common.groups import LOSS, LOSS_AXIS
 from pages.common.look import Steps, View, pruning_steps, ranked_classes, routed_tree
 from pages.common.parts import part_words, pick_view
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.tree_picture import show_tree
 from pages.common.words import plain
-from treelab.figures.path import KNEE_TOLERANCE, knee, pruning_figure
+from treelab.figures.path import KNEE_TOLERANCE, knee_of, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
@@ -35,14 +36,15 @@ def no_slider(view: View) -> None:
 def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     """Say what this tree costs and saves against the reference, in one line."""
     leaves = steps.table["leaves"].iloc[step]
-    score = steps.table["test_score"].iloc[step]
+    column = "test_score" if "test_score" in steps.table else "valid_loss"
+    score = steps.table[column].iloc[step]
     said = (
         f"{count(leaves, 'leaf', 'leaves')}, depth {steps.trees[step].depth}, "
         f"{number(score)} {metric}"
     )
     if step == reference:
         return said
-    before = steps.table["test_score"].iloc[reference]
+    before = steps.table[column].iloc[reference]
     which = "chosen" if steps.chosen is not None else "trained"
     return (
         f"{said}; the tree as {which} has "
@@ -67,7 +69,9 @@ def slide(view: View, steps: Steps) -> None:
     """Show the tree, the scores and the sizes where the slider stands."""
     trained = steps.chosen is not None
     metric = TITLES[headline(view.run.problem.task)]
-    best = knee(steps.table["leaves"], steps.table["valid_score"])
+    if not view.has_labels:
+        metric = "validation loss"
+    best = knee_of(steps.table)
     labels = step_labels(steps)
     price = "Pruning strength (lambda)" if trained else "Price of a leaf (alpha)"
     step = st.select_slider(
@@ -82,7 +86,7 @@ def slide(view: View, steps: Steps) -> None:
     )
     reference = steps.chosen if trained else 0
     st.header(plain(finding(steps, step, reference, metric)), anchor=False)
-    st.caption(f"Scores: {part_words(view, 'test')}.")
+    st.caption(judge_words(view))
     left, right = st.columns([3, 2], gap="large")
     with left:
         draw_or_route(view, steps, step)
@@ -106,11 +110,22 @@ def slide(view: View, steps: Steps) -> None:
             f"strength of pruning; the knee is at {labels[best]}.",
         )
         st.caption(
-            f"Knee: the smallest tree that loses at most {KNEE_TOLERANCE} on the "
-            "validation rows."
+            f"Knee: the smallest tree that is at most {KNEE_TOLERANCE} worse than the "
+            "best on the validation rows."
             + (" Validation rows chose the strength." if trained else "")
             + seen_validation(view)
         )
+
+
+def judge_words(view: View) -> str:
+    """Say what the numbers were measured on, and what they cannot tell."""
+    if view.has_labels:
+        return f"Scores: {part_words(view, 'test')}."
+    return (
+        f"{LOSS}, as {LOSS_AXIS}, on rows held out; less is better. No labels are "
+        "known, so nothing here tells whether the clusters are the right ones. With "
+        "known labels, named on Train, their purity is measured."
+    )
 
 
 def seen_validation(view: View) -> str:

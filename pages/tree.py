@@ -41,8 +41,14 @@ from treelab.trees.tree import Tree
 WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
 
 
-def facts(view: View, tree: Tree) -> None:
-    """Show the score on test rows, and how large the tree is."""
+def show_score(view: View, tree: Tree) -> None:
+    """Show the score on test rows, or that clusters have none."""
+    if not view.has_labels:
+        st.metric("Clusters", f"{tree.n_leaves:,}")
+        st.caption(
+            "No labels are known, so no score tells whether these are the right ones."
+        )
+        return
     found = part_scores(view, "test")
     best = headline(view.run.problem.task)
     st.metric(
@@ -56,6 +62,11 @@ def facts(view: View, tree: Tree) -> None:
         if name in found and name != best
     ]
     st.caption(" · ".join(others))
+
+
+def facts(view: View, tree: Tree) -> None:
+    """Show the score, and how large the tree is."""
+    show_score(view, tree)
     sizes = {
         "Leaves": f"{tree.n_leaves:,}",
         "Splits": f"{tree.n_splits:,}",

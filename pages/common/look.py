@@ -52,6 +52,11 @@ class View:
         return default_home(), self.run.id, self.epoch
 
     @property
+    def has_labels(self) -> bool:
+        """Whether anything but the model itself says what is right."""
+        return not self.run.problem.origin
+
+    @property
     def is_ensemble(self) -> bool:
         """Whether many trees answer together."""
         return isinstance(self.model, WeightedTrees)
@@ -257,7 +262,8 @@ class Steps:
     trees : sequence of Tree
         As they are drawn; some are made only when they are asked for.
     table : DataFrame
-        A row a step: strength, valid_score, test_score, leaves and other sizes.
+        A row a step: strength, valid_score and test_score, or valid_loss where no
+        labels are known, leaves and other sizes.
     chosen : int or None
         The step that training chose.
     """
@@ -284,12 +290,15 @@ def _trained_steps(view: View) -> Steps:
     path, task = view.model, view.run.problem.task
     trees = tuple(drawn_tree(view, strength=i) for i in range(len(path)))
     table = pd.DataFrame({"strength": path.strengths})
-    for part in ("valid", "test"):
-        X, y = view.split.rows(part)
-        table[f"{part}_score"] = [
-            scores(task, y, path.predict(X, i))[headline(task)]
-            for i in range(len(path))
-        ]
+    if view.has_labels:
+        for part in ("valid", "test"):
+            X, y = view.split.rows(part)
+            table[f"{part}_score"] = [
+                scores(task, y, path.predict(X, i))[headline(task)]
+                for i in range(len(path))
+            ]
+    else:  # a score would hold the clusters against themselves
+        table["valid_loss"] = path.scores["valid_loss"].to_numpy()
     table["leaves"] = [tree.n_leaves for tree in trees]
     table["active_splits"] = [tree.n_splits for tree in trees]
     table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from treelab.figures.path import knee, pruning_figure
+from treelab.figures.path import knee, knee_of, pruning_figure
 
 TABLE = pd.DataFrame(
     {
@@ -91,3 +91,20 @@ def test_purity_of_clusters_is_a_line_among_the_scores():
     (line,) = [t for t in figure.data if t.name == "purity of clusters"]
     assert list(line.y) == [0.4, 0.6]
     assert line.yaxis == figure.data[0].yaxis
+
+
+def test_where_nothing_can_be_scored_the_knee_is_that_of_the_loss():
+    table = pd.DataFrame(
+        {
+            "strength": [0.0, 1.0, 10.0],
+            "valid_loss": [0.2, 0.205, 0.9],
+            "leaves": [8, 4, 2],
+        }
+    )
+    assert knee_of(table) == 1
+    figure = pruning_figure(
+        table, shown=0, chosen=0, price="lambda", score="validation loss", rows={}
+    )
+    assert "validation loss" in {trace.name for trace in figure.data}
+    (mark,) = [t for t in figure.data if t.name == "knee"]
+    assert (mark.x[0], mark.y[0]) == (1, 0.205)

@@ -73,3 +73,17 @@ def test_clusters_held_against_labels_show_how_pure_they_are(visit, store):
     run = clustered(store, iris.load(), known=iris.target, max_epochs=5)
     (figure,) = figures(visit("pruning", run=run))
     assert "purity of clusters" in {trace.get("name") for trace in figure["data"]}
+
+
+def test_without_labels_clusters_are_not_scored_against_themselves(visit, store):
+    iris = BUILTIN["iris"]
+    run = clustered(store, iris.load().drop(columns=iris.target), max_epochs=5)
+    app = visit("pruning", run=run)
+    assert not app.exception
+    assert "validation loss" in app.header[0].value
+    assert "F1" not in app.header[0].value
+    assert "No labels are known" in said(app)
+    (figure,) = figures(app)
+    names = {trace.get("name") for trace in figure["data"]}
+    assert "validation loss" in names
+    assert not any("test" in (name or "") or "purity" in (name or "") for name in names)

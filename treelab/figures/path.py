@@ -15,6 +15,7 @@ _SCORES = {
     # column: (name on the page, dash, symbol)
     "valid_score": ("validation", "dash", "circle"),
     "test_score": ("test", "solid", "diamond"),
+    "valid_loss": ("validation loss", "dash", "circle"),
     "purity": ("purity of clusters", "dot", "square"),
 }
 _SIZES = {
@@ -54,6 +55,18 @@ def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
     return int(min(good, key=lambda step: (size[step], -score[step], -step)))
 
 
+def judged_by(table: pd.DataFrame) -> str:
+    """Name the column of a pruning path by which its trees are judged."""
+    return "valid_score" if "valid_score" in table else "valid_loss"
+
+
+def knee_of(table: pd.DataFrame) -> int:
+    """Find the knee of a pruning path's table; a loss counts the less the better."""
+    sign = 1 if judged_by(table) == "valid_score" else -1
+    size = "leaves" if "leaves" in table else "active_splits"
+    return knee(table[size], sign * table[judged_by(table)])
+
+
 def pruning_figure(
     table: pd.DataFrame,
     *,
@@ -69,9 +82,10 @@ def pruning_figure(
     Parameters
     ----------
     table : DataFrame of n_steps rows
-        ``strength``, ascending; ``valid_score`` and/or ``test_score``, perhaps
-        ``purity``, a dendrogram purity in [0, 1]; any of ``active_splits``,
-        ``empty_nodes``, ``leaves``, ``depth``.
+        ``strength``, ascending; ``valid_score`` and/or ``test_score``, or
+        ``valid_loss`` where there is nothing to score against; perhaps ``purity``, a
+        dendrogram purity in [0, 1]; any of ``active_splits``, ``empty_nodes``,
+        ``leaves``, ``depth``.
     shown : int
         The step that the slider stands on; a line goes through it.
     chosen : int or None
@@ -117,9 +131,10 @@ def pruning_figure(
             col=1,
         )
 
+    judged = judged_by(table)
     for column, (name, dash, symbol) in _SCORES.items():
         if column in table:
-            color = colors.accent if column == "valid_score" else colors.text
+            color = colors.accent if column == judged else colors.text
             label = f"{name}, {rows[column]:,} rows" if column in rows else name
             add_line(column, label, dash, symbol, color, 1)
     # Where training emptied nodes, splits tell the size and leaves would crowd them.
@@ -132,14 +147,13 @@ def pruning_figure(
             add_line(column, name, dash, symbol, color, 2)
     figure.add_vline(x=shown, line={"color": colors.accent, "width": 2})
     marks = {}
-    size = "leaves" if "leaves" in table else "active_splits"
-    if "valid_score" in table and table["valid_score"].notna().any():
-        marks.setdefault(knee(table[size], table["valid_score"]), []).append("knee")
+    if judged in table and table[judged].notna().any():
+        marks.setdefault(knee_of(table), []).append("knee")
         if chosen is not None:
             marks.setdefault(chosen, []).append("chosen")
     for line, (step, words) in enumerate(marks.items()):
         name = " and ".join(words)
-        score_there = table["valid_score"].iloc[step]
+        score_there = table[judged].iloc[step]
         figure.add_scatter(
             x=[step],
             y=[score_there],
