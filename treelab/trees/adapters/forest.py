@@ -36,6 +36,8 @@ class Forest(Sequence):
         To which output each tree adds.
     link : {"identity", "logistic", "softmax", "exp"}, default="identity"
         What turns sums into the answer.
+    dtype : {"float32", "float64"}, default="float64"
+        What sums are added up in.
 
     Raises
     ------
@@ -50,6 +52,7 @@ class Forest(Sequence):
     base: tuple[float, ...] = (0.0,)
     output: tuple[int, ...] = ()
     link: str = "identity"
+    dtype: str = "float64"
 
     def __post_init__(self):
         if not self.trees:
@@ -95,7 +98,7 @@ class Forest(Sequence):
         return weighted_trees(self)
 
     def decision_function(self, X) -> np.ndarray:
-        """Return the sums, float32 (n_rows, n_outputs), added up as xgboost does.
+        """Return the sums, (n_rows, n_outputs), added up in the order of the trees.
 
         Raises
         ------
@@ -104,8 +107,8 @@ class Forest(Sequence):
         """
         if not self.added:
             raise ValueError("The trees of this forest answer by their mean.")
-        parts = [tree.predict(X).astype(np.float32) for tree in self.trees]
-        total = np.tile(np.array(self.base, dtype=np.float32), (len(parts[0]), 1))
+        parts = [tree.predict(X).astype(self.dtype) for tree in self.trees]
+        total = np.tile(np.array(self.base, dtype=self.dtype), (len(parts[0]), 1))
         for k, part in zip(self.output, parts):
             total[:, k] += part
         return total

@@ -1,7 +1,7 @@
 """scikit-learn's fitted trees and forests, read by their attributes alone.
 
-Works for DecisionTree, ExtraTree, RandomForest and ExtraTrees, classifiers and
-regressors, of scikit-learn 1.3 and later.
+Works for DecisionTree, ExtraTree, RandomForest, ExtraTrees and HistGradientBoosting,
+classifiers and regressors.
 """
 
 from dataclasses import replace
@@ -10,6 +10,7 @@ import numpy as np
 
 from treelab.trees.adapters.float32 import float32_thresholds
 from treelab.trees.adapters.forest import Forest
+from treelab.trees.adapters.hist_boosting import from_hist_boosting
 from treelab.trees.feature import Feature
 from treelab.trees.labels import plain_label
 from treelab.trees.tree import Tree
@@ -21,14 +22,14 @@ def from_sklearn(
 ) -> Tree | Forest:
     """Read a fitted tree or forest of scikit-learn.
 
-    It answers as the model does on every row of float64: scikit-learn rounds a table
-    to float32 before it compares, so thresholds move to where that rounding parts.
+    It answers as the model does on every row of float64: most of these round a table
+    to float32 before they compare, so thresholds move to where that rounding parts.
 
     Parameters
     ----------
     model : estimator
-        A fitted DecisionTree, ExtraTree, RandomForest or ExtraTrees estimator of one
-        target.
+        A fitted DecisionTree, ExtraTree, RandomForest, ExtraTrees or
+        HistGradientBoosting estimator of one target.
     feature_names : sequence of str or None
         Columns in the order of training; by default those that the model was given,
         else x0, x1, ...
@@ -39,14 +40,18 @@ def from_sklearn(
     Returns
     -------
     Tree or Forest
-        A forest is the list of its trees, and answers by their mean.
+        A forest is the list of its trees, and answers by their mean or their sum.
 
     Raises
     ------
     ValueError
         If the model is not fitted, has several targets, or is none of these.
     """
-    features = _features(model, feature_names, units or {})
+    units = units or {}
+    names = _names(model, feature_names)
+    if hasattr(model, "_baseline_prediction"):
+        return from_hist_boosting(model, names, target, units)
+    features = [Feature(name, unit=units.get(name, "")) for name in names]
     classes = getattr(model, "classes_", None)
     if getattr(model, "n_outputs_", 1) != 1:
         raise ValueError(
@@ -68,8 +73,9 @@ def from_sklearn(
         or not hasattr(model, "predict")
     ):
         raise ValueError(
-            f"from_sklearn reads fitted DecisionTree, ExtraTree, RandomForest and "
-            f"ExtraTrees estimators; {type(model).__name__} is none, or not fitted."
+            f"from_sklearn reads fitted DecisionTree, ExtraTree, RandomForest, "
+            f"ExtraTrees and HistGradientBoosting estimators; {type(model).__name__} "
+            "is none, or not fitted."
         )
     trees = [_tree(member, features, classes, target) for member in members]
     note = f"One of {len(trees):,} trees; the forest answers by their mean."
@@ -77,8 +83,8 @@ def from_sklearn(
     return Forest(trees, classes, target)
 
 
-def _features(model, names, units: dict) -> list[Feature]:
-    """Return a number feature a column."""
+def _names(model, names) -> list[str]:
+    """Return the names of the columns, in the order of training."""
     n = getattr(model, "n_features_in_", None)
     if n is None:
         raise ValueError(f"{type(model).__name__} is not fitted; call fit first.")
@@ -89,7 +95,7 @@ def _features(model, names, units: dict) -> list[Feature]:
         raise ValueError(
             f"feature_names has {len(names)} names, the model {n} columns."
         )
-    return [Feature(name, unit=units.get(name, "")) for name in names]
+    return names
 
 
 def _tree(model, features, classes, target: str) -> Tree:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from treelab.trees.adapters.boosted import boosted_forest
+from treelab.trees.adapters.columns import Columns
 from treelab.trees.adapters.forest import Forest
 from treelab.trees.adapters.xgboost_nodes import (
-    Columns,
     Nodes,
-    build_tree,
     dumped_nodes,
     saved_nodes,
+    tree_of,
 )
 from treelab.trees.labels import plain_label
 from treelab.trees.tree import Tree
@@ -232,13 +233,6 @@ def _category_names(stored: dict) -> dict[int, list[str] | None]:
 
 def _model(read: _Read, classes, target: str, units: dict) -> Tree | Forest:
     """Return what was read as a Tree or a Forest."""
-    columns = Columns(read.names, units, read.categories)
-    tested = [
-        np.array(
-            [columns.index(n, i) if n.left[i] >= 0 else -1 for i in range(len(n.left))]
-        )
-        for n in read.nodes
-    ]
     if read.n_classes:
         classes = range(read.n_classes) if classes is None else classes
         classes = tuple(plain_label(label) for label in classes)
@@ -250,32 +244,20 @@ def _model(read: _Read, classes, target: str, units: dict) -> Tree | Forest:
         raise ValueError(
             "This model predicts numbers (or is a dump); it has no labels."
         )
+    columns = Columns(read.names, units, read.categories)
     if len(read.nodes) == 1:
-        value = _alone(read)
-        about = {"classes": classes, "target": target}
-        return build_tree(read.nodes[0], tested[0], columns.features, value, **about)
-    n = len(read.nodes)
-    trees = []
-    for i, (nodes, feature) in enumerate(zip(read.nodes, tested)):
-        of = f" of {classes[read.output[i]]}" if read.n_classes > 2 else ""
-        if read.n_classes == 2:
-            of = f" of {classes[1]}"
-        margin = target if read.link == "identity" else f"margin{of}"
-        note = (
-            f"Tree {i + 1:,} of {n:,} that are added up: its leaves say what they add "
-            f"to {margin}; it does not answer alone."
-        )
-        about = {"target": margin, "notes": (note,)}
-        value = nodes.value[:, None]
-        trees.append(build_tree(nodes, feature, columns.features, value, **about))
-    return Forest(
-        tuple(trees),
-        classes if read.n_classes else None,
-        target,
-        added=True,
-        base=tuple(read.base),
-        output=tuple(read.output),
+        about = tree_of(read.nodes[0], columns, _alone(read))
+        return Tree(columns.features, classes=classes, target=target, **about)
+    grown = [tree_of(nodes, columns, nodes.value[:, None]) for nodes in read.nodes]
+    return boosted_forest(
+        grown,
+        columns.features,
+        target=target,
+        classes=classes,
+        base=read.base,
+        output=read.output,
         link=read.link,
+        dtype="float32",
     )
 
 

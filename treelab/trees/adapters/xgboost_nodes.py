@@ -1,12 +1,11 @@
-"""The nodes of xgboost's trees, as saved or as dumped, and a Tree of them."""
+"""The nodes of xgboost's trees, as saved or as dumped, and what a Tree needs."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from treelab.trees.adapters.columns import Columns
 from treelab.trees.adapters.float32 import float32_thresholds
-from treelab.trees.feature import Feature
-from treelab.trees.tree import Tree
 from treelab.trees.walk import LEAF
 
 
@@ -104,61 +103,23 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
     return Nodes(left, right, column, condition, missing_left, value, categories)
 
 
-class Columns:
-    """The columns of an xgboost model, as features that its trees share.
-
-    Parameters
-    ----------
-    names : list of str
-    units : dict of str to str
-    categories : dict of int to list of str
-        Names of the categories of each category column, in the order of their codes.
-    """
-
-    def __init__(self, names, units, categories):
-        self.names, self.categories = names, categories
-        self.features = [Feature(name, unit=units.get(name, "")) for name in names]
-        self._sets = {}
-
-    def index(self, nodes: Nodes, node: int) -> int:
-        """Return the feature that a split tests; a set of categories is one of its own.
-
-        Its score is 0 for a category that goes left and 1 for one that goes right.
-        """
-        column = int(nodes.column[node])
-        if node not in nodes.categories:
-            return column
-        key = column, nodes.categories[node]
-        if key not in self._sets:
-            known, unseen = self.categories.get(column), np.nan
-            if known is None:  # a code of no set goes left, however large
-                known = [str(code) for code in range(max(key[1], default=0) + 1)]
-                unseen = 0.0
-            scores = [float(code in key[1]) for code in range(len(known))]
-            self._sets[key] = len(self.features)
-            self.features.append(
-                Feature(
-                    self.names[column], "category", "", np.nan, known, scores, unseen
-                )
-            )
-        return self._sets[key]
-
-
-def build_tree(nodes: Nodes, feature: np.ndarray, features, value, **about) -> Tree:
-    """Return the Tree of these nodes; ``feature`` is what ``Columns.index`` said."""
+def tree_of(nodes: Nodes, columns: Columns, value) -> dict:
+    """Return what a Tree is told of these nodes; new sets of categories join."""
     leaf = nodes.left < 0
+    feature = np.full(len(leaf), LEAF)
+    for node in np.flatnonzero(~leaf):
+        right = nodes.categories.get(int(node))
+        feature[node] = columns.index(int(nodes.column[node]), right)
     threshold = np.full(len(leaf), np.nan)
     threshold[~leaf] = float32_thresholds(nodes.condition[~leaf], strict=True)
     threshold[list(nodes.categories)] = 0.5
-    return Tree(
-        features=features,
-        left=np.where(leaf, -1, nodes.left),
-        right=np.where(leaf, -1, nodes.right),
-        feature=np.where(leaf, LEAF, feature),
-        threshold=threshold,
-        missing_left=nodes.missing_left & ~leaf,
-        value=value,
-        n_rows=np.zeros(len(leaf)),
-        impurity=np.full(len(leaf), np.nan),
-        **about,
-    )
+    return {
+        "left": np.where(leaf, -1, nodes.left),
+        "right": np.where(leaf, -1, nodes.right),
+        "feature": feature,
+        "threshold": threshold,
+        "missing_left": nodes.missing_left & ~leaf,
+        "value": value,
+        "n_rows": np.zeros(len(leaf)),
+        "impurity": np.full(len(leaf), np.nan),
+    }
