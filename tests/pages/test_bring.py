@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 import treelab
 from tests.pages.look import said, viewers
 from treelab.data.builtin import BUILTIN
+from treelab.runs.import_model import NOTE
 
 TABLE = BUILTIN["breast_cancer"].load()
 X, Y = TABLE.drop(columns="diagnosis"), TABLE["diagnosis"]
@@ -46,6 +47,7 @@ def test_a_model_of_xgboost_learns_its_classes_from_the_page(store, visit, n_tre
     assert store.runs()[0].metrics["test"]["accuracy"] > 0.85
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert ("are added up" in notes) == (n_trees > 1)
+    assert NOTE in notes
     assert ("All have the same say" in said(app)) == (n_trees > 1)
     app = visit("train")
     order = next(m for m in app.multiselect if m.key.startswith("bring-classes"))

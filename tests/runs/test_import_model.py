@@ -131,6 +131,7 @@ def test_boosted_trees_become_an_ensemble(home, table, capsys):
     run = imported(capsys, home / "model.json", table, *given)
     kept = RunStore().model(run.id)
     assert kept.n_estimators == run.summary["estimators"] == 3
+    assert NOTE in kept.notes
     assert kept.predict_proba(encoded()) == pytest.approx(
         model.predict_proba(encoded()), abs=1e-5
     )

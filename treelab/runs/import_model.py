@@ -16,10 +16,11 @@ from treelab.runs.process import ProcessId
 from treelab.runs.store import RunStore
 from treelab.trees.adapters import Forest, from_xgboost
 from treelab.trees.io import load_model, model_from_dict
+from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
 NOTE = (
-    "This tree was trained elsewhere, perhaps on some of these rows; a score on test "
+    "This model was trained elsewhere, perhaps on some of these rows; a score on test "
     "rows that it has seen flatters it."
 )
 
@@ -104,9 +105,9 @@ def import_model(
     if model.classes is not None:
         _check_labels(model, split, problem.target)
     model = with_names(model, problem)
-    if isinstance(model, Tree):
-        if model.n_rows[0] == 0:
-            model = model.with_rows(split.X_train, split.y_train)
+    if isinstance(model, Tree) and model.n_rows[0] == 0:
+        model = model.with_rows(split.X_train, split.y_train)
+    if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, NOTE))
     scores = model_scores(model, problem.task, split)
     run_id = store.create(IMPORTED, {}, problem, device="cpu", title=title)
