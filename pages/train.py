@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.common.bring import bring_box
 from pages.common.frame import require_frame
 from pages.common.groups import (
     AIM,
@@ -12,6 +13,7 @@ from pages.common.groups import (
     groups_of,
     groups_words,
     pick_aim,
+    pick_labels,
 )
 from pages.common.live import (
     best_run,
@@ -64,9 +66,9 @@ def start(wanted: Problem, learners: dict[str, dict]) -> None:
     st.session_state["run"] = start_runs(wanted, learners)[-1]
 
 
-def predict_form() -> tuple[Problem, dict[str, dict], bool]:
-    """Let the visitor choose learners and their settings, as ``groups_form`` does."""
-    chosen = st.pills(
+def pick_learners() -> list[str]:
+    """Let the visitor choose learners."""
+    return st.pills(
         "Learners",
         list(LEARNERS),
         selection_mode="multi",
@@ -75,6 +77,10 @@ def predict_form() -> tuple[Problem, dict[str, dict], bool]:
         key="learners",
         persist_state="session",
     )
+
+
+def predict_form(chosen: list[str]) -> tuple[Problem, dict[str, dict], bool]:
+    """Show the learners' settings; returns what ``groups_form`` does."""
     learners: dict[str, dict] = {}
     complete = bool(chosen)
     if chosen:
@@ -102,15 +108,17 @@ page_title("How do the trees learn?", aim_words)
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="train-choices"):
     in_groups = pick_aim(problem)
+    asked = pick_labels(problem) if in_groups else pick_learners()
     st.space("stretch")
     place_of_button = st.empty()
 if in_groups:
-    wanted, settings, complete = groups_form(problem)
+    wanted, settings, complete = groups_form(problem, asked)
     learners = {CLUSTERS.key: settings}
     button, icon = "Find groups", ":material/bubble_chart:"
 else:
-    wanted, learners, complete = predict_form()
+    wanted, learners, complete = predict_form(asked)
     button, icon = "Train", ":material/play_arrow:"
+    bring_box(problem)
 if place_of_button.button(
     button,
     type="primary",

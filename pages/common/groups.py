@@ -50,8 +50,30 @@ def pick_aim(problem: Problem) -> bool:
     return chosen == "groups"
 
 
-def groups_form(problem: Problem) -> tuple[Problem | None, dict, bool]:
-    """Let the visitor name known labels and settings.
+def pick_labels(problem: Problem) -> str | None:
+    """Let the visitor name the column of known labels; None for none."""
+    base = base_table(problem)
+    names = [str(name) for name in table(base).columns]
+    first = 0
+    if problem.task != "regression" and problem.target in names:
+        first = names.index(problem.target) + 1
+    place = st.selectbox(
+        "Known labels",
+        range(len(names) + 1),
+        index=first,
+        format_func=["none", *names].__getitem__,
+        key=f"known-{base}",
+        help="A column to hold the groups against. No tree sees it; it shows how pure "
+        "the groups are.",
+        width=230,
+    )
+    return names[place - 1] if place else None
+
+
+def groups_form(
+    problem: Problem, known: str | None
+) -> tuple[Problem | None, dict, bool]:
+    """Show the settings of a search for groups, held against known labels or none.
 
     Returns
     -------
@@ -62,26 +84,12 @@ def groups_form(problem: Problem) -> tuple[Problem | None, dict, bool]:
     complete : bool
         False where a setting cannot be read.
     """
-    base = base_table(problem)
-    names = [str(name) for name in table(base).columns]
-    own = problem.target if problem.target in names else None
-    labels = own if problem.task != "regression" else None
-    place = st.selectbox(
-        "Known labels",
-        range(len(names) + 1),
-        index=0 if labels is None else names.index(labels) + 1,
-        format_func=["none", *names].__getitem__,
-        key=f"known-{base}",
-        help="A column to hold the groups against. No tree sees it; it shows how pure "
-        "the groups are.",
-        width=230,
-    )
-    known = names[place - 1] if place else None
     with st.expander(
         f"Settings of {CLUSTERS.title}", icon=":material/tune:", key="settings"
     ):
         settings, complete = settings_form([CLUSTERS], "multiclass")
-    columns = {*problem.columns, own} - {None, known}
+    base = base_table(problem)
+    columns = {*problem.columns, problem.target} - {known}
     try:
         wanted = clusters_problem(
             table(base),

@@ -97,8 +97,11 @@ def choose_problem(problem: Problem) -> None:
 
 def table_key(problem: Problem) -> str:
     """Return the key of a problem's table."""
+    # By its name in the store: a built-in table may have been brought as a file too.
+    names = {info.id: info.name for info in store().tables()}
+    title = names.get(problem.table_id, problem.table_name)
     for key, built in BUILTIN.items():
-        if built.title == problem.table_name and table_id(key) == problem.table_id:
+        if built.title == title and table_id(key) == problem.table_id:
             return key
     return problem.table_id
 
