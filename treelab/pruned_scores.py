@@ -9,8 +9,8 @@ from treelab.trees.cost_complexity import CostComplexityPath
 def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
     """Score each subtree of a path on the same rows.
 
-    A row's leaf in the whole tree is found once; in a smaller tree it ends at the
-    highest node above that leaf which is cut.
+    Rows are counted once, at the leaves of the whole tree; in a smaller tree they end
+    at the highest node above their leaf which is cut.
 
     Parameters
     ----------
@@ -26,21 +26,41 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
         Macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
     """
     tree = path.tree
-    leaf, y = tree.apply(X), np.asarray(y)
-    ends = _ends(path)  # (n_steps, n_nodes)
+    leaves, row_leaf = np.unique(tree.apply(X), return_inverse=True)
+    ends = _ends(path)[:, leaves]  # (n_steps, n_leaves)
+    y = np.asarray(y)
     if tree.classes is None:
-        whole, y = tree.predict(X), y.astype(float)
-        spread = np.sum((y - y.mean()) ** 2)
-        missed = [
-            np.sum((np.where(end == leaf, whole, tree.value[end, 0]) - y) ** 2)
-            for end in ends[:, leaf]
-        ]
-        return 1 - np.array(missed) / spread if spread else np.full(len(ends), np.nan)
+        return _r2(tree, X, y.astype(float), leaves, row_leaf, ends)
     position = {label: i for i, label in enumerate(tree.classes)}
     truth = np.array([position.get(label, -1) for label in y.tolist()])
-    said = tree.value.argmax(axis=1)  # what each node says as a leaf
-    n_classes = len(tree.classes)
-    return np.array([_macro_f1(truth, said[end], n_classes) for end in ends[:, leaf]])
+    said = tree.value.argmax(axis=1)[ends]  # what each leaf's rows are told
+    n_rows = np.bincount(row_leaf, minlength=len(leaves))
+    f1, unseen = [], len(np.unique(truth[truth < 0]))  # such a class is never said
+    for k in range(len(tree.classes)):
+        true = np.bincount(row_leaf[truth == k], minlength=len(leaves))
+        both = (said == k) @ true
+        either = (said == k) @ n_rows + true.sum()
+        # A class that is neither said nor true takes no part.
+        f1.append(np.where(either > 0, 2 * both / np.maximum(either, 1), np.nan))
+    counted = np.isfinite(f1).sum(axis=0) + unseen
+    return np.nansum(f1, axis=0) / counted
+
+
+def _r2(tree, X, y, leaves, row_leaf, ends) -> np.ndarray:
+    """R² at each step, by what each leaf's rows would be told there."""
+    spread = np.sum((y - y.mean()) ** 2)
+    if not spread:
+        return np.full(len(ends), np.nan)
+
+    def at_leaf(values):
+        return np.bincount(row_leaf, values, minlength=len(leaves))
+
+    n_rows = at_leaf(np.ones(len(y)))
+    mean = at_leaf(y) / n_rows
+    around = at_leaf((y - mean[row_leaf]) ** 2)
+    whole = at_leaf((y - tree.predict(X)) ** 2)  # a leaf may tell by a formula
+    cut = around + n_rows * (tree.value[ends, 0] - mean) ** 2
+    return 1 - np.where(ends == leaves, whole, cut).sum(axis=1) / spread
 
 
 def pruned_depths(path: CostComplexityPath) -> np.ndarray:
@@ -61,13 +81,3 @@ def _ends(path: CostComplexityPath) -> np.ndarray:
         ended = path.step[above][None] <= steps
         ends[:, here] = np.where(ended, ends[:, above], here)
     return ends
-
-
-def _macro_f1(truth: np.ndarray, said: np.ndarray, n_classes: int) -> float:
-    """Macro F1 over the classes that occur in either; -1 is a class never seen."""
-    both = np.bincount(said[truth == said], minlength=n_classes)
-    either = np.bincount(said, minlength=n_classes)
-    either = either + np.bincount(truth[truth >= 0], minlength=n_classes)
-    f1 = 2 * both[either > 0] / either[either > 0]
-    unseen = len(np.unique(truth[truth < 0]))  # such a class is never said
-    return float(f1.sum() / (len(f1) + unseen))

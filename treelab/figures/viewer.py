@@ -38,6 +38,7 @@ MOST_WORDS = 0.7  # share of the bytes that may go into nodes without histograms
 MOST_CLASSES = 8  # with a colour of their own; of more, the last stands for the rest
 TARGET_BARS = 12
 BARS = (MOST_BINS, 12, 8)  # of a histogram, as room allows
+_TOGETHER = 64  # histograms that are measured at once
 _EDGE_BYTES = 16  # at the most, of a bar's edge, or name, and its punctuation
 
 
@@ -328,13 +329,23 @@ def _add_histograms(writers, nodes, room: float, chosen: int) -> None:
     # What a bar takes at the most: its edge, and a number a class with a comma.
     whole = sum(_EDGE_BYTES + n_codes * len(f"{-rows},") for _, rows, _, _ in splits)
     n_bars = next((n for n in BARS if n * whole <= room), BARS[-1])
-    for _, _, frame, place in splits:
-        entry = nodes[frame][place]
-        found = writers[frame].histogram(entry["id"], n_bars)
-        room -= len(to_json(found).encode())
-        if room < 0:
-            return
-        entry |= found
+    for first in range(0, len(splits), _TOGETHER):
+        found = []
+        for _, _, frame, place in splits[first : first + _TOGETHER]:
+            entry = nodes[frame][place]
+            found.append((entry, writers[frame].histogram(entry["id"], n_bars)))
+        size = len(to_json([histogram for _, histogram in found]).encode())
+        if size <= room:
+            room -= size
+            for entry, histogram in found:
+                entry |= histogram
+            continue
+        for entry, histogram in found:  # the last ones that there is room for
+            room -= len(to_json(histogram).encode())
+            if room < 0:
+                return
+            entry |= histogram
+        return
 
 
 def _thinned(trees: list[Tree], frames: Frames):

@@ -52,11 +52,12 @@ def number_bins(
     if not len(x):
         return None
     cut = threshold if threshold is not None and isfinite(threshold) else None
-    values = np.unique(x)
+    ordered = np.sort(x)
+    values = ordered[np.concatenate([[True], ordered[1:] > ordered[:-1]])]
     if len(values) <= most:
         edges = _edges_of_values(values, cut)
     else:
-        edges = _even_edges(x, values, cut, most)
+        edges = _even_edges(ordered, cut, most)
     # Bars are closed on the right, as a split is: x <= threshold goes left.
     n_bars = len(edges) - 1
     bar = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, n_bars - 1)
@@ -121,7 +122,7 @@ def category_bars(
 
 def shared_edges(x: np.ndarray, n_bars: int) -> np.ndarray:
     """Return edges of ``n_bars`` even bars that hold almost all of ``x``."""
-    low, high = _range(x, float(x.min()), float(x.max()))
+    low, high = _range(np.sort(x))
     return np.linspace(low, high if high > low else low + 1, n_bars + 1)
 
 
@@ -165,9 +166,9 @@ def _edges_of_values(values: np.ndarray, cut: float | None) -> np.ndarray:
     return edges
 
 
-def _even_edges(x, values, cut: float | None, most: int) -> np.ndarray:
+def _even_edges(x: np.ndarray, cut: float | None, most: int) -> np.ndarray:
     """Edges of even bars; those left and right of the threshold differ a little."""
-    low, high = _range(x, float(values[0]), float(values[-1]))
+    low, high = _range(x)
     # Rice's rule: twice the cube root of the number of rows.
     n_bars = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), min(6, most), most))
     if cut is None:
@@ -175,8 +176,8 @@ def _even_edges(x, values, cut: float | None, most: int) -> np.ndarray:
     # A side with rows has a bar, even where they all lie on the threshold's value or
     # beyond the shortened axis.
     step = (high - low) / n_bars
-    low = min(low, cut - step if values[0] <= cut <= low else cut)
-    high = max(high, cut + step if high <= cut < values[-1] else cut)
+    low = min(low, cut - step if x[0] <= cut <= low else cut)
+    high = max(high, cut + step if high <= cut < x[-1] else cut)
     n_left = round(n_bars * (cut - low) / (high - low))
     n_left = min(max(n_left, int(cut > low)), n_bars - int(cut < high))
     left = np.linspace(low, cut, n_left + 1)
@@ -184,9 +185,18 @@ def _even_edges(x, values, cut: float | None, most: int) -> np.ndarray:
     return np.unique(np.concatenate([left, right]))
 
 
-def _range(x: np.ndarray, low: float, high: float) -> tuple[float, float]:
-    """Ends of an axis: of all numbers, or without long, thin tails."""
-    inner_low, inner_high = np.quantile(x, [_TAIL, 1 - _TAIL])
+def _range(x: np.ndarray) -> tuple[float, float]:
+    """Ends of an axis of ordered numbers: of all, or without long, thin tails."""
+    low, high = float(x[0]), float(x[-1])
+    inner_low, inner_high = (_quantile(x, share) for share in (_TAIL, 1 - _TAIL))
     if 0 < inner_high - inner_low < (high - low) / _LONG_TAIL:
-        return float(inner_low), float(inner_high)
+        return inner_low, inner_high
     return low, high
+
+
+def _quantile(x: np.ndarray, share: float) -> float:
+    """Return numpy's quantile of ordered numbers, without its checks."""
+    place = share * (len(x) - 1)
+    first = floor(place)
+    low, high = float(x[first]), float(x[min(first + 1, len(x) - 1)])
+    return low + (high - low) * (place - first)
