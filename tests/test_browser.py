@@ -227,15 +227,16 @@ def serious(page) -> list:
 def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
     store = RunStore()
     runs = [add_run(store, learner) for learner in ("cart", "grande", "argmin")]
-    runs.append(add_run(store, "cart", "weight"))
+    add_run(store, "cart", "weight", title="Numbers")
     opened(page, "What have I tried?")
     for ground in ("light", "dark"):
         page.emulate_media(color_scheme=ground)
-        for run in runs:
-            page.goto(f"{address}/tree?run={run}")
-            opened(page, "What did it learn?")
+        page.goto(f"{address}/tree?run={runs[0]}")
+        opened(page, "What did it learn?")
+        for learner in ("CART", "GRANDE", "Argmin tree", "Numbers"):
+            pick(page, learner)
             nodes(page).first.wait_for()
-            assert serious(page) == [], (ground, run)
+            assert serious(page) == [], (ground, learner)
         node(page, "0").locator(".main").first.click()
         sync_api.expect(page.locator(".node-facts")).to_be_visible()
         page.get_by_text("Filter", exact=True).click()
