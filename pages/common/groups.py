@@ -133,6 +133,8 @@ def groups_words(runs: list[Run]) -> str:
         return ""
     for run in runs:
         if said := found_words(run):
-            rows = sum(run.summary["rows"].values())
-            return f"**{said}** in {count(rows, 'row')}"
+            rows = run.summary["rows"]
+            if "purity" in run.summary:  # the others were held out
+                return f"**{said}** in {count(rows['train'], 'training row')}"
+            return f"**{said}** in {count(sum(rows.values()), 'row')}"
     return ""
