@@ -7,6 +7,7 @@ import torch
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from torch import Tensor
 
+from treelab.learners.greedy_ensemble import lay_out
 from treelab.learners.tree_batch import Candidate, Rows, TreeBatch
 
 # A chosen feature leads by this much. entmax15 gives a feature no weight, and so no
@@ -15,6 +16,9 @@ LEAD = 1.0
 SHALLOW = 4  # trees of up to this depth get twice the restarts
 FEWEST_COLUMNS = 32  # that a tree may use, however deep
 SPREAD = 0.5  # standard deviation of random preferences
+# Threshold where a greedy tree has no split, in the units of `x`: all rows go left, by
+# so much that no gradient gets through.
+ASKS_NOTHING = 1e3
 
 
 def start_batch(
@@ -50,8 +54,7 @@ def start_batch(
         A tree may use this many features, divided by its depth, where the table has
         more: those that a greedy tree of its fold uses first, then others at random.
     only_greedy : bool, default=False
-        Whether what is at random is left out: starts, and splits below the leaves of
-        a greedy tree.
+        Whether the starts at random are left out.
     **settings
         For `TreeBatch`.
     """
@@ -97,8 +100,6 @@ def start_batch(
         )
         for place, tree in enumerate(trees):
             if tree in planted:
-                if only_greedy:  # no split where the greedy tree has none
-                    drawn[1][place, planted[tree][0] < 0] = torch.inf
                 own = None if offered is None else offered[place]
                 plant(drawn[0][place], drawn[1][place], *planted[tree], own)
         columns.append(offered)
@@ -170,18 +171,7 @@ def greedy_splits(
     used = weight > 0
     grown = grower(max_depth=depth, min_samples_leaf=min_leaf_rows, random_state=seed)
     tree = grown.fit(x[used], y[used], sample_weight=weight[used]).tree_
-    feature = np.full(2**depth - 1, -1)
-    threshold = np.full(2**depth - 1, np.nan, dtype=np.float32)
-    stack = [(0, 0)]  # node of the complete tree, node of CART
-    while stack:
-        node, source = stack.pop()
-        if tree.children_left[source] < 0:
-            continue
-        feature[node] = tree.feature[source]
-        threshold[node] = _float32_below(tree.threshold[source])
-        stack.append((2 * node + 1, tree.children_left[source]))
-        stack.append((2 * node + 2, tree.children_right[source]))
-    return feature, threshold
+    return lay_out(tree, depth)[:2]
 
 
 def plant(
@@ -192,6 +182,7 @@ def plant(
     columns: Tensor | None = None,
 ) -> None:
     """Write a greedy tree's splits (N,) over a tree's random ones (N, K)."""
+    threshold[torch.as_tensor(feature < 0, device=threshold.device)] = ASKS_NOTHING
     node = np.flatnonzero(feature >= 0)
     if not len(node):
         return
@@ -202,14 +193,6 @@ def plant(
     node = torch.as_tensor(node, device=logits.device)
     logits[node, chosen] = logits[node].amax(1) + LEAD
     threshold[node, chosen] = bound
-
-
-def _float32_below(threshold: float) -> np.float32:
-    """The float32 that parts float32 values as this float64 threshold does."""
-    rounded = np.float32(threshold)
-    if rounded > threshold:
-        rounded = np.nextafter(rounded, np.float32(-np.inf))
-    return rounded
 
 
 def _columns(folds, planted, n_features, n_offered, generator) -> Tensor | None:

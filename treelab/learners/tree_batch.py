@@ -187,6 +187,21 @@ class TreeBatch(nn.Module):
             for group in range(len(self.groups))
         ]
 
+    @torch.no_grad()
+    def held_out_answers(self) -> list[Tensor]:
+        """What each tree says of the rows it did not see, E of (m, n_classes or 1).
+
+        The leaves answer from the rows that the tree did see.
+        """
+        leaf = self.leaves(self.rows.x)  # (E, n)
+        told = leaf_means(
+            leaf, self.rows, self.train_weight, self.n_leaves, prior=LEAF_PRIOR
+        )
+        return [
+            told[tree, leaf[tree, held_out]]
+            for tree, held_out in enumerate(self.held_out)
+        ]
+
     @property
     def n_leaves(self) -> int:
         """Leaves of the deepest trees."""

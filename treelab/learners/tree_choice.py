@@ -37,11 +37,6 @@ class Choice:
         Position in the batch.
     weighting : int
         Column of ``Rows.weight`` under which the leaves answer.
-    lean : Tensor of shape (n_classes,) or None
-        What that weighting multiplies the share of each class by.
-    vote : Tensor of shape (n, n_classes or 1)
-        What the trees that did not see a row say of it, on average; NaN where every
-        tree saw it.
     table : DataFrame
         One row a candidate: depth, fold, start, valid_loss, agreement,
         held_out_score, chosen.
@@ -50,8 +45,6 @@ class Choice:
     batch: TreeBatch
     tree: int
     weighting: int
-    lean: Tensor | None
-    vote: Tensor
     table: pd.DataFrame
 
 
@@ -78,14 +71,14 @@ def choose_tree(
         More trees to choose from, judged by the answers of their like.
     """
     table = _table(batch, loss.cpu().numpy())
-    leaf = batch.leaves(batch.rows.x)  # (E, n)
     say = np.zeros(len(table))
     for _, trees in table.groupby("fold").groups.items():
         above = table.loc[trees, "valid_loss"] - table.loc[trees, "valid_loss"].min()
         say[trees] = np.exp(-np.nan_to_num(above, nan=1e9, posinf=1e9) / TEMPERATURE)
-    vote = vote_on_held_out(batch, leaf, torch.as_tensor(say).to(loss))
+    told = batch.held_out_answers()
+    vote = vote_on_held_out(batch, told, torch.as_tensor(say).to(loss))
     leans = class_leans(batch) if batch.rows.n_classes else [None]
-    own = own_scores(batch, leaf, leans)  # (E, W)
+    own = own_scores(batch, told, leans)  # (E, W)
     trusted = float(batch.held_out.sum(1).double().mean())
     trusted /= trusted + HALF_TRUSTED_ROWS
     fine = (table["valid_loss"] <= table["valid_loss"].min() + WORST).to_numpy()
@@ -119,8 +112,8 @@ def choose_tree(
     table["chosen"] = table.index == chosen
     place = chosen - batch.n_candidates
     if place >= 0:
-        return Choice(whole.batch, place, weighting, lean, vote, table)
-    return Choice(batch, chosen, weighting, lean, vote, table)
+        return Choice(whole.batch, place, weighting, table)
+    return Choice(batch, chosen, weighting, table)
 
 
 def _table(batch: TreeBatch, loss: np.ndarray) -> pd.DataFrame:
@@ -138,13 +131,13 @@ def _score(answer: Tensor, truth: Tensor, lean: Tensor | None) -> float:
     return macro_f1(confusion(truth, (answer * lean).argmax(1), len(lean)))
 
 
-def own_scores(batch: TreeBatch, leaf: Tensor, leans) -> np.ndarray:
+def own_scores(batch: TreeBatch, told: list[Tensor], leans) -> np.ndarray:
     """Score each tree on the rows that it did not see, (E, W).
 
     Parameters
     ----------
-    leaf : LongTensor of shape (E, n)
-        Leaf that each row reaches in each tree.
+    told : list of E Tensor
+        See `TreeBatch.held_out_answers`.
     leans : Tensor of shape (W, n_classes) or [None]
         What each weighting multiplies the share of each class by; None for regression.
 
@@ -153,30 +146,27 @@ def own_scores(batch: TreeBatch, leaf: Tensor, leans) -> np.ndarray:
     ndarray of shape (E, W)
         Macro F1, or minus the mean squared error.
     """
-    told = leaf_means(leaf, batch.rows, batch.train_weight, batch.n_leaves, prior=1.0)
-    scores = np.empty((len(leaf), len(leans)))
+    scores = np.empty((len(told), len(leans)))
     for tree, held_out in enumerate(batch.held_out):
-        answer = told[tree, leaf[tree, held_out]]
         truth = batch.rows.truth[held_out]
         for weighting, lean in enumerate(leans):
-            scores[tree, weighting] = _score(answer, truth, lean)
+            scores[tree, weighting] = _score(told[tree], truth, lean)
     return scores
 
 
-def vote_on_held_out(batch: TreeBatch, leaf: Tensor, say: Tensor) -> Tensor:
+def vote_on_held_out(batch: TreeBatch, told: list[Tensor], say: Tensor) -> Tensor:
     """Mean answer of the trees that did not see a row, (n, n_classes or 1).
 
     Parameters
     ----------
-    leaf : LongTensor of shape (E, n)
-        Leaf that each row reaches in each tree.
+    told : list of E Tensor
+        See `TreeBatch.held_out_answers`.
     say : Tensor of shape (E,)
         Weight of each tree in the mean.
     """
-    told = leaf_means(leaf, batch.rows, batch.train_weight, batch.n_leaves, prior=1.0)
-    total = told.new_zeros(leaf.shape[1], told.shape[2])
+    total = told[0].new_zeros(batch.held_out.shape[1], told[0].shape[1])
     for tree, held_out in enumerate(batch.held_out):
-        total[held_out] += say[tree] * told[tree, leaf[tree, held_out]]
+        total[held_out] += say[tree] * told[tree]
     return total / (say @ batch.held_out.to(say.dtype))[:, None]
 
 

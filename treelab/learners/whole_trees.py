@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from treelab.learners.starts import start_batch
-from treelab.learners.tree_batch import TreeBatch, leaf_means
+from treelab.learners.tree_batch import TreeBatch
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ def whole_trees(
         **settings,
     )
     grown.candidates = tuple(replace(c, fold=-1) for c in grown.candidates)
-    leaf = batch.leaves(batch.rows.x)
-    told = leaf_means(leaf, batch.rows, batch.train_weight, batch.n_leaves, prior=1.0)
-    answers = told.new_full((grown.n_candidates, leaf.shape[1], told.shape[2]), np.nan)
+    told = batch.held_out_answers()
+    shape = (grown.n_candidates, len(batch.rows.x), told[0].shape[1])
+    answers = told[0].new_full(shape, np.nan)
     kind = {(c.depth, c.start): k for k, c in enumerate(grown.candidates)}
     for e in greedy:
-        candidate, rows = batch.candidates[e], batch.held_out[e]
+        candidate = batch.candidates[e]
         place = kind[candidate.depth, candidate.start]
-        answers[place, rows] = told[e, leaf[e, rows]]
+        answers[place, batch.held_out[e]] = told[e]
     return WholeTrees(grown, answers)
