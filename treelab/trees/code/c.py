@@ -1,18 +1,9 @@
 """A tree as a function in C99; NaN and NULL are missing values."""
 
-from treelab.trees.code.asked import (
-    CategoryTest,
-    NumberTest,
-    SumTest,
-    Term,
-    asked,
-    inputs,
-    terms,
-)
-from treelab.trees.code.names import comment, heading, identifiers, said_at_leaf
-from treelab.trees.code.nested import Style, function_roots, nested
+from treelab.trees.code.asked import CategoryTest, NumberTest, Term
+from treelab.trees.code.names import comment, heading
+from treelab.trees.code.nested import NestedWriter, Style
 
-_STYLE = Style("if ({}) {{", "} else {", "}")
 _TYPES = {"number": "double ", "category": "const char *"}
 _BUILD = (
     "It answers as the tree does to the last bit where products and sums are rounded "
@@ -46,13 +37,13 @@ def to_c(tree) -> str:
     return _File(tree).text()
 
 
-class _File:
+class _File(NestedWriter):
     """The source of one tree."""
 
+    style = Style("if ({}) {{", "} else {", "}", " /* {} */")
+
     def __init__(self, tree):
-        self.tree = tree
-        self.inputs = inputs(tree)
-        self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+        super().__init__(tree)
         self.scores = {}  # feature index to the lines of its function
         leaves = tree.is_leaf.nonzero()[0].tolist()
         self.place = {leaf: i for i, leaf in enumerate(leaves)}
@@ -61,11 +52,11 @@ class _File:
     def text(self) -> str:
         """Write the file."""
         functions = []
-        for root in function_roots(self.tree):
+        for root in self.function_roots():
             name = f"branch_{root}" if root else "tree_leaf"
             if self.tree.classes is None and not root:
                 name = "tree_predict"
-            functions.append([*self._head(name, root), *self._body(root), "}"])
+            functions.append([*self._head(name, root), *self.body(root), "}"])
         used = "\n".join(line for lines in functions for line in lines)
         used += "\n".join(line for lines in self.scores.values() for line in lines)
         parts = [
@@ -82,7 +73,7 @@ class _File:
         ]
         parts += [*self.scores.values(), *functions]
         if self.tree.classes is not None:
-            parts.append(self._answers())
+            parts.append(_CLASS_FUNCTIONS.strip("\n").split("\n"))
         return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
     def _comment(self) -> list[str]:
@@ -124,65 +115,40 @@ class _File:
         ]
         return lines if self.names else [*lines, "    (void)row;"]
 
-    def _body(self, root: int) -> list[str]:
-        return nested(
-            self.tree,
-            root,
-            _STYLE,
-            self._test,
-            self._leaf,
-            lambda node: f"return branch_{node}(row);",
-            self._guard,
-        )
+    def call(self, node: int) -> str:
+        return f"return branch_{node}(row);"
 
-    def _guard(self, node: int) -> list[str]:
+    def returned(self, answer: str) -> str:
+        return f"return {answer};"
+
+    def guard(self, node: int) -> list[str]:
         """Leave where a sum lacks a number."""
-        test = asked(self.tree, node)
-        if not isinstance(test, SumTest):
-            return []
-        values = [self._value(term) for term in test.terms if term.may_fail]
         answer = "NAN" if self.tree.classes is None else "-1"
-        missing = " || ".join(f"isnan({value})" for value in dict.fromkeys(values))
-        return [f"if ({missing}) return {answer};"] if values else []
+        missing = " || ".join(f"isnan({value})" for value in self.may_lack(node))
+        return [f"if ({missing}) return {answer};"] if missing else []
 
-    def _answers(self) -> list[str]:
-        """The functions that others call."""
-        return _CLASS_FUNCTIONS.strip("\n").split("\n")
+    def number(self, value: float) -> str:
+        return number(value)
 
-    def _test(self, node: int) -> str:
-        """The condition that leads left."""
-        test = asked(self.tree, node)
-        if isinstance(test, NumberTest):
-            name = f"row->{self.names[test.source]}"
-            condition = f"{name} <= {number(test.threshold)}"
-            return f"{condition} || isnan({name})" if test.missing_left else condition
-        if isinstance(test, CategoryTest):
-            name = f"row->{self.names[test.source]}"
-            # NULL equals no text.
-            found = " || ".join(f"same({name}, {c_text(c)})" for c in test.listed)
-            if test.inside:
-                missing = [f"{name} == NULL"] if test.missing_left else []
-                return " || ".join([*missing, *([found] if found else [])]) or "0"
-            condition = f"!({found})" if found else "1"
-            return condition if test.missing_left else f"{name} != NULL && {condition}"
-        return f"{self._sum(test.terms) or '0.0'} <= {number(test.threshold)}"
+    def number_test(self, test: NumberTest) -> str:
+        name = f"row->{self.names[test.source]}"
+        condition = f"{name} <= {number(test.threshold)}"
+        return f"{condition} || isnan({name})" if test.missing_left else condition
 
-    def _leaf(self, node: int) -> list[str]:
-        """The answer of a leaf."""
-        tree, why = self.tree, said_at_leaf(self.tree, node)
-        if tree.classes is not None:
-            return [f"return {self.place[node]}; /* {why} */"]
-        if tree.leaf_weights is None:
-            return [f"return {number(float(tree.value[node, 0]))}; /* {why} */"]
-        bias = number(float(tree.leaf_bias[node, 0]))
-        added = self._sum(terms(tree, tree.leaf_weights[node]))
-        return [f"/* {why} */", f"return {f'{bias} + {added}' if added else bias};"]
+    def category_test(self, test: CategoryTest) -> str:
+        name = f"row->{self.names[test.source]}"
+        # NULL equals no text.
+        found = " || ".join(f"same({name}, {c_text(c)})" for c in test.listed)
+        if test.inside:
+            missing = [f"{name} == NULL"] if test.missing_left else []
+            return " || ".join([*missing, *([found] if found else [])]) or "0"
+        condition = f"!({found})" if found else "1"
+        return condition if test.missing_left else f"{name} != NULL && {condition}"
 
-    def _sum(self, added: tuple[Term, ...]) -> str:
-        """A weighted sum, its terms in order."""
-        return " + ".join(f"{number(t.weight)} * {self._value(t)}" for t in added)
+    def class_answer(self, leaf: int) -> str:
+        return str(self.place[leaf])
 
-    def _value(self, term: Term) -> str:
+    def value(self, term: Term) -> str:
         """A term's number; NAN where it has none."""
         name = f"row->{self.names[term.source]}"
         if term.scores is None:

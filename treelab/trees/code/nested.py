@@ -4,63 +4,103 @@ Compilers and readers give up on deep nesting (Python at 100 levels), so a branc
 begins on every ``LEVELS``-th level is a function of its own.
 """
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
+
+from treelab.trees.code.asked import CategoryTest, NumberTest, asked
+from treelab.trees.code.names import identifiers, said_at_leaf
+from treelab.trees.code.writer import Writer
 
 LEVELS = 12
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a language writes a choice: around the test, between and after the two."""
+    """How a language writes a choice (before, between, after its sides), a comment."""
 
     opening: str
     otherwise: str
-    closing: str | None = None
+    closing: str | None
+    comment: str
 
 
-def function_roots(tree) -> list[int]:
-    """Return the splits with which a function begins, deepest first, the root last."""
-    roots = [
-        node
-        for node in range(1, tree.n_nodes)
-        if tree.level[node] % LEVELS == 0 and not tree.is_leaf[node]
-    ]
-    return [*sorted(roots, key=lambda node: -tree.level[node]), 0]
+class NestedWriter(Writer):
+    """Writes a tree as functions of nested ifs.
 
-
-def nested(
-    tree,
-    root: int,
-    style: Style,
-    test: Callable[[int], str],
-    leaf: Callable[[int], list[str]],
-    call: Callable[[int], str],
-    guard: Callable[[int], list[str]] = lambda node: [],
-) -> list[str]:
-    """Return the lines of one function's body, indented by four spaces a level.
-
-    Parameters
+    Attributes
     ----------
-    tree : Tree
-    root : int
-        A node of ``function_roots``.
-    style : Style
-    test, leaf, call, guard : functions of a node
-        The condition that leads left at a split, the lines of a leaf, the line that
-        hands over to another function, and lines that stand before a split.
+    names : dict of Input to str
+        An identifier for each column.
     """
 
-    def write(node: int, before: str) -> list[str]:
-        if tree.is_leaf[node]:
-            return [before + line for line in leaf(node)]
-        if node != root and tree.level[node] % LEVELS == 0:
-            return [before + call(node)]
-        lines = [before + line for line in guard(node)]
-        lines.append(before + style.opening.format(test(node)))
-        lines += write(int(tree.left[node]), before + "    ")
-        lines.append(before + style.otherwise)
-        lines += write(int(tree.right[node]), before + "    ")
-        return lines if style.closing is None else [*lines, before + style.closing]
+    style: ClassVar[Style]
 
-    return write(root, "    ")
+    def __init__(self, tree):
+        super().__init__(tree)
+        self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+
+    @abstractmethod
+    def number_test(self, test: NumberTest) -> str:
+        """Write that a number goes left."""
+
+    @abstractmethod
+    def category_test(self, test: CategoryTest) -> str:
+        """Write that a category goes left."""
+
+    @abstractmethod
+    def call(self, node: int) -> str:
+        """Write the line that hands over to the function of a branch."""
+
+    def guard(self, node: int) -> list[str]:
+        """Write the lines that stand before a split."""
+        return []
+
+    def function_roots(self) -> list[int]:
+        """Return the splits with which a function begins, deepest first, root last."""
+        tree = self.tree
+        roots = [
+            node
+            for node in range(1, tree.n_nodes)
+            if tree.level[node] % LEVELS == 0 and not tree.is_leaf[node]
+        ]
+        return [*sorted(roots, key=lambda node: -tree.level[node]), 0]
+
+    def body(self, root: int) -> list[str]:
+        """Return the lines of one function, indented by four spaces a level."""
+        tree, style = self.tree, self.style
+
+        def write(node: int, before: str) -> list[str]:
+            if tree.is_leaf[node]:
+                return [before + line for line in self._leaf(node)]
+            if node != root and tree.level[node] % LEVELS == 0:
+                return [before + self.call(node)]
+            lines = [before + line for line in self.guard(node)]
+            lines.append(before + style.opening.format(self._test(node)))
+            lines += write(int(tree.left[node]), before + "    ")
+            lines.append(before + style.otherwise)
+            lines += write(int(tree.right[node]), before + "    ")
+            return lines if style.closing is None else [*lines, before + style.closing]
+
+        return write(root, "    ")
+
+    def returned(self, answer: str) -> str:
+        """Write the line that gives a leaf's answer."""
+        return f"return {answer}"
+
+    def _test(self, node: int) -> str:
+        """Write the condition that leads left."""
+        test = asked(self.tree, node)
+        if isinstance(test, NumberTest):
+            return self.number_test(test)
+        if isinstance(test, CategoryTest):
+            return self.category_test(test)
+        return self.sum_test(test)
+
+    def _leaf(self, node: int) -> list[str]:
+        """Write the answer of a leaf; a formula has its comment on a line above."""
+        answer = self.returned(self.answer(node))
+        why = self.style.comment.format(said_at_leaf(self.tree, node))
+        return (
+            [answer + why] if self.tree.leaf_weights is None else [why.strip(), answer]
+        )

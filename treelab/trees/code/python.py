@@ -1,17 +1,9 @@
 """A tree as a Python function that needs nothing but the standard library."""
 
-from treelab.trees.code.asked import (
-    CategoryTest,
-    NumberTest,
-    Term,
-    asked,
-    inputs,
-    terms,
-)
-from treelab.trees.code.names import heading, identifiers, said_at_leaf
-from treelab.trees.code.nested import Style, function_roots, nested
+from treelab.trees.code.asked import CategoryTest, NumberTest, Term
+from treelab.trees.code.names import heading
+from treelab.trees.code.nested import NestedWriter, Style
 
-_STYLE = Style("if {}:", "else:")
 _READERS = {"number": "_number", "category": "_text"}
 _HELPERS = {
     "_missing": '''
@@ -63,20 +55,20 @@ def to_python(tree) -> str:
     return _Module(tree).text()
 
 
-class _Module:
+class _Module(NestedWriter):
     """The source of one tree."""
 
+    style = Style("if {}:", "else:", None, "  # {}")
+
     def __init__(self, tree):
-        self.tree = tree
-        self.inputs = inputs(tree)
-        self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+        super().__init__(tree)
         self.scores = {}  # feature index to the lines of its table of scores
 
     def text(self) -> str:
         """Write the module."""
         tree = self.tree
         functions = [
-            "\n".join(self._branch(root)) for root in function_roots(tree) if root
+            "\n".join(self._branch(root)) for root in self.function_roots() if root
         ]
         functions.append("\n".join(self._main()))
         if tree.classes is not None:
@@ -110,58 +102,39 @@ class _Module:
         for source, name in self.names.items():
             reader = _READERS[source.kind]
             lines.append(f"    {name} = {reader}(row[{source.column!r}])")
-        return [*lines, *self._body(0)]
+        return [*lines, *self.body(0)]
 
     def _branch(self, root: int) -> list[str]:
         """A function for a branch far below the root."""
-        return [f"def _branch_{root}({self._arguments()}):", *self._body(root)]
+        return [f"def _branch_{root}({self._arguments()}):", *self.body(root)]
 
     def _arguments(self) -> str:
         """What a branch is handed: everything that was read."""
         return ", ".join(self.names.values())
 
-    def _body(self, root: int) -> list[str]:
-        return nested(
-            self.tree,
-            root,
-            _STYLE,
-            self._test,
-            self._leaf,
-            lambda node: f"return _branch_{node}({self._arguments()})",
-        )
+    def call(self, node: int) -> str:
+        return f"return _branch_{node}({self._arguments()})"
 
-    def _test(self, node: int) -> str:
-        """The condition that leads left."""
-        test = asked(self.tree, node)
-        if isinstance(test, NumberTest):
-            name = self.names[test.source]
-            condition = f"{name} <= {test.threshold!r}"
-            return f"{condition} or isnan({name})" if test.missing_left else condition
-        if isinstance(test, CategoryTest):
-            name = self.names[test.source]
-            missing_listed = test.missing_left == test.inside
-            listed = [*map(repr, test.listed), *(["None"] if missing_listed else [])]
-            # "in ()" is never true, and {} would be a dict.
-            group = f"{{{', '.join(listed)}}}" if listed else "()"
-            return f"{name} {'in' if test.inside else 'not in'} {group}"
-        return f"{self._sum(test.terms) or '0.0'} <= {test.threshold!r}"
+    def number(self, value: float) -> str:
+        return repr(value)
 
-    def _leaf(self, node: int) -> list[str]:
-        """The answer of a leaf."""
-        tree, why = self.tree, said_at_leaf(self.tree, node)
-        if tree.classes is not None:
-            return [f"return {tuple(tree.value[node].tolist())!r}  # {why}"]
-        if tree.leaf_weights is None:
-            return [f"return {float(tree.value[node, 0])!r}  # {why}"]
-        bias = repr(float(tree.leaf_bias[node, 0]))
-        added = self._sum(terms(tree, tree.leaf_weights[node]))
-        return [f"# {why}", f"return {bias} + {added}" if added else f"return {bias}"]
+    def number_test(self, test: NumberTest) -> str:
+        name = self.names[test.source]
+        condition = f"{name} <= {test.threshold!r}"
+        return f"{condition} or isnan({name})" if test.missing_left else condition
 
-    def _sum(self, added: tuple[Term, ...]) -> str:
-        """A weighted sum, its terms in order."""
-        return " + ".join(f"{term.weight!r} * {self._value(term)}" for term in added)
+    def category_test(self, test: CategoryTest) -> str:
+        name = self.names[test.source]
+        missing_listed = test.missing_left == test.inside
+        listed = [*map(repr, test.listed), *(["None"] if missing_listed else [])]
+        # "in ()" is never true, and {} would be a dict.
+        group = f"{{{', '.join(listed)}}}" if listed else "()"
+        return f"{name} {'in' if test.inside else 'not in'} {group}"
 
-    def _value(self, term: Term) -> str:
+    def class_answer(self, leaf: int) -> str:
+        return repr(tuple(self.tree.value[leaf].tolist()))
+
+    def value(self, term: Term) -> str:
         """A term's number."""
         name = self.names[term.source]
         if term.scores is not None:

@@ -10,10 +10,9 @@ from treelab.trees.code.asked import (
     SumTest,
     Term,
     asked,
-    inputs,
-    terms,
 )
 from treelab.trees.code.names import heading, said_at_leaf
+from treelab.trees.code.writer import Writer
 
 # Some databases allow ten nested CASEs, and SQLite's parser about twenty; what lies
 # deeper is one list of leaves.
@@ -42,15 +41,16 @@ def to_sql(tree) -> str:
     ValueError
         If a name or a category holds a character that SQL has no way to write.
     """
-    lines = [f"-- {line}" for line in heading(tree, inputs(tree))]
-    return "\n".join([*lines, *_Case(tree).nested(0, "", LEVELS)]) + "\n"
+    case = _Case(tree)
+    lines = [f"-- {line}" for line in heading(tree, case.inputs)]
+    return "\n".join([*lines, *case.nested(0, "", LEVELS)]) + "\n"
 
 
-class _Case:
+class _Case(Writer):
     """Writes the branches of one tree."""
 
     def __init__(self, tree):
-        self.tree = tree
+        super().__init__(tree)
         n_leaves = tree.is_leaf.astype(int)
         for node in sorted(range(1, tree.n_nodes), key=lambda n: -tree.level[n]):
             n_leaves[tree.parent[node]] += n_leaves[node]
@@ -110,31 +110,18 @@ class _Case:
             waiting.append((first, (*conditions, condition)))
         return [*lines, f"{before}END"]
 
-    def answer(self, leaf: int) -> str:
-        """Write what a leaf says."""
-        tree = self.tree
-        if tree.classes is not None:
-            label = tree.classes[int(tree.value[leaf].argmax())]
-            return _label(str(label) if self.as_text else label)
-        if tree.leaf_weights is None:
-            return number(tree.value[leaf, 0])
-        bias = number(tree.leaf_bias[leaf, 0])
-        added = _sum(terms(tree, tree.leaf_weights[leaf]))
-        return f"{bias} + {added}" if added else bias
-
     def unknown(self, node: int) -> str:
         """Write when a weighted sum lacks a number; "" where it never does."""
-        test = asked(self.tree, node)
-        if not isinstance(test, SumTest):
-            return ""
-        values = [_value(term) for term in test.terms if term.may_fail]
-        return " OR ".join(f"{value} IS NULL" for value in dict.fromkeys(values))
+        return " OR ".join(f"{value} IS NULL" for value in self.may_lack(node))
+
+    def number(self, value: float) -> str:
+        return number(value)
 
     def side(self, node: int, left: bool) -> str:
-        """Write the condition that leads to one side of a split."""
+        """Write the condition that leads to a side of a split; of a sum to the left."""
         test = asked(self.tree, node)
         if isinstance(test, SumTest):
-            return f"{_sum(test.terms) or '0.0'} <= {number(test.threshold)}"
+            return self.sum_test(test)
         name = quoted_name(test.source)
         if isinstance(test, NumberTest):
             known = _number_side(name, test.threshold, left)
@@ -144,6 +131,23 @@ class _Case:
         if test.missing_left != left:
             return known or "1 = 0"
         return f"{known} OR {missing}" if known else missing
+
+    def class_answer(self, leaf: int) -> str:
+        label = self.tree.classes[int(self.tree.value[leaf].argmax())]
+        return _label(str(label) if self.as_text else label)
+
+    def value(self, term: Term) -> str:
+        """Write a term's number; NULL where it has none."""
+        name = quoted_name(term.source)
+        if term.scores is None:
+            return name if term.may_fail else f"COALESCE({name}, {number(term.fill)})"
+        parts = [f"WHEN {name} IS NULL THEN {number(term.fill)}"]
+        parts += [
+            f"WHEN {name} = {text(category)} THEN {number(score)}"
+            for category, score in term.scores.items()
+            if score != term.unseen
+        ]
+        return f"CASE {' '.join(parts)} ELSE {number(term.unseen)} END"
 
 
 def _number_side(name: str, threshold: float, left: bool) -> str:
@@ -162,25 +166,6 @@ def _category_side(name: str, test: CategoryTest, left: bool) -> str:
         return "" if inside else f"{name} IS NOT NULL"
     listed = ", ".join(map(text, test.listed))
     return f"{name} {'IN' if inside else 'NOT IN'} ({listed})"
-
-
-def _sum(added: tuple[Term, ...]) -> str:
-    """Write a weighted sum, its terms in order."""
-    return " + ".join(f"{number(term.weight)} * {_value(term)}" for term in added)
-
-
-def _value(term: Term) -> str:
-    """Write a term's number; NULL where it has none."""
-    name = quoted_name(term.source)
-    if term.scores is None:
-        return name if term.may_fail else f"COALESCE({name}, {number(term.fill)})"
-    parts = [f"WHEN {name} IS NULL THEN {number(term.fill)}"]
-    parts += [
-        f"WHEN {name} = {text(category)} THEN {number(score)}"
-        for category, score in term.scores.items()
-        if score != term.unseen
-    ]
-    return f"CASE {' '.join(parts)} ELSE {number(term.unseen)} END"
 
 
 def number(value: float) -> str:
