@@ -132,7 +132,9 @@ def _one(contender, task, X, y, train, test, trial) -> dict:
     }
 
 
-def summary(results: Results, tables: Sequence[BenchTable], paper: str) -> pd.DataFrame:
+def summary(
+    results: Results, tables: Sequence[BenchTable], paper: str | None
+) -> pd.DataFrame:
     """One row a table: mean score of each contender beside the papers' figures."""
     frame = results.frame()
     frame = frame[frame["table"].isin([t.name for t in tables])]
@@ -147,7 +149,7 @@ def summary(results: Results, tables: Sequence[BenchTable], paper: str) -> pd.Da
         "gradtree": ("gradtree", "cart"),
         "grande": ("grande_default", "xgb_default", "catboost_default"),
         "get": ("get", "get_linear", "cart", "rf"),
-    }[paper]
+    }.get(paper, ())
     for key in shown:
         figures = {t.name: t.reference.get(key) for t in tables}
         wide[f"{key} (paper)"] = pd.Series(figures, dtype=float)

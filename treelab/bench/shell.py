@@ -1,29 +1,52 @@
 """The subcommands of ``python -m treelab bench``."""
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-PROTOCOLS = {"gradtree": "random", "grande": "folds", "get": "quarters"}
-TASKS = {
-    "gradtree": ("binary", "multiclass"),
-    "grande": ("binary",),
-    "get": ("regression",),
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A protocol on some tables.
+
+    ``protocol`` is that of `splits`. The tables are those of ``paper`` and of these
+    tasks; without a paper all of these tasks, up to ``most_rows`` rows.
+    """
+
+    help: str
+    protocol: str
+    tasks: tuple[str, ...]
+    paper: str | None = None
+    most_rows: int | None = None
+
+
+BENCHMARKS = {
+    "gradtree": Benchmark(
+        "GradTree beside CART on the paper's tables",
+        "random",
+        ("binary", "multiclass"),
+        paper="gradtree",
+    ),
+    "grande": Benchmark(
+        "GRANDE beside xgboost and catboost on the paper's tables",
+        "folds",
+        ("binary",),
+        paper="grande",
+    ),
+    "get": Benchmark(
+        "GET and GET-Linear beside CART and a random forest",
+        "quarters",
+        ("regression",),
+        paper="get",
+    ),
+    "get-classes": Benchmark(
+        "GET beside CART on every table of two classes up to 10,000 rows",
+        "random",
+        ("binary",),
+        most_rows=10_000,
+    ),
 }
-
-
-def add_gradtree(commands) -> None:
-    """Add ``bench gradtree``."""
-    _add(commands, "gradtree", "GradTree beside CART on the paper's tables")
-
-
-def add_grande(commands) -> None:
-    """Add ``bench grande``."""
-    _add(commands, "grande", "GRANDE beside xgboost and catboost on the paper's tables")
-
-
-def add_get(commands) -> None:
-    """Add ``bench get``."""
-    _add(commands, "get", "GET and GET-Linear beside CART and a random forest")
 
 
 def add_argmin(commands) -> None:
@@ -55,12 +78,9 @@ def add_speed(commands) -> None:
     parser.set_defaults(command=_speed)
 
 
-COMMANDS = (add_gradtree, add_grande, add_argmin, add_get, add_speed)
-
-
-def _add(commands, paper: str, help_text: str) -> None:
-    """Add one paper's benchmark."""
-    parser: ArgumentParser = commands.add_parser(paper, help=help_text)
+def _add(name: str, commands) -> None:
+    """Add a benchmark of learners on tables."""
+    parser: ArgumentParser = commands.add_parser(name, help=BENCHMARKS[name].help)
     parser.add_argument(
         "--data", type=Path, required=True, help="folder with a manifest.json"
     )
@@ -76,32 +96,39 @@ def _add(commands, paper: str, help_text: str) -> None:
     parser.add_argument(
         "--out", type=Path, help="file of results; one that exists is continued"
     )
-    parser.set_defaults(command=lambda chosen: _run(paper, chosen))
+    parser.set_defaults(command=lambda chosen: _run(name, chosen))
 
 
-def _run(paper: str, chosen: Namespace) -> int:
+COMMANDS = (*(partial(_add, name) for name in BENCHMARKS), add_argmin, add_speed)
+
+
+def _run(name: str, chosen: Namespace) -> int:
     """Measure and print."""
     from treelab.bench.contenders import CONTENDERS
     from treelab.bench.runner import Results, measure, summary
     from treelab.bench.tables import choose, read_manifest
 
-    tables = choose(read_manifest(chosen.data), paper, TASKS[paper], chosen.tables)
-    if chosen.quick:
-        tables = [table for table in tables if len(table.load()[1]) < 3000]
-    contenders = _contenders(CONTENDERS[paper], chosen.contenders)
-    out = chosen.out or Path(f"bench-{paper}.jsonl")
+    benchmark = BENCHMARKS[name]
+    tables = choose(
+        read_manifest(chosen.data), benchmark.paper, benchmark.tasks, chosen.tables
+    )
+    most_rows = 2999 if chosen.quick else benchmark.most_rows
+    if most_rows is not None:
+        tables = [table for table in tables if len(table.load()[1]) <= most_rows]
+    contenders = _contenders(CONTENDERS[name], chosen.contenders)
+    out = chosen.out or Path(f"bench-{name}.jsonl")
     results = Results(out)
     trials = 1 if chosen.quick else chosen.trials
     measure(
         tables,
         contenders,
         results,
-        protocol=PROTOCOLS[paper],
+        protocol=benchmark.protocol,
         trials=trials,
         seed=chosen.seed,
     )
-    wide = summary(results, tables, paper)
-    score = "R2" if TASKS[paper] == ("regression",) else "macro F1"
+    wide = summary(results, tables, benchmark.paper)
+    score = "R2" if benchmark.tasks == ("regression",) else "macro F1"
     print(f"\nMean test {score} over {trials} trial(s), leaves, seconds a fit\n")
     print(wide.round(3).to_string())
     summary_path = out.with_suffix(".summary.json")
@@ -119,7 +146,7 @@ def _contenders(known, names: str | None):
         picked = [c for c in known if not c.name.endswith("-paper")]
         for contender in picked:
             if contender.missing():
-                print(f"Left out {contender.name}: pip install {contender.needs}")
+                print(f"Left out {contender.name}: {contender.how()}")
         return [c for c in picked if not c.missing()]
     by_name = {contender.name: contender for contender in known}
     picked = []
@@ -129,7 +156,7 @@ def _contenders(known, names: str | None):
                 f"There is no contender {name!r}; there are {', '.join(by_name)}."
             )
         if by_name[name].missing():
-            raise ValueError(f"{name} wants: pip install {by_name[name].needs}")
+            raise ValueError(f"{name} wants: {by_name[name].how()}")
         picked.append(by_name[name])
     return picked
 

@@ -80,12 +80,17 @@ def read_manifest(folder: str | Path) -> list[BenchTable]:
 
 
 def choose(
-    tables: list[BenchTable], paper: str, tasks: tuple[str, ...], names: str | None
+    tables: list[BenchTable],
+    paper: str | None,
+    tasks: tuple[str, ...],
+    names: str | None,
 ) -> list[BenchTable]:
     """Return the tables of a paper and of some tasks, or those that are named.
 
     Parameters
     ----------
+    paper : str or None
+        None takes the tables of every paper.
     names : str or None
         Names joined by commas; None takes every table of the paper.
 
@@ -96,7 +101,7 @@ def choose(
     """
     fitting = {t.name: t for t in tables if t.task in tasks}
     if names is None:
-        return [t for t in fitting.values() if paper in t.papers]
+        return [t for t in fitting.values() if paper is None or paper in t.papers]
     chosen = []
     for name in names.split(","):
         if name not in fitting:
