@@ -8,7 +8,7 @@ from tests.pages.look import questions, viewers
 from tests.pages.stores import add_run, table
 from tests.runs.clustered import clustered
 from treelab.learners.argmin_clusters import ArgminTreeClusterer
-from treelab.runs.clusters import clusters_problem
+from treelab.runs.clusters import clusters_problem, name_clusters
 from treelab.runs.process import ProcessId
 from treelab.training.events import Progress
 
@@ -217,7 +217,7 @@ def test_a_run_that_still_looks_for_groups_brings_its_table(store, visit):
     assert app.button_group(key="aim").value == "groups"
     assert "Runs that find groups of rows in fruit" in app.caption[0].value
     tree = ArgminTreeClusterer(depth=2, max_epochs=2).fit(problem.table(frame)).tree_
-    store.add_snapshot(run_id, 2, tree)
+    store.add_snapshot(run_id, 2, name_clusters(tree))
     app = visit("train", run=run_id)
     assert not app.exception
     assert viewers(app)

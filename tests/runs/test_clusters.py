@@ -73,6 +73,17 @@ def test_with_known_labels_no_split_sees_them_and_leaves_tell_them(store):
     assert path.scores["purity"].between(0.5, 1).all()
 
 
+@pytest.mark.parametrize("known", [None, "species"])
+def test_trees_of_the_training_tell_what_the_runs_tree_tells(store, known):
+    frame = irises() if known else irises().drop(columns="species")
+    run_id = clustered(store, frame, known=known)
+    (epoch, *_) = store.snapshots(run_id)
+    tree = store.snapshot(run_id, epoch)
+    told = set(irises()["species"]) if known else {f"cluster {k}" for k in range(1, 9)}
+    assert set(tree.classes) <= told
+    assert set(tree.predict(frame)) <= told
+
+
 def test_a_node_without_rows_tells_what_its_parent_tells(store):
     frame = irises()
     found = clustered(store, frame, known="species")

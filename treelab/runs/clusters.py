@@ -1,7 +1,7 @@
 """Clusters as runs: a tree that was trained without labels, on every page."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +9,12 @@ import pandas as pd
 
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem
-from treelab.data.split import Split
 from treelab.learners.registry import make_estimator
 from treelab.runs.keep import device_used, keep_model
 from treelab.runs.model_facts import model_scores, with_names
 from treelab.runs.run import Run
 from treelab.runs.store import RunStore
+from treelab.training.events import Progress
 from treelab.trees.path import PruningPath
 from treelab.trees.tree import Tree
 
@@ -129,7 +129,7 @@ def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dic
     )
     if problem.awaits_clusters:
         X = problem.table(frame)
-        model.fit(X, callbacks=callbacks)
+        model.fit(X, callbacks=_telling(callbacks, name_clusters))
         path, note = _own_labels(model.path_), OWN_LABELS
         frame = frame.assign(**{problem.target: path.predict(X)})
         name = f"{problem.table_name} with clusters"
@@ -140,10 +140,19 @@ def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dic
         split, metrics = problem.split(frame), {}
     else:
         split, note = problem.split(frame), NO_LABELS
+        classes = tuple(np.unique(split.y_train).tolist())
+
+        def tell(tree: Tree) -> Tree:
+            return tell_labels(tree, split.X_train, split.y_train, classes)
+
         model.fit(
-            split.X_train, split.y_train, X_valid=split.X_valid, callbacks=callbacks
+            split.X_train,
+            split.y_train,
+            X_valid=split.X_valid,
+            callbacks=_telling(callbacks, tell),
         )
-        path = _known_labels(model.path_, split)
+        path = model.path_
+        path = replace(path, trees=[tell(tree) for tree in path.trees])
         metrics = model_scores(path, problem.task, split)
     seconds = time.monotonic() - began
     trees = [replace(tree, notes=(*tree.notes, note)) for tree in path.trees]
@@ -162,23 +171,33 @@ def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dic
 
 
 def _own_labels(path: PruningPath) -> PruningPath:
-    """Name each tree's clusters."""
+    """Name each tree's clusters; refuse a path that found none."""
     if path.tree.n_leaves < 2:
         raise ValueError(
             "All rows came into one cluster. Try smaller pruning strengths, or leave "
             "out columns that say nothing."
         )
-    names = tuple(f"cluster {k + 1}" for k in range(len(path.classes)))
-    return replace(path, trees=[replace(tree, classes=names) for tree in path.trees])
+    return replace(path, trees=[name_clusters(tree) for tree in path.trees])
 
 
-def _known_labels(path: PruningPath, split: Split) -> PruningPath:
-    """Let every leaf tell the shares of the known labels among training rows."""
-    classes = tuple(np.unique(split.y_train).tolist())
-    trees = [
-        tell_labels(tree, split.X_train, split.y_train, classes) for tree in path.trees
-    ]
-    return replace(path, trees=trees)
+def _telling(callbacks: Sequence, tell: Callable[[Tree], Tree]) -> list:
+    """The callbacks, to which the trees of the training tell what the run's do."""
+
+    def telling(callback):
+        def hear(report: Progress):
+            snapshot = report.snapshot
+            if snapshot is None:
+                return callback(report)
+            return callback(replace(report, snapshot=lambda: tell(snapshot())))
+
+        return hear
+
+    return [telling(callback) for callback in callbacks]
+
+
+def name_clusters(tree: Tree) -> Tree:
+    """Call the clusters of a tree "cluster 1", "cluster 2", ..."""
+    return replace(tree, classes=tuple(f"cluster {k + 1}" for k in tree.classes))
 
 
 def tell_labels(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
