@@ -55,7 +55,7 @@ export function buildTools(bar, acts) {
 
 function menu(label, name, ...items) {
   const box = html("details", { class: "menu" });
-  const title = html("summary", { "aria-label": label }, icon(name), html("span", { text: label }));
+  const title = html("summary", { "aria-label": label, title: label }, icon(name), html("span", { text: label }));
   box.append(title, html("div", { class: "sheet" }, ...items));
   box.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !box.open) return;
