@@ -8,7 +8,7 @@ from pages.common.parts import part_words, pick_view
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.tree_picture import show_tree
 from pages.common.words import plain
-from treelab.figures.path import KNEE_TOLERANCE, knee_of, pruning_figure
+from treelab.figures.path import KNEE_TOLERANCE, knee_of, moved_to, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
@@ -64,6 +64,20 @@ def step_labels(steps: Steps) -> list[str]:
     return labels
 
 
+@st.cache_resource(show_spinner=False, max_entries=16)
+def path_figure(key: tuple, mode: str, _steps: Steps, price: str, score: str, rows):
+    """Draw a run's path once; the slider only moves the line through it."""
+    return pruning_figure(
+        _steps.table,
+        shown=0,
+        chosen=_steps.chosen,
+        price=price,
+        score=score,
+        rows=rows,
+        mode=mode,
+    )
+
+
 @st.fragment
 def slide(view: View, steps: Steps) -> None:
     """Show the tree, the scores and the sizes where the slider stands."""
@@ -91,20 +105,14 @@ def slide(view: View, steps: Steps) -> None:
     with left:
         draw_or_route(view, steps, step)
     with right:
-        figure = pruning_figure(
-            steps.table,
-            shown=step,
-            chosen=steps.chosen,
-            price=price[0].lower() + price[1:],
-            score=metric,
-            rows={
-                "valid_score": len(view.split.y_valid),
-                "test_score": len(view.split.y_test),
-            },
-            mode=mode(),
-        )
+        rows = {
+            "valid_score": len(view.split.y_valid),
+            "test_score": len(view.split.y_test),
+        }
+        axis = price[0].lower() + price[1:]
+        figure = path_figure(view.key, mode(), steps, axis, metric, rows)
         show_figure(
-            figure,
+            moved_to(figure, step),
             key="pruning-path",
             alt=f"{metric} and size of {count(len(labels), 'tree')} against the "
             f"strength of pruning; the knee is at {labels[best]}.",

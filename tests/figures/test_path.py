@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from treelab.figures.path import knee, knee_of, pruning_figure
+from treelab.figures.path import knee, knee_of, moved_to, pruning_figure
 
 TABLE = pd.DataFrame(
     {
@@ -108,3 +108,9 @@ def test_where_nothing_can_be_scored_the_knee_is_that_of_the_loss():
     assert "validation loss" in {trace.name for trace in figure.data}
     (mark,) = [t for t in figure.data if t.name == "knee"]
     assert (mark.x[0], mark.y[0]) == (1, 0.205)
+
+
+def test_the_line_moves_as_if_the_figure_were_drawn_anew():
+    first = draw(shown=0)
+    assert moved_to(first, 2).to_json() == draw(shown=2).to_json()
+    assert first.to_json() == draw(shown=0).to_json()

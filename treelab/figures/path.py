@@ -196,6 +196,14 @@ def pruning_figure(
     return figure.update_yaxes(title_text="count", rangemode="tozero", row=2, col=1)
 
 
+def moved_to(figure: go.Figure, step: int) -> go.Figure:
+    """Return the figure with its line through another step; much faster than anew."""
+    moved = go.Figure(figure, skip_invalid=True)
+    for shape in moved.layout.shapes:
+        shape.x0 = shape.x1 = step
+    return moved
+
+
 def _beside(step: int, n_steps: int) -> str:
     """Where a mark's word is anchored so that the figure's edge does not cut it."""
     if step < n_steps / 3:
