@@ -113,7 +113,9 @@ def test_where_nothing_can_be_scored_the_knee_is_that_of_the_loss():
 
 
 def test_the_line_moves_as_if_the_figure_were_drawn_anew():
+    def said(figure):
+        return json.loads(figure.to_json())
+
     first = draw(shown=0)
-    moved, anew = moved_to(first, 2), draw(shown=2)
-    assert json.loads(moved.to_json()) == json.loads(anew.to_json())
-    assert first.to_json() == draw(shown=0).to_json()
+    assert said(moved_to(first, 2)) == said(draw(shown=2))
+    assert said(first) == said(draw(shown=0))
