@@ -1,0 +1,105 @@
+"""The same work on every device: a GPU learns and answers as the CPU does."""
+
+import numpy as np
+import pytest
+import torch
+
+from treelab.learners.argmin_clusters import ArgminTreeClusterer
+from treelab.learners.registry import make_estimator
+from treelab.ops.activity import preference_activity, ridge_activity
+from treelab.ops.axis_trees import axis_trees
+from treelab.ops.oblique import oblique_margin, soft_route
+
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=[
+            pytest.mark.cuda,
+            pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU"),
+        ],
+    ),
+]
+QUICK = {
+    "gradtree": {"depth": 4, "n_restarts": 4, "max_steps": 60},
+    "grande": {"n_estimators": 32, "depth": 3, "max_epochs": 5},
+    "get": {"depth": 3, "budget": "quick"},
+    "argmin": {"depth": 2, "max_epochs": 30},
+}
+
+
+def table(n_rows=300):
+    """Two numbers and a column of noise; the first two settle the target."""
+    X = np.random.default_rng(0).normal(size=(n_rows, 3))
+    return X, X[:, 0] + (X[:, 1] > 0)
+
+
+def gradients(function, device, *tensors):
+    """What a function answers on a device, and the gradient of its sum of squares."""
+    leaves = [
+        t.to(device).detach().requires_grad_(t.is_floating_point()) for t in tensors
+    ]
+    answer = function(*leaves)
+    answer.square().sum().backward()
+    found = [answer.detach(), *[leaf.grad for leaf in leaves if leaf.grad is not None]]
+    return [part.cpu().double() for part in found]
+
+
+def operators():
+    """Each operator with tensors that fit it."""
+    rng = torch.Generator().manual_seed(0)
+
+    def normal(*shape):
+        return torch.randn(shape, generator=rng)
+
+    x, logits, threshold = normal(64, 6), normal(5, 7, 6), normal(5, 7, 6)
+    weights, bounds = normal(5, 7, 6), normal(5, 7)
+    scores = normal(3, 15, 40)
+    yield (
+        "axis",
+        lambda i, t, v: axis_trees(x.to(i), i, t, v),
+        (
+            logits,
+            threshold,
+            normal(5, 8, 2),
+        ),
+    )
+    yield (
+        "oblique",
+        lambda w, t, v: soft_route(
+            oblique_margin(x.T.to(w), w, t), 10.0 + w.new_zeros(5, 1, 1), v
+        ),
+        (weights, bounds, normal(5, 8, 1)),
+    )
+    yield "ridge", ridge_activity, (scores, torch.tensor([0.1, 1.0, 10.0]))
+    yield "preference", preference_activity, (scores, torch.rand(3, 15, generator=rng))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("operator", list(operators()), ids=lambda case: case[0])
+def test_an_operator_and_its_gradient_are_those_of_double_precision(operator, device):
+    _, function, tensors = operator
+    exact = gradients(function, "cpu", *[t.double() for t in tensors])
+    for ours, theirs in zip(gradients(function, device, *tensors), exact, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("task", ["binary", "regression"])
+@pytest.mark.parametrize("key", QUICK)
+def test_a_learner_learns_there_and_answers_without_the_device(key, task, device):
+    X, y = table()
+    target = y if task == "regression" else np.where(y > y.mean(), "more", "less")
+    learner = make_estimator(
+        key, task, {**QUICK[key], "device": device}, random_state=0
+    ).fit(X, target)
+    assert learner.score(X, target) > (0.5 if task == "regression" else 0.75)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_clusters_are_found_there(device):
+    X, _ = table()
+    clusterer = ArgminTreeClusterer(
+        depth=2, max_epochs=20, random_state=0, device=device
+    ).fit(X)
+    assert len(clusterer.labels_) == len(X)
