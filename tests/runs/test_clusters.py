@@ -41,6 +41,12 @@ def test_without_labels_the_run_tells_the_clusters_of_all_rows(store):
     assert kept["cluster"].nunique() == run.summary["leaves"] == path.tree.n_leaves
     assert all(OWN_LABELS in tree.notes for tree in path.trees)
     assert run.problem.target == path.target == "cluster"
+    assert set(path.classes) == set(kept["cluster"])
+    for tree in path.trees:  # all speak of the clusters that were chosen
+        leaf = tree.apply(kept)
+        for node in np.unique(leaf):
+            share = (kept["cluster"][leaf == node] == path.classes[0]).mean()
+            assert tree.value[node, 0] == pytest.approx(share)
     assert "purity" not in path.scores
     assert path.scores["valid_loss"].notna().all()
 

@@ -20,8 +20,8 @@ from treelab.trees.tree import Tree
 
 COLUMN = "cluster"  # of the table that is kept, where no labels are known
 OWN_LABELS = (
-    "The clusters are this tree's own leaves, so it tells them without an error; a "
-    "score says nothing here."
+    "The clusters are the leaves of the tree that was chosen, so it tells them without "
+    "an error; a score says nothing here."
 )
 NO_LABELS = "No label was used to find these splits; leaves show whom they caught."
 
@@ -95,7 +95,8 @@ def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dic
     """Cluster the rows of a run's table and keep the trees of all strengths.
 
     Without known labels all rows are clustered. A copy of the table is kept with a
-    column of clusters, and becomes the run's table. With known labels the training
+    column of clusters, and becomes the run's table; trees of other strengths tell how
+    many rows of each of these clusters they hold. With known labels the training
     and validation rows are clustered, every leaf tells the labels' shares among its
     training rows, and dendrogram purity is measured.
 
@@ -130,7 +131,7 @@ def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dic
     if problem.awaits_clusters:
         X = problem.table(frame)
         model.fit(X, callbacks=_telling(callbacks, name_clusters))
-        path, note = _own_labels(model.path_), OWN_LABELS
+        path, note = _own_labels(model.path_, X), OWN_LABELS
         frame = frame.assign(**{problem.target: path.predict(X)})
         name = f"{problem.table_name} with clusters"
         problem = replace(
@@ -170,14 +171,18 @@ def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dic
     return {"metrics": metrics, "summary": summary}
 
 
-def _own_labels(path: PruningPath) -> PruningPath:
-    """Name each tree's clusters; refuse a path that found none."""
+def _own_labels(path: PruningPath, X: pd.DataFrame) -> PruningPath:
+    """Let every tree tell the chosen tree's clusters; refuse a path that found none."""
     if path.tree.n_leaves < 2:
         raise ValueError(
             "All rows came into one cluster. Try smaller pruning strengths, or leave "
             "out columns that say nothing."
         )
-    return replace(path, trees=[name_clusters(tree) for tree in path.trees])
+    chosen = name_clusters(path.tree)
+    clusters = chosen.predict(X)
+    classes = chosen.classes[: path.tree.n_leaves]
+    trees = [tell_labels(tree, X, clusters, classes) for tree in path.trees]
+    return replace(path, trees=trees)
 
 
 def _telling(callbacks: Sequence, tell: Callable[[Tree], Tree]) -> list:
