@@ -17,7 +17,7 @@ def add_command(commands) -> None:
         description="Keeps a model as a run that is done, scored on a table, so that "
         "the app shows it. It may be a folder that a model was saved in (in Python, "
         "treelab.from_sklearn(model).save('folder')), JSON of 'export --format json', "
-        "or JSON of an xgboost model of one tree. Nothing in it is run.",
+        "or JSON of an xgboost model. Nothing in it is run.",
     )
     parser.add_argument("model", metavar="FILE", help="a .json file, or a folder")
     add_problem(parser)
