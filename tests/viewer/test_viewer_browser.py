@@ -321,6 +321,19 @@ def test_what_python_writes_is_drawn_at_every_size(page, make):
             assert page.locator(".tip").text_content()
 
 
+def test_a_side_of_few_categories_is_named_all_the_same(page):
+    nodes = tree_nodes(1)
+    names = ["Other-service", "Sales", "Craft", "Farm", "Care", "Law", "Clerk", "Tech"]
+    counts = [[9, 4]] * len(names)
+    left = [True] + [False] * 7
+    nodes[0]["hist"] = {"categories": names, "left": left, "counts": counts}
+    show(page, payload(nodes))
+    texts = page.locator(f"{NODE.format('')} text").all_text_contents()
+    words = [re.sub("[\u2068\u2069]", "", text) for text in texts]
+    assert "Other-service" in words
+    assert "Sales +6" in words
+
+
 def test_two_followed_rows_are_drawn_and_the_node_where_they_part(page):
     nodes = tree_nodes(3)
     ways = [["", "0", "01", "010"], ["", "0", "00", "001"]]
