@@ -21,7 +21,7 @@ from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
 from treelab.figures.viewer import tree_payload
 from treelab.figures.words import count, number
-from treelab.learners.registry import CLUSTERS, find_spec
+from treelab.learners.registry import CLUSTERS, IMPORTED, find_spec
 from treelab.metrics import TITLES, guessing_loss, headline
 from treelab.runs.run import Run
 from treelab.runs.store import default_home
@@ -179,8 +179,7 @@ def _note(run: Run) -> str:
 
 def best_run(runs: list[Run]) -> Run | None:
     """Return the run with the best test score, None before there is one."""
-    scored = [run for run in runs if score(run) is not None]
-    return max(scored, key=score, default=None)
+    return max(_scored(runs), key=score, default=None)
 
 
 def result_words(runs: list[Run]) -> str:
@@ -189,13 +188,20 @@ def result_words(runs: list[Run]) -> str:
     if best is None or any(not run.is_finished for run in runs):
         return ""
     names = names_and_colors(runs)
-    scored = [run for run in runs if score(run) is not None]
-    scored.sort(key=score, reverse=True)
     found = ", ".join(
-        f"{plain(names[run.id][0])} {number(score(run))}" for run in scored
+        f"{plain(names[run.id][0])} {number(score(run))}"
+        for run in sorted(_scored(runs), key=score, reverse=True)
     )
     metric = TITLES[headline(best.problem.task)]
     return f"**{found}** {metric} on {best.metrics['test']['n_rows']:,} test rows"
+
+
+def _scored(runs: list[Run]) -> list[Run]:
+    """Return the runs whose scores compare.
+
+    A model from elsewhere may have been trained on the test rows.
+    """
+    return [run for run in runs if score(run) is not None and run.learner != IMPORTED]
 
 
 def growing_tree(run: Run) -> Picture:

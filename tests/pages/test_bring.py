@@ -7,6 +7,7 @@ import xgboost
 from sklearn.tree import DecisionTreeClassifier
 
 import treelab
+from pages.common.live import best_run
 from tests.pages.look import said, viewers
 from treelab.data.builtin import BUILTIN
 from treelab.runs.import_model import NOTE
@@ -36,6 +37,7 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     run = store.runs()[0]
     assert (run.learner, run.state, run.title) == ("imported", "done", "theirs")
     assert run.metrics["test"]["accuracy"] > 0.85
+    assert best_run(store.runs()) is None  # it may have seen the test rows
     assert app.title[0].value == "What did it learn?"
     assert len(viewers(app)[0]["trees"][0]["nodes"]) == model.tree_.node_count
 
