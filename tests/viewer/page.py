@@ -21,6 +21,22 @@ window.open_ = (data) => {
 };
 window.ready = true;
 </script></body></html>"""
+NODE = '[role="treeitem"][data-key="{}"]'
+# How the picture lies: every box drawn, by key.
+BOXES = """() => Object.fromEntries(
+  [...document.querySelectorAll('[role="treeitem"]')].map(item => {
+    const box = item.querySelector('.frame, .block') ?? item.querySelector('rect');
+    const {x, y, width, height} = box.getBoundingClientRect();
+    return [item.dataset.key, [x, y, width, height]];
+  }))"""
+STILL = """() => {
+  const now = document.querySelector('.stage').innerHTML;
+  const same = now === window.last_;
+  window.last_ = now;
+  return same;
+}"""
+# Asked at every frame; a selector is looked for in ever longer pauses.
+TIP = "document.querySelector('.tip:not([hidden])')"
 
 
 def serve(page, theme: str = "light") -> None:
@@ -48,3 +64,14 @@ def show(page, data: dict) -> None:
     """Mount the viewer anew over these data and wait until it is drawn."""
     page.evaluate("text => open_(JSON.parse(text))", json.dumps(data))
     page.wait_for_selector('#tree [role="treeitem"]')
+
+
+def keys(page) -> set[str]:
+    """Keys of the nodes that are drawn."""
+    return set(page.evaluate(BOXES))
+
+
+def settle(page) -> None:
+    """Wait until nothing glides any more."""
+    page.wait_for_timeout(60)
+    page.wait_for_function(STILL, polling=120)

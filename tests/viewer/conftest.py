@@ -1,0 +1,46 @@
+"""The viewer in a real Chromium, on a page without a server."""
+
+import os
+import shutil
+
+import pytest
+
+from tests.viewer.page import serve
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if path is None:
+        missing = pytest.fail if os.environ.get("CI") else pytest.skip
+        missing("No Chromium or Chrome is installed.")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def opened(browser):
+    """One page with the viewer's modules for all tests, and the errors it reports."""
+    page = browser.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    serve(page)
+    return page, errors
+
+
+@pytest.fixture
+def page(opened):
+    """The page, as if just opened; an error in its script fails the test."""
+    page, errors = opened
+    page.set_viewport_size({"width": 1200, "height": 860})
+    page.mouse.move(0, 0)
+    page.evaluate("heard.length = 0; events.length = 0; scrollTo(0, 0)")
+    yield page
+    assert errors == []

@@ -1,0 +1,154 @@
+"""What the viewer draws: trees of any size, awkward names, ways that are followed."""
+
+import re
+
+import pytest
+
+from tests.figures.small_trees import number_tree, stump_and_more
+from tests.figures.test_viewer import random_case
+from tests.viewer.page import BOXES, NODE, TIP, keys, settle, show
+from tests.viewer.payloads import AWKWARD, payload, tree_nodes
+from treelab.figures.viewer import settings, tree_payload
+
+pytestmark = pytest.mark.browser
+
+
+def oblique_tree():
+    """A small regression tree of weighted sums, with formulas at its leaves."""
+    return random_case(3, n_classes=0, oblique=1.0, linear=True)
+
+
+def overlaps(boxes: dict) -> list[tuple[str, str]]:
+    """Pairs of drawn nodes that lie over each other."""
+    items = sorted(boxes.items(), key=lambda item: item[1][0])
+    found = []
+    for n, (key, (x, y, w, h)) in enumerate(items):
+        for other, (x2, y2, _, h2) in items[n + 1 :]:
+            if x2 >= x + w:
+                break
+            if y < y2 + h2 and y2 < y + h:
+                found.append((key, other))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("depth", "limit", "least"), [(7, 99, 200), (10, None, 15), (10, 99, 1500)]
+)
+def test_large_trees_are_drawn_without_overlap(page, depth, limit, least):
+    nodes = tree_nodes(depth, seed=4, rows=2_000_000)
+    show(page, payload(nodes, options={"depth": limit}))
+    boxes = page.evaluate(BOXES)
+    assert len(boxes) >= least
+    assert overlaps(boxes) == []
+    stage = page.locator(".stage").bounding_box()
+    for x, y, w, h in boxes.values():
+        assert stage["x"] <= x and x + w <= stage["x"] + stage["width"]  # noqa: PT018
+        assert stage["y"] <= y and y + h <= stage["y"] + stage["height"]  # noqa: PT018
+    size = page.locator(f"{NODE.format('')} text").first.bounding_box()["height"]
+    assert size >= 9
+
+
+@pytest.mark.parametrize("width", [700, 390])
+def test_a_narrow_picture_is_legible_and_stays_inside(page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    show(page, payload(tree_nodes(5, seed=1)))
+    assert overlaps(page.evaluate(BOXES)) == []
+    heights = page.locator('[role="treeitem"] .main').evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 9
+    overflow = "document.documentElement.scrollWidth - innerWidth"
+    assert page.evaluate(overflow) <= 0
+
+
+def test_awkward_names_are_words_and_nothing_else(page):
+    data = payload(tree_nodes(4, seed=4, names=AWKWARD), names=AWKWARD)
+    data["classes"][0]["label"] = AWKWARD[0]
+    data["title"] = AWKWARD[5]
+    for node in data["trees"][0]["nodes"]:
+        node["answer"] = AWKWARD[0] if node["answer"] == "malignant" else "benign"
+    show(page, data)
+    page.focus(NODE.format(""))
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function(TIP)
+    question = data["trees"][0]["nodes"][1]["question"]
+    assert question in page.locator(".tip .asks").text_content()
+    assert page.locator("#tree img, #tree script, #tree .tip b b").count() == 0
+    assert page.evaluate("window.broken") is None
+    assert page.locator(".title").text_content() == AWKWARD[5]
+
+
+@pytest.mark.parametrize("make", [stump_and_more, number_tree, oblique_tree])
+def test_what_python_writes_is_drawn_at_every_size(page, make):
+    """The made-up payloads of the other tests are as Python's, but not Python's."""
+    tree, X, y = make()
+    data = tree_payload(tree, X, y) | settings(controls=True)
+    for width in (1200, 700, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        show(page, data)
+        drawn = keys(page)  # a deep tree opens folded where the picture is narrow
+        assert {"", "0", "1"} <= drawn
+        for key in sorted(drawn)[:6]:  # to the leftmost leaf
+            page.focus(NODE.format(key))
+            page.wait_for_function(TIP)
+            assert page.locator(".tip").text_content()
+
+
+def test_a_side_of_few_categories_is_named_all_the_same(page):
+    nodes = tree_nodes(1)
+    names = ["Other-service", "Sales", "Craft", "Farm", "Care", "Law", "Clerk", "Tech"]
+    counts = [[9, 4]] * len(names)
+    left = [True] + [False] * 7
+    nodes[0]["hist"] = {"categories": names, "left": left, "counts": counts}
+    show(page, payload(nodes))
+    texts = page.locator(f"{NODE.format('')} text").all_text_contents()
+    words = [re.sub("[\u2068\u2069]", "", text) for text in texts]
+    assert "Other-service" in words
+    assert "Sales +6" in words
+
+
+def test_two_followed_rows_are_drawn_and_the_node_where_they_part(page):
+    nodes = tree_nodes(3)
+    ways = [["", "0", "01", "010"], ["", "0", "00", "001"]]
+    paths = [
+        {"label": f"row {i}", "color": color, "keys": way, "parts": {"": f"age is {i}"}}
+        for i, (way, color) in enumerate(zip(ways, ["#D55E00", "#0072B2"]))
+    ]
+    show(page, payload(nodes, paths=paths))
+    on = page.locator(".way").evaluate_all("all => all.map(e => e.dataset.key)")
+    assert set(on) == set(ways[0]) | set(ways[1])
+    assert page.locator(".ways path").count() == 2 * 3
+    assert "here the two part" in page.locator(NODE.format("0")).text_content()
+    assert "age is 1" in page.locator(NODE.format("")).text_content()
+    assert page.locator(".legend").get_by_text("row 1").count() == 1
+
+
+def test_a_way_too_small_for_words_leaves_no_edge_of_another_size(page):
+    nodes = tree_nodes(7, seed=4)
+    way = {"label": "row 1", "color": "#D55E00", "keys": ["", "0", "00", "000", "0000"]}
+    show(page, payload(nodes, paths=[way]))
+    assert page.locator(".plate").count() > 0
+    for _ in range(12):
+        page.get_by_role("button", name="Zoom out").click()
+    settle(page)
+    assert page.locator(".block").count() > 0
+    assert page.locator(".plate").count() == 0
+    assert page.locator(".ways path").count() == 4
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_way_that_is_followed_comes_into_view(page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    nodes = tree_nodes(7, seed=4)
+    data = payload(nodes, options={"height": 540})
+    show(page, data)
+    leaf = max((node["key"] for node in nodes), key=lambda key: (len(key), key[::-1]))
+    way = [leaf[:n] for n in range(len(leaf) + 1)]
+    data["paths"] = [{"label": "row 1", "color": "#D55E00", "keys": way}]
+    page.evaluate("data => viewer.update(data)", data)
+    settle(page)
+    boxes, stage = page.evaluate(BOXES), page.locator(".stage").bounding_box()
+    for key in way:
+        x, y, w, h = boxes[key]
+        assert stage["x"] <= x and x + w <= stage["x"] + stage["width"]  # noqa: PT018
+        assert stage["y"] <= y and y + h <= stage["y"] + stage["height"]  # noqa: PT018
