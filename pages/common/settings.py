@@ -1,5 +1,7 @@
 """Settings of the learners, as a form that the registry describes."""
 
+import math
+
 import streamlit as st
 
 from pages.common.words import plain
@@ -76,19 +78,27 @@ def _floats(text: str, setting: Setting) -> tuple[float, ...] | None:
         try:
             values.append(float(word))
         except ValueError:
+            values.append(math.nan)
+        if not math.isfinite(values[-1]):
             st.error(
                 f"{plain(repr(word))} is no number; write 0, 0.1, 10, for example."
             )
             return None
-        if setting.minimum is not None and not values[-1] >= setting.minimum:
+        if setting.minimum is not None and values[-1] < setting.minimum:
             st.error(
                 f"{plain(word)} is too small; at least {setting.minimum:g}, please."
+            )
+            return None
+        if len(values) > 1 and values[-1] <= values[-2]:
+            st.error(
+                f"{plain(word)} follows {values[-2]:g}; write the numbers from the "
+                "smallest up, each once."
             )
             return None
     if not values:
         st.error(f"{setting.label} needs at least one number.")
         return None
-    return tuple(sorted(set(values)))
+    return tuple(values)
 
 
 def _text(value) -> str:

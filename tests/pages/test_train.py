@@ -50,7 +50,15 @@ def test_nothing_ticked_trains_nothing(visit):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("1, two", "'two'"), ("-1", "too small"), ("", "at least one")]
+    ("text", "said"),
+    [
+        ("1, two", "'two'"),
+        ("0, nan", "'nan'"),
+        ("-1", "too small"),
+        ("3, 1", "smallest up"),
+        ("1, 1", "smallest up"),
+        ("", "at least one"),
+    ],
 )
 def test_strengths_that_cannot_be_read_are_refused_in_place(visit, text, said):
     app = visit("train")
