@@ -322,8 +322,11 @@ def _greedy_steps(view: View) -> Steps:
 
 
 def comparable(one: Run, other: Run) -> bool:
-    """Whether two runs were tested on the same rows of the same target."""
-    return _test_rows(one) == _test_rows(other)
+    """Whether two runs were tested on the same rows of the same target.
+
+    Clusters that a run found itself are no truth to test by.
+    """
+    return not one.problem.origin and _test_rows(one) == _test_rows(other)
 
 
 def _test_rows(run: Run) -> tuple:

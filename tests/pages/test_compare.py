@@ -1,7 +1,10 @@
 """The Compare page."""
 
+from sklearn.datasets import load_iris
+
 from tests.pages.look import figures, said, viewers
 from tests.pages.stores import add_run
+from tests.runs.clustered import clustered
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
@@ -14,6 +17,12 @@ def test_runs_tested_on_other_rows_are_not_offered(visit, store):
     add_run(store, "cart")
     add_run(store, "gradtree", seed=1)
     add_run(store, "gradtree", "ripe")
+    assert "two finished runs" in visit("compare").info[0].value
+
+
+def test_clusters_are_not_compared_by_clusters(visit, store):
+    X = load_iris(as_frame=True).data
+    assert len({clustered(store, X) for _ in range(2)}) == 2
     assert "two finished runs" in visit("compare").info[0].value
 
 
