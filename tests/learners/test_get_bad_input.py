@@ -64,6 +64,13 @@ def test_a_class_of_one_row_is_survived():
 def test_class_weights_move_the_answer():
     rng = np.random.default_rng(0)
     X = rng.random((400, 3))
-    y = (rng.random(400) < 0.2 * X[:, 0]).astype(int)
-    even = GetClassifier(class_weight="balanced", **QUICK).fit(X, y)
-    assert even.predict(X).mean() > GetClassifier(**QUICK).fit(X, y).predict(X).mean()
+    y = (rng.random(400) < np.where(X[:, 0] > 0.7, 0.4, 0.02)).astype(int)
+    told = {
+        weights: GetClassifier(class_weight=weights, **QUICK).fit(X, y)
+        for weights in (None, "balanced", "auto")
+    }
+    rare = {weights: model.predict(X).mean() for weights, model in told.items()}
+    assert rare[None] < rare["auto"]
+    assert rare[None] < rare["balanced"]
+    assert "Shares weigh the rows of each class" in told["auto"].tree_.notes[0]
+    assert not told[None].tree_.notes

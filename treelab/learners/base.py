@@ -222,6 +222,13 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         )
         return weights / weights[y].mean()
 
+    def _weights_note(self, weights: np.ndarray) -> tuple[str, ...]:
+        """Say what a row of each class counts (n_classes,), where that differs."""
+        if np.ptp(weights) == 0:
+            return ()
+        told = [f"{label} {w:.2g}" for label, w in zip(self.labels(), weights)]
+        return (f"Shares weigh the rows of each class: {', '.join(told)}.",)
+
     def labels(self) -> tuple:
         """The classes as plain Python values, as the exported model keeps them."""
         return tuple(self.classes_.tolist())

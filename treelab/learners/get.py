@@ -18,7 +18,8 @@ from treelab.learners.checks import (
 from treelab.learners.device import resolve_device
 from treelab.learners.get_export import centred, to_tree
 from treelab.learners.get_fit import BUDGETS, GetSettings, fit_trees
-from treelab.learners.get_trees import HardTrees, Rows, join
+from treelab.learners.get_trees import SMALLEST_SHARE, HardTrees, Rows, join
+from treelab.learners.lean import best_lean
 from treelab.training.loop import HISTORY
 from treelab.trees.tree import Tree
 
@@ -43,6 +44,7 @@ class _Get:
         started = time.monotonic()
         self._check()
         self._joins = False  # held-out rows join the others at the end
+        self._power = 0.0  # of balanced class weights, where these are chosen
         data = self._read(X, y, X_valid, y_valid, numbers="minmax")
         device = resolve_device(self.device)
         rows = self._as_rows(data, data.X, data.y, device)
@@ -58,6 +60,7 @@ class _Get:
             started=started,
         )
         self.history_ = pd.DataFrame(history, columns=HISTORY)
+        self._weigh_classes(trees, data, valid)
         self.model_ = self._export(trees, data)
         return self
 
@@ -122,8 +125,11 @@ class _Get:
             frame,
             y if self.labels() is None else self.classes_[y],
             classes=self.labels(),
-            **self._target_units(data),
+            **self._told_about(data),
         )
+
+    def _weigh_classes(self, trees: HardTrees, data: TrainingData, valid: Rows):
+        """Choose what a row of each class counts in the leaves, where there is one."""
 
     def _linear(self) -> bool:
         raise NotImplementedError
@@ -131,7 +137,7 @@ class _Get:
     def _as_rows(self, data, x, y, device) -> Rows:
         raise NotImplementedError
 
-    def _target_units(self, data) -> dict[str, float]:
+    def _told_about(self, data) -> dict:
         raise NotImplementedError
 
 
@@ -168,8 +174,10 @@ class GetClassifier(_Get, TableClassifier):
     sparse_tolerance : float, default=0.01
         Share of what it explains of the validation rows that the tree may lose by
         leaving columns out of its splits, at least 0.
-    class_weight : None, "balanced" or dict of label to weight, default=None
-        What a row of each class counts.
+    class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
+        What a row of each class counts. "auto" trains with equal weights; the leaves
+        answer with that power of the balanced ones, from 0 to 1.5, which has the best
+        macro F1 on the validation rows.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts, the batches and the rows held out; an int gives the same
         tree every time.
@@ -200,7 +208,7 @@ class GetClassifier(_Get, TableClassifier):
         l1=0.0,
         polish=True,
         sparse_tolerance=0.01,
-        class_weight=None,
+        class_weight="auto",
         random_state=None,
         device="auto",
     ):
@@ -222,14 +230,42 @@ class GetClassifier(_Get, TableClassifier):
         """Leaves of a classifier are constant."""
         return False
 
+    def _check(self):
+        """Refuse settings out of range."""
+        super()._check()
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("auto", "balanced"))
+
     def _as_rows(self, data, x, y, device):
         """Rows with class codes, weighted by class."""
-        weight = self._class_weights(data.y)[y]
-        return Rows(x, y, weight, data.n_outputs, device)
+        return Rows(x, y, self._weights(data)[y], data.n_outputs, device)
 
-    def _target_units(self, data):
-        """Class shares need no unit."""
-        return {}
+    def _weights(self, data) -> np.ndarray:
+        """What a row of each class counts (n_classes,), mean 1 over the rows."""
+        if not self._chooses_weights():
+            return self._class_weights(data.y)
+        weights = self._balanced(data.y) ** self._power
+        return weights / weights[data.y].mean()
+
+    def _weigh_classes(self, trees, data, valid):
+        """Choose the power of balanced weights by macro F1 on the validation rows."""
+        if self._chooses_weights():
+            share = np.maximum(trees.answers(valid.x)[0], SMALLEST_SHARE)
+            balanced = np.log(self._balanced(data.y))
+            self._power = best_lean(np.log(share), valid.y, balanced)
+
+    def _chooses_weights(self) -> bool:
+        """Whether validation chooses the weights of the classes."""
+        return isinstance(self.class_weight, str) and self.class_weight == "auto"
+
+    def _balanced(self, y) -> np.ndarray:
+        """Balanced class weights (n_classes,)."""
+        counts = np.maximum(np.bincount(y, minlength=len(self.classes_)), 1)
+        return len(y) / (len(self.classes_) * counts)
+
+    def _told_about(self, data):
+        """What a row of each class counts."""
+        return {"notes": self._weights_note(self._weights(data))}
 
 
 class GetRegressor(_Get, TableRegressor):
@@ -322,11 +358,11 @@ class GetRegressor(_Get, TableRegressor):
 
     def _as_rows(self, data, x, y, device):
         """Rows with the target standardised by the training rows."""
-        units = self._target_units(data)
+        units = self._told_about(data)
         y = (y - units["target_mean"]) / units["target_scale"]
         return Rows(x, y, np.ones(len(y)), 0, device)
 
-    def _target_units(self, data):
+    def _told_about(self, data):
         """Mean and deviation of the training target."""
         spread = float(data.y.std())
         return {

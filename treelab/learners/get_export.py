@@ -62,6 +62,7 @@ def to_tree(
     classes: tuple | None,
     target_mean: float = 0.0,
     target_scale: float = 1.0,
+    notes: tuple[str, ...] = (),
 ) -> Tree:
     """Write the one tree of ``trees`` in the user's columns and units.
 
@@ -82,6 +83,8 @@ def to_tree(
         Labels in the order of the leaves' class shares; None for regression.
     target_mean, target_scale : float
         Undo the standardised target.
+    notes : tuple of str
+        More that a reader must know.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def to_tree(
     left[flipped], right[flipped] = tree.right[flipped], tree.left[flipped]
     tree = replace(tree, left=left, right=right)
     tree = simplify(tree.with_rows(frame, y)).with_rows(frame, y)
-    return replace(tree, notes=_notes(tree))
+    return replace(tree, notes=(*notes, *_notes(tree)))
 
 
 def _notes(tree: Tree) -> tuple[str, ...]:

@@ -203,16 +203,11 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
 
     def _notes(self, rows, weighting):
         """Say how the classes are weighted, where they are."""
-        weight = rows.weight[: rows.n_train, weighting]
-        if bool((weight == weight[0]).all()):
-            return ()
-        codes = rows.truth[: rows.n_train]
-        told = [
-            f"{label} {float(weight[codes == code][0]):.2g}"
-            for code, label in enumerate(self.labels())
-            if bool((codes == code).any())
-        ]
-        return (f"Shares weigh the rows of each class: {', '.join(told)}.",)
+        codes = rows.truth[: rows.n_train].cpu().numpy()
+        weight = rows.weight[: rows.n_train, weighting].cpu().numpy()
+        counts = np.bincount(codes, minlength=rows.n_classes)
+        total = np.bincount(codes, weight, minlength=rows.n_classes)
+        return self._weights_note(total / np.maximum(counts, 1))
 
     def _scaled_target(self, target, n_train):
         """Class codes stay as they are."""
