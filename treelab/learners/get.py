@@ -171,9 +171,9 @@ class GetClassifier(_Get, TableClassifier):
         Price of a unit of absolute split weight, at least 0; columns in [0, 1].
     polish : bool, default=True
         Whether every subtree is trained once more by itself, and kept where it gains.
-    sparse_tolerance : float, default=0.01
-        Share of what it explains of the validation rows that the tree may lose by
-        leaving columns out of its splits, at least 0.
+    sparse_tolerance : float, default=0.002
+        Share of what it explains that the tree may lose, on the training and on the
+        validation rows, by leaving columns out of its splits, at least 0.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
         What a row of each class counts. "auto" trains with equal weights; the leaves
         answer with that power of the balanced ones, from 0 to 1.5, which has the best
@@ -207,7 +207,7 @@ class GetClassifier(_Get, TableClassifier):
         learning_rate_leaves=0.05,
         l1=0.0,
         polish=True,
-        sparse_tolerance=0.01,
+        sparse_tolerance=0.002,
         class_weight="auto",
         random_state=None,
         device="auto",
@@ -302,9 +302,9 @@ class GetRegressor(_Get, TableRegressor):
         Price of a unit of absolute split weight, at least 0; columns in [0, 1].
     polish : bool, default=True
         Whether every subtree is trained once more by itself, and kept where it gains.
-    sparse_tolerance : float, default=0.01
-        Share of what it explains of the validation rows that the tree may lose by
-        leaving columns out of its splits, at least 0.
+    sparse_tolerance : float, default=0.002
+        Share of what it explains that the tree may lose, on the training and on the
+        validation rows, by leaving columns out of its splits, at least 0.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts, the batches and the rows held out; an int gives the same
         tree every time.
@@ -333,7 +333,7 @@ class GetRegressor(_Get, TableRegressor):
         learning_rate_leaves=0.05,
         l1=0.0,
         polish=True,
-        sparse_tolerance=0.01,
+        sparse_tolerance=0.002,
         random_state=None,
         device="auto",
     ):

@@ -16,12 +16,12 @@ COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest first
 def sparse_splits(
     trees: HardTrees, rows: Rows, valid: Rows, tolerance: float
 ) -> HardTrees:
-    """Leave columns out of the splits while the validation loss stays within bounds.
+    """Leave columns out of the splits while the losses stay within bounds.
 
     Level by level from the bottom, each split's sum is approximated with few columns,
     their weights refitted, and the leaves are recomputed. The fewest columns are taken
-    that keep the validation loss of the split's own rows within its part of the
-    tolerance.
+    that keep the loss of the split's own rows within its part of the tolerance, on
+    validation rows and, as these may be few, on training rows as well.
 
     Parameters
     ----------
@@ -31,22 +31,26 @@ def sparse_splits(
         Training and validation rows.
     tolerance : float
         Share of what the tree explains that it may lose, at least 0: of the difference
-        between its validation loss and that of one answer for all rows.
+        between its loss and that of one answer for all rows.
 
     Returns
     -------
     HardTrees
-        A batch of one tree, its validation loss within the tolerance.
+        A batch of one tree, its losses within the tolerance.
     """
     depth = trees.threshold.shape[1].bit_length()
-    allowed = tolerance * explained(trees, rows, valid) * valid.weight.sum()
-    n_valid = len(valid.x)
+    judges = (valid, rows)
+    allowed = [
+        tolerance * explained(trees, rows, judge) * judge.weight.sum() / depth
+        for judge in judges
+    ]
     for level in range(depth - 1, -1, -1):
         first = 2**level - 1
-        reached = hard_leaf(valid.x, trees.weights, trees.threshold)[0]
-        reached = np.bincount(reached >> (depth - level), minlength=2**level)
-        budget = allowed / depth * reached / n_valid  # (nodes of the level,)
-        before = _losses(trees, valid, level, depth)
+        bounds = [  # for each judge, what each node of the level may lose
+            _losses(trees, judge, level, depth)
+            + total * _shares_reached(trees, judge, level, depth)
+            for judge, total in zip(judges, allowed)
+        ]
         fewer = _fewer_columns(trees, rows, level, depth)
         waiting = set(fewer)
         for step in range(len(COLUMNS)):
@@ -61,8 +65,15 @@ def sparse_splits(
                 tried_weights[0, first + at], moved = fewer[at][step]
                 tried_threshold[0, first + at] -= moved
             tried = replace(trees, weights=tried_weights, threshold=tried_threshold)
-            after = _losses(tried.refit(rows), valid, level, depth)
-            done = [at for at in trying if after[at] <= before[at] + budget[at]]
+            tried = tried.refit(rows)
+            fine = np.all(
+                [
+                    _losses(tried, judge, level, depth) <= bound
+                    for judge, bound in zip(judges, bounds)
+                ],
+                axis=0,
+            )
+            done = [at for at in trying if fine[at]]
             splits = first + np.array(done, dtype=int)
             weights, threshold = trees.weights.copy(), trees.threshold.copy()
             weights[0, splits] = tried_weights[0, splits]
@@ -134,7 +145,7 @@ def _solve(gram, wanted, chosen) -> np.ndarray:
 
 
 def explained(trees: HardTrees, rows: Rows, valid: Rows) -> float:
-    """Validation loss of one answer for all rows less that of a batch of one tree.
+    """Loss of one answer for all rows less that of a batch of one tree.
 
     Never below 0; the one answer is the mean of the training rows.
     """
@@ -143,8 +154,14 @@ def explained(trees: HardTrees, rows: Rows, valid: Rows) -> float:
     return float(max(0.0, valid.loss(told)[0] - valid.loss(trees.answers(valid.x))[0]))
 
 
+def _shares_reached(trees, rows, level, depth) -> np.ndarray:
+    """Share of the rows (2**level,) that reaches each node of the level."""
+    leaf = hard_leaf(rows.x, trees.weights, trees.threshold)[0]
+    return np.bincount(leaf >> (depth - level), minlength=2**level) / len(leaf)
+
+
 def _losses(trees, valid, level, depth) -> np.ndarray:
-    """Summed validation loss (2**level,) of the rows under each node of the level."""
+    """Summed loss (2**level,) of the rows under each node of the level."""
     leaf = hard_leaf(valid.x, trees.weights, trees.threshold)[0]
     losses = valid.row_loss(trees.answers(valid.x))[0]
     return np.bincount(leaf >> (depth - level), losses, 2**level)
