@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import TargetEncoder
 
-from treelab.data.encode import TableEncoder, midpoint, to_float32
+from treelab.data.encode import TableEncoder, to_float32
 from treelab.trees.feature import feature_matrix
 
 SCALED = ["quantile", "zscore", "minmax", "none"]
@@ -155,16 +155,6 @@ def test_thresholds_move_to_the_middle_and_off_the_ends():
     assert missing_left.tolist() == [False, False, True, True]
     assert encoder.axis_splits([0], [2.5])[0] == 2.5
     assert encoder.axis_splits([0], [3.2])[0] == 3.5
-
-
-@given(low=st.floats(-1e150, 1e150), high=st.floats(-1e150, 1e150))
-@settings(deadline=None)
-def test_a_midpoint_parts_its_neighbours(low, high):
-    low, high = np.array([min(low, high)]), np.array([max(low, high)])
-    if low == high:
-        high = np.nextafter(low, np.inf)
-    middle = midpoint(low, high)
-    assert low <= middle < high
 
 
 def test_each_of_many_splits_is_placed_as_it_would_be_alone():

@@ -10,6 +10,7 @@ from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.scale import SCALES, Affine
 from treelab.data.target_scores import target_scores
 from treelab.data.values import categories, numbers
+from treelab.trees.centre import midpoint
 from treelab.trees.feature import Feature, feature_matrix
 
 
@@ -308,18 +309,6 @@ class TableEncoder:
     def _is_one_hot(self, codes: np.ndarray, levels: tuple[str, ...]) -> bool:
         """Tell whether a category column becomes columns of 0 and 1."""
         return len(levels) + bool((codes < 0).any()) <= self.one_hot_max
-
-
-def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return a number in [low, high) near the middle, where ``low < high``.
-
-    Next to an infinite bound it is that bound.
-    """
-    with np.errstate(invalid="ignore"):
-        middle = low + (high - low) / 2
-    middle = np.where(np.isinf(low), low, middle)
-    # Between neighbouring floats the middle may round up to high.
-    return np.where((middle >= high) & np.isfinite(high), low, middle)
 
 
 def to_float32(encoded: np.ndarray) -> np.ndarray:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from treelab.data.encode import TableEncoder, midpoint
+from treelab.data.encode import TableEncoder
 from treelab.learners.get_trees import HardTrees
 from treelab.ops.oblique import hard_leaf
+from treelab.trees.centre import midpoint
 from treelab.trees.prune import simplify
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE

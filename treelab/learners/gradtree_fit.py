@@ -24,6 +24,7 @@ from treelab.learners.tree_choice import choose_tree
 from treelab.learners.whole_trees import whole_trees
 from treelab.ops.decide import SOFT
 from treelab.training.loop import TrainResult, steps_an_epoch, train
+from treelab.trees.centre import centred
 from treelab.trees.prune import simplify
 from treelab.trees.tree import Tree
 
@@ -231,8 +232,8 @@ class GradTreeFit:
     def _export(self, batch: TreeBatch, chosen: int, weighting: int, data) -> Tree:
         """Rewrite one candidate in the user's columns and units, its leaves refitted.
 
-        The leaves are refitted, and the nodes' numbers taken, on every row that the
-        selection did not set aside.
+        The leaves are refitted, the thresholds centred, and the nodes' numbers taken,
+        on every row that the selection did not set aside.
         """
         frame, target = data.frame, data.y
         if self.selection_ == "cv" and len(data.y_valid):
@@ -259,5 +260,5 @@ class GradTreeFit:
             notes=self._notes(batch.rows, weighting) + self._teacher_note(),
         )
         told = target if labels is None else self.classes_[target]
-        tree = simplify(tree.with_rows(frame, told))
+        tree = centred(simplify(tree.with_rows(frame, told)))
         return self._merge(tree)

@@ -1,0 +1,41 @@
+"""Thresholds midway between the values that they part."""
+
+from dataclasses import replace
+
+import numpy as np
+
+
+def centred(tree):
+    """Move each threshold midway between the values that it parts at its node.
+
+    These are ``tree.between``: of the training rows that reach the split, the largest
+    value on the left and the smallest on the right. No training row changes sides; of
+    other rows those do whose value lies in that gap. So CART sets its thresholds: in
+    the unit of the column, as far as can be from the rows on both sides.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree that was shown its training rows.
+
+    Returns
+    -------
+    Tree
+        Splits with no training row on one side, and oblique ones, stay as they are.
+    """
+    low, high = tree.between.T
+    parts = (tree.feature >= 0) & np.isfinite(low) & np.isfinite(high)
+    middle = midpoint(np.where(parts, low, 0.0), np.where(parts, high, 1.0))
+    return replace(tree, threshold=np.where(parts, middle, tree.threshold))
+
+
+def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return a number in [low, high) near the middle, where ``low < high``.
+
+    Next to an infinite bound it is that bound.
+    """
+    with np.errstate(invalid="ignore"):
+        middle = low + (high - low) / 2
+    middle = np.where(np.isinf(low), low, middle)
+    # Between neighbouring floats the middle may round up to high.
+    return np.where((middle >= high) & np.isfinite(high), low, middle)
