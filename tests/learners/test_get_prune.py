@@ -36,6 +36,18 @@ def test_pruning_lowers_the_validation_loss_and_says_what_it_is(n_classes, linea
     assert loss <= valid.loss(tree.answers(valid.x))[0]
 
 
+def test_validation_chooses_the_shrinkage_and_keeps_what_helps():
+    rows, valid = wavy_rows(400, 0, 0), wavy_rows(4000, 1, 0)
+    tree = grown(rows, 4)
+    pruned, _ = prune_on(tree, rows, valid)
+    cheapest = [
+        valid.loss(prune_on(tree, rows, valid, shrinkages=[s])[0].answers(valid.x))[0]
+        for s in (0.3, 1.0, 3.0, 10.0, 30.0)
+    ]
+    assert valid.loss(pruned.answers(valid.x))[0] == pytest.approx(min(cheapest))
+    assert np.isfinite(pruned.threshold).sum() > 3
+
+
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
 def test_noise_is_pruned_to_almost_nothing(n_classes, linear):
     rng = np.random.default_rng(0)
@@ -55,9 +67,10 @@ def test_sparse_splits_stay_within_the_tolerance(n_classes, linear, tolerance):
     rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
     tree = grown(rows, 4, linear=linear)
     sparse = sparse_splits(tree, rows, valid, tolerance)
-    before = valid.loss(tree.answers(valid.x))[0]
-    allowed = tolerance * explained(tree, rows, valid)
-    assert valid.loss(sparse.answers(valid.x))[0] <= before + allowed + 1e-12
+    for judge in (valid, rows):
+        before = judge.loss(tree.answers(judge.x))[0]
+        allowed = tolerance * explained(tree, rows, judge)
+        assert judge.loss(sparse.answers(judge.x))[0] <= before + allowed + 1e-12
     assert (sparse.weights != 0).sum() <= (tree.weights != 0).sum()
 
 
