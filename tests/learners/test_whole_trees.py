@@ -22,20 +22,33 @@ def whole_of(batch):
     )
 
 
-def test_each_is_scikit_learns_tree_of_every_row():
-    batch = batch_of()
-    whole = whole_of(batch)
+def check_greedy(batch, seen):
+    """Each greedy start is scikit-learn's tree of the rows (E, n) that it saw."""
     x, y = batch.rows.x.numpy(), batch.rows.truth.numpy()
-    leaf = whole.batch.leaves(batch.rows.x).numpy()
-    assert len(leaf) == len(SIZES) * len(set(batch.depths))
-    for candidate, leaves in zip(whole.batch.candidates, leaf):
-        assert candidate.fold == -1
+    leaf = batch.leaves(batch.rows.x).numpy()
+    for candidate, leaves, rows in zip(batch.candidates, leaf, seen):
+        if candidate.start == "random":
+            continue
         size = int(candidate.start.split()[1])
         tree = DecisionTreeClassifier(
             max_depth=candidate.depth, min_samples_leaf=size, random_state=0
-        ).fit(x, y)
-        pairs = set(zip(leaves, tree.apply(x)))
-        assert len(pairs) == len(set(leaves)) == tree.get_n_leaves()
+        ).fit(x[rows], y[rows])
+        pairs = set(zip(leaves[rows], tree.apply(x[rows])))
+        assert len(pairs) == len(set(leaves[rows])) == tree.get_n_leaves()
+
+
+def test_each_is_scikit_learns_tree_of_every_row():
+    batch = batch_of()
+    whole = whole_of(batch).batch
+    assert len(whole.candidates) == len(SIZES) * len(set(batch.depths))
+    assert {candidate.fold for candidate in whole.candidates} == {-1}
+    check_greedy(whole, np.ones((len(whole.candidates), len(batch.rows.x)), bool))
+
+
+def test_the_greedy_starts_of_a_fold_are_scikit_learns_trees_of_its_rows():
+    batch = batch_of()
+    assert any(candidate.start != "random" for candidate in batch.candidates)
+    check_greedy(batch, ~batch.held_out.numpy())
 
 
 def test_they_are_judged_by_rows_that_their_like_did_not_see():

@@ -99,7 +99,9 @@ def start_batch(
             rows.x[: rows.n_train], len(trees), 2**depth - 1, generator, offered
         )
         for place, tree in enumerate(trees):
-            if tree in planted:
+            if tree in planted:  # it stays greedy: no splits below its leaves
+                nothing = torch.as_tensor(planted[tree][0] < 0, device=rows.x.device)
+                drawn[1][place, nothing] = ASKS_NOTHING
                 own = None if offered is None else offered[place]
                 plant(drawn[0][place], drawn[1][place], *planted[tree], own)
         columns.append(offered)
@@ -182,7 +184,6 @@ def plant(
     columns: Tensor | None = None,
 ) -> None:
     """Write a greedy tree's splits (N,) over a tree's random ones (N, K)."""
-    threshold[torch.as_tensor(feature < 0, device=threshold.device)] = ASKS_NOTHING
     node = np.flatnonzero(feature >= 0)
     if not len(node):
         return
