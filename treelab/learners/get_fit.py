@@ -194,10 +194,12 @@ class _Fitting:
         if self.stopped:
             return self._pruned(*tops[0])[0]
         sizes = LEAF_ROWS[settings.linear][: settings.budget.n_leaf_rows]
-        tried = [(top, size) for top in [None, *tops] for size in sizes]
+        # Greedy from the root, by columns alone and by sums of them, or below the tops.
+        kinds = [{"oblique": False}, {}, *[{"top": top} for top in tops]]
+        tried = [(kind, size) for kind in kinds for size in sizes]
         best, best_loss = None, math.inf
-        for number, (top, size) in enumerate(tried):
-            splits = self._greedy(settings.depth, top=top, min_leaf_rows=size)
+        for number, (kind, size) in enumerate(tried):
+            splits = self._greedy(settings.depth, min_leaf_rows=size, **kind)
             tree, loss = self._pruned(*splits)
             if loss < best_loss or best is None:
                 best, best_loss = tree, loss
