@@ -36,8 +36,9 @@ class Budget:
     """What may be spent, in the same numbers on every table.
 
     ``steps`` gradient steps in each stage; ``n_grown`` trained trees that are grown to
-    full depth, as is one that is greedy throughout, each with ``n_leaf_rows`` sizes of
-    a leaf; ``rounds`` of polish, with ``polish_steps`` gradient steps a level.
+    full depth, as are two that are greedy throughout (by columns, by sums of them),
+    each with ``n_leaf_rows`` sizes of a leaf; ``rounds`` of polish, with
+    ``polish_steps`` gradient steps a level.
     """
 
     steps: int
