@@ -222,6 +222,11 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         )
         return weights / weights[y].mean()
 
+    def _balanced_weights(self, y: np.ndarray) -> np.ndarray:
+        """Weight of each class (n_classes,) under which all classes count alike."""
+        n_classes = len(self.classes_)
+        return len(y) / (n_classes * np.maximum(np.bincount(y, minlength=n_classes), 1))
+
     def _weights_note(self, weights: np.ndarray) -> tuple[str, ...]:
         """Say what a row of each class counts (n_classes,), where that differs."""
         if np.ptp(weights) == 0:

@@ -244,24 +244,19 @@ class GetClassifier(_Get, TableClassifier):
         """What a row of each class counts (n_classes,), mean 1 over the rows."""
         if not self._chooses_weights():
             return self._class_weights(data.y)
-        weights = self._balanced(data.y) ** self._power
+        weights = self._balanced_weights(data.y) ** self._power
         return weights / weights[data.y].mean()
 
     def _weigh_classes(self, trees, data, valid):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
         if self._chooses_weights():
             share = np.maximum(trees.answers(valid.x)[0], SMALLEST_SHARE)
-            balanced = np.log(self._balanced(data.y))
+            balanced = np.log(self._balanced_weights(data.y))
             self._power = best_lean(np.log(share), valid.y, balanced)
 
     def _chooses_weights(self) -> bool:
         """Whether validation chooses the weights of the classes."""
         return isinstance(self.class_weight, str) and self.class_weight == "auto"
-
-    def _balanced(self, y) -> np.ndarray:
-        """Balanced class weights (n_classes,)."""
-        counts = np.maximum(np.bincount(y, minlength=len(self.classes_)), 1)
-        return len(y) / (len(self.classes_) * counts)
 
     def _told_about(self, data):
         """What a row of each class counts."""

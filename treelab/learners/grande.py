@@ -159,8 +159,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
             return
         rows = torch.cat(network.held_out).cpu().numpy()
         logits = torch.cat([log_shares(o) for o in network.valid_outputs()], 1)
-        counts = np.maximum(np.bincount(target, minlength=n_classes), 1)
-        balanced = np.log(len(target) / (n_classes * counts))  # (C,)
+        balanced = np.log(self._balanced_weights(target))  # (C,)
         power = best_lean(logits.double().cpu().numpy().T, target[rows], balanced)
         self._lean = power * balanced
 
