@@ -8,7 +8,13 @@ from pages.common.parts import part_words, pick_view
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.tree_picture import show_tree
 from pages.common.words import plain
-from treelab.figures.path import KNEE_TOLERANCE, knee_of, moved_to, pruning_figure
+from treelab.figures.path import (
+    KNEE_TOLERANCE,
+    MARGINS,
+    knee_of,
+    place_of,
+    pruning_figure,
+)
 from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
@@ -66,15 +72,25 @@ def step_labels(steps: Steps) -> list[str]:
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def path_figure(key: tuple, mode: str, _steps: Steps, price: str, score: str, rows):
-    """Draw a run's path once; the slider only moves the line through it."""
+    """Draw a run's path once; the slider only moves the line over it."""
     return pruning_figure(
         _steps.table,
-        shown=0,
         chosen=_steps.chosen,
         price=price,
         score=score,
         rows=rows,
         mode=mode,
+    )
+
+
+def line_over(step: int, n_steps: int) -> str:
+    """Return HTML of the line that marks a step in the path's figure."""
+    left, right = MARGINS["l"], MARGINS["r"]
+    share = place_of(step, n_steps)
+    return (
+        f'<div class="line" style="left:calc({left}px + {share:.5f} * '
+        f"(100% - {left + right}px));top:{MARGINS['t']}px;"
+        f'bottom:{MARGINS["b"]}px"></div>'
     )
 
 
@@ -102,27 +118,29 @@ def slide(view: View, steps: Steps) -> None:
     st.header(plain(finding(steps, step, reference, metric)), anchor=False)
     st.caption(judge_words(view))
     left, right = st.columns([3, 2], gap="large")
-    with left:
-        draw_or_route(view, steps, step)
-    with right:
+    with right:  # first, as the line over it moves at once
         rows = {
             "valid_score": len(view.split.y_valid),
             "test_score": len(view.split.y_test),
         }
         axis = price[0].lower() + price[1:]
         figure = path_figure(view.key, mode(), steps, axis, metric, rows)
-        show_figure(
-            moved_to(figure, step),
-            key="pruning-path",
-            alt=f"{metric} and size of {count(len(labels), 'tree')} against the "
-            f"strength of pruning; the knee is at {labels[best]}.",
-        )
+        with st.container(key="path"):
+            st.html(line_over(step, len(labels)))
+            show_figure(
+                figure,
+                key="pruning-path",
+                alt=f"{metric} and size of {count(len(labels), 'tree')} against the "
+                f"strength of pruning; the knee is at {labels[best]}.",
+            )
         st.caption(
             f"Knee: the smallest tree that is at most {KNEE_TOLERANCE} worse than the "
             "best on the validation rows."
             + (" Validation rows chose the strength." if trained else "")
             + seen_validation(view)
         )
+    with left:
+        draw_or_route(view, steps, step)
 
 
 def judge_words(view: View) -> str:

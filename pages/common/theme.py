@@ -8,7 +8,6 @@ import streamlit as st
 
 from pages.common.frame import require_frame
 from treelab.figures.colors import Mode, mix, palette, text_on
-from treelab.figures.template import template
 
 ASSETS = Path(__file__).parents[2] / "assets"
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
@@ -53,7 +52,6 @@ def show_figure(
 
     With ``on_select="rerun"`` it returns what the visitor clicked.
     """
-    figure.update_layout(template=template(mode()))
     with st.container(key=f"still-{key}"):  # see the style sheet
         return st.plotly_chart(
             figure, theme=None, key=key, config=_CONFIG, alt=alt, on_select=on_select

@@ -1,11 +1,9 @@
 """The pruning path's figure and its knee."""
 
-import json
-
 import pandas as pd
 import pytest
 
-from treelab.figures.path import knee, knee_of, moved_to, pruning_figure
+from treelab.figures.path import MARGINS, knee, knee_of, place_of, pruning_figure
 
 TABLE = pd.DataFrame(
     {
@@ -22,7 +20,6 @@ def draw(table=TABLE, **changes):
     return pruning_figure(
         table,
         **{
-            "shown": 1,
             "chosen": 0,
             "price": "pruning strength (lambda)",
             "score": "macro F1",
@@ -54,8 +51,18 @@ def test_curves_name_the_rows_they_were_measured_on():
     assert list(trace(figure, "empty nodes").y) == [0, 6, 11, 15]
 
 
-def test_a_line_stands_where_the_slider_does():
-    assert draw(shown=3).layout.shapes[0].x0 == 3
+def test_a_line_laid_over_the_figure_goes_through_its_step():
+    figure = draw()
+    first, last = figure.layout.xaxis.range
+    for step in range(len(TABLE)):
+        assert place_of(step, len(TABLE)) == pytest.approx(
+            (step - first) / (last - first)
+        )
+    margin = figure.layout.margin
+    assert {side: margin[side] for side in MARGINS} == MARGINS
+    assert margin.autoexpand is False
+    assert not figure.layout.xaxis2.automargin
+    assert not figure.layout.yaxis.automargin
 
 
 def test_chosen_and_knee_are_marked_and_share_a_mark_on_one_tree():
@@ -88,7 +95,7 @@ def test_purity_of_clusters_is_a_line_among_the_scores():
         }
     )
     figure = pruning_figure(
-        table, shown=0, chosen=0, price="p", score="s", rows={"valid_score": 9}
+        table, chosen=0, price="p", score="s", rows={"valid_score": 9}
     )
     (line,) = [t for t in figure.data if t.name == "purity of clusters"]
     assert list(line.y) == [0.4, 0.6]
@@ -105,17 +112,8 @@ def test_where_nothing_can_be_scored_the_knee_is_that_of_the_loss():
     )
     assert knee_of(table) == 1
     figure = pruning_figure(
-        table, shown=0, chosen=0, price="lambda", score="validation loss", rows={}
+        table, chosen=0, price="lambda", score="validation loss", rows={}
     )
     assert "validation loss" in {trace.name for trace in figure.data}
     (mark,) = [t for t in figure.data if t.name == "knee"]
     assert (mark.x[0], mark.y[0]) == (1, 0.205)
-
-
-def test_the_line_moves_as_if_the_figure_were_drawn_anew():
-    def said(figure):
-        return json.loads(figure.to_json())
-
-    first = draw(shown=0)
-    assert said(moved_to(first, 2)) == said(draw(shown=2))
-    assert said(first) == said(draw(shown=0))

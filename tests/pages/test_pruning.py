@@ -37,6 +37,21 @@ def test_curves_name_their_rows(visit, store):
     assert {"validation, 48 rows", "test, 48 rows", "leaves"} <= names
 
 
+def test_the_slider_moves_a_line_and_leaves_the_curves_as_they_are(visit, store):
+    def line(app):
+        (found,) = [
+            h.proto.body for h in app.get("html") if 'class="line"' in h.proto.body
+        ]
+        return found
+
+    app = visit("pruning", run=add_run(store, "cart"))
+    slide(app, 0)
+    curves, at_first = figures(app), line(app)
+    slide(app, len(app.select_slider[0].options) - 1)
+    assert figures(app) == curves
+    assert line(app) != at_first
+
+
 def test_the_way_of_a_class_is_one_click_away(visit, store):
     app = visit("pruning", run=add_run(store, "argmin"))
     app.button_group[0].set_value("Where rough goes").run()

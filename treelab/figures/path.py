@@ -10,6 +10,10 @@ from treelab.figures.template import template
 from treelab.trees.numerals import number
 
 KNEE_TOLERANCE = 0.01  # how much validation score a smaller tree may cost
+# Fixed, in pixels, so that a page can lay a line over the figure where a step lies.
+MARGINS = {"l": 70, "r": 12, "t": 112, "b": 56}
+HEIGHT = 500
+_BESIDE = 0.4  # steps of room left of the first and right of the last
 _MOST_TICKS = 6
 _SCORES = {
     # column: (name on the page, dash, symbol)
@@ -70,7 +74,6 @@ def knee_of(table: pd.DataFrame) -> int:
 def pruning_figure(
     table: pd.DataFrame,
     *,
-    shown: int,
     chosen: int | None,
     price: str,
     score: str,
@@ -86,8 +89,6 @@ def pruning_figure(
         ``valid_loss`` where there is nothing to score against; perhaps ``purity``, a
         dendrogram purity in [0, 1]; any of ``active_splits``, ``empty_nodes``,
         ``leaves``, ``depth``.
-    shown : int
-        The step that the slider stands on; a line goes through it.
     chosen : int or None
         The step that training chose; marked with a ring.
     price : str
@@ -103,7 +104,9 @@ def pruning_figure(
     -------
     go.Figure
         Steps are evenly spaced, since strengths are trained on a log scale and may
-        start at zero; points carry the step as ``customdata``.
+        start at zero; points carry the step as ``customdata``. The step that is
+        shown is not in it: a line through it is laid over it (see ``place_of``), as
+        drawing all anew would be slow.
     """
     colors = palette(mode)
     steps = np.arange(len(table))
@@ -145,7 +148,6 @@ def pruning_figure(
         if column in table:
             color = colors.muted if dash == "dot" else colors.text
             add_line(column, name, dash, symbol, color, 2)
-    figure.add_vline(x=shown, line={"color": colors.accent, "width": 2})
     marks = {}
     if judged in table and table[judged].notna().any():
         marks.setdefault(knee_of(table), []).append("knee")
@@ -183,8 +185,14 @@ def pruning_figure(
             font={"color": colors.accent, "size": 13},
         )
     every = max(1, int(np.ceil(len(table) / _MOST_TICKS)))
-    figure.update_layout(template=template(mode), height=480, legend_y=1.12)
-    figure.update_xaxes(range=[-0.4, len(table) - 0.6])
+    figure.update_layout(
+        template=template(mode),
+        height=HEIGHT,
+        margin={**MARGINS, "autoexpand": False},
+        legend={"y": 1, "yref": "container", "yanchor": "top"},
+    )
+    figure.update_xaxes(range=[-_BESIDE, len(table) - 1 + _BESIDE], automargin=False)
+    figure.update_yaxes(automargin=False)
     figure.update_xaxes(
         title_text=price,
         tickvals=steps[::every],
@@ -196,12 +204,9 @@ def pruning_figure(
     return figure.update_yaxes(title_text="count", rangemode="tozero", row=2, col=1)
 
 
-def moved_to(figure: go.Figure, step: int) -> go.Figure:
-    """Return the figure with its line through another step; much faster than anew."""
-    moved = go.Figure(figure, skip_invalid=True)
-    for shape in moved.layout.shapes:
-        shape.x0 = shape.x1 = step
-    return moved
+def place_of(step: int, n_steps: int) -> float:
+    """Return where a step lies, as a share of the width between the margins."""
+    return (step + _BESIDE) / (n_steps - 1 + 2 * _BESIDE)
 
 
 def _beside(step: int, n_steps: int) -> str:
