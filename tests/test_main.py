@@ -115,6 +115,12 @@ def test_settings_are_read_by_their_kind(text, settings):
             parse_settings("gradtree", [text])
 
 
+def test_a_depth_may_be_left_to_the_learner_that_finds_it():
+    assert parse_settings("get", ["depth=auto"]) == {"depth": "auto"}
+    with pytest.raises(ValueError, match="depth must be"):
+        parse_settings("cart", ["depth=auto"])
+
+
 @pytest.mark.parametrize("text", ["0.1,1,10", "[0.1, 1, 10]"])
 def test_a_sequence_of_numbers_is_a_setting(text):
     read = parse_settings("argmin", [f"pruning_strength={text}"])

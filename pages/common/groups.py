@@ -84,12 +84,9 @@ def groups_form(
     complete : bool
         False where a setting cannot be read.
     """
-    with st.expander(
-        f"Settings of {CLUSTERS.title}", icon=":material/tune:", key="settings"
-    ):
-        settings, complete = settings_form([CLUSTERS], "multiclass")
     base = base_table(problem)
     columns = {*problem.columns, problem.target} - {known}
+    wanted = None
     try:
         wanted = clusters_problem(
             table(base),
@@ -103,7 +100,12 @@ def groups_form(
         )
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-        return None, settings[CLUSTERS.key], complete
+    with st.expander(
+        f"Settings of {CLUSTERS.title}", icon=":material/tune:", key="settings"
+    ):
+        settings, complete = settings_form(
+            [CLUSTERS], "multiclass", wanted.columns if wanted else ()
+        )
     return wanted, settings[CLUSTERS.key], complete
 
 

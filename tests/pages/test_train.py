@@ -192,6 +192,33 @@ def test_groups_are_asked_for_without_anything_to_predict(store, visit):
     assert "Argmin clusters" in cards(app)
 
 
+def test_groups_may_be_alike_in_chosen_columns(store, visit):
+    app = in_groups(visit)
+    alike = app.selectbox(key="setting-clusters-target_columns")
+    alike.select("each column, from the others").run()
+    app.button(key="train").click().run()
+    assert store.runs()[0].settings["target_columns"] == "each"
+    app.selectbox(key="setting-clusters-target_columns").select("chosen columns").run()
+    assert "at least one column" in app.error[0].value
+    assert app.button(key="train").disabled
+    named = app.multiselect(key="setting-clusters-target_columns-names")
+    named.select(named.options[0]).run()
+    app.button(key="train").click().run()
+    assert not app.exception
+    assert store.runs()[0].settings["target_columns"] == [named.options[0]]
+    assert f"alike in {named.options[0]}" in cards(app)
+
+
+def test_the_depth_of_get_is_left_to_it_unless_given(store, visit):
+    app = visit("train")
+    app.button_group(key="learners").set_value(["get"]).run()
+    app.button(key="train").click().run()
+    assert store.runs()[0].settings["depth"] == "auto"
+    app.number_input(key="setting-get-depth").set_value(3).run()
+    app.button(key="train").click().run()
+    assert store.runs()[0].settings["depth"] == 3
+
+
 def test_known_labels_are_the_target_and_no_column(store, visit):
     app = in_groups(visit)
     target = app.session_state["problem"].target

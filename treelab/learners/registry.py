@@ -12,8 +12,10 @@ from typing import Any
 class Setting:
     """One setting of a learner, as a form shows it.
 
-    ``kind`` is "int", "float", "choice" or "floats" (a sequence of numbers);
-    ``minimum`` and ``maximum`` are inclusive. ``tasks`` are those that know it.
+    ``kind`` is "int", "float", "choice", "floats" (a sequence of numbers) or "columns"
+    (None for all, "each" for each from the others, or names of the table's columns);
+    ``minimum`` and ``maximum`` are inclusive. A number whose default is "auto" is left
+    to the learner unless given. ``tasks`` are those that know it.
     """
 
     name: str
@@ -160,7 +162,23 @@ LEARNERS: dict[str, LearnerSpec] = {
             regressor="treelab.learners.get:GetRegressor",
             settings=(
                 Setting(
-                    "depth", "Depth", "Splits on the way to an answer.", "int", 4, 1, 12
+                    "depth",
+                    "Depth",
+                    "Most splits on the way to an answer; auto: as many as the rows "
+                    "allow. Validation prunes.",
+                    "int",
+                    "auto",
+                    1,
+                    12,
+                ),
+                Setting(
+                    "budget",
+                    "Budget",
+                    "How long to search. quick takes about a tenth of the time of "
+                    "standard.",
+                    "choice",
+                    "standard",
+                    choices=("quick", "standard", "thorough"),
                 ),
                 Setting(
                     "n_starts",
@@ -242,6 +260,14 @@ CLUSTERS = LearnerSpec(
             "floats",
             (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
             0,
+        ),
+        Setting(
+            "target_columns",
+            "Alike in",
+            "What the rows of a group share. All columns, as in k-means; each column, "
+            "told from the others; or chosen columns, told from the rest.",
+            "columns",
+            None,
         ),
         Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 300, 1, 10_000),
     ),

@@ -120,7 +120,9 @@ def parse_settings(learner: str, texts: list[str]) -> dict:
 def _parse(name: str, value: str, setting: Setting | None):
     """Read a value as its setting's kind, else as JSON, else as the text it is."""
     readers = {"int": (int, _WHOLE), "float": (float, _NUMBER)}
-    if setting is None or setting.kind == "choice":
+    if setting is not None and value == setting.default == "auto":
+        return value
+    if setting is None or setting.kind in ("choice", "columns"):
         try:
             return json.loads(value)
         except json.JSONDecodeError:
