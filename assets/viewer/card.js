@@ -1,18 +1,21 @@
 /** One node, at one of three sizes: full (with charts), plain, chip. */
 
-import { classBar, meanBar, plainHistogram, splitHistogram, weightBars } from "./charts.js";
+import { classBar, meanBar, plainHistogram, splitHistogram } from "./charts.js";
 import { nodeColor, purity, topClass } from "./color.js";
+import { asksSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
-import { countShort, cut, isolate, measure, percent, questionLines, rowsText, short } from "./text.js";
+import { countShort, cut, isolate, measure, percent, questionLines, questionWidth, rowsText, short, wrap } from "./text.js";
 
 export const TIERS = ["chip", "plain", "full"];
 
-// Of splits; a leaf is as wide as its answer asks, within bounds.
-const WIDTH = { full: 224, plain: 188, chip: 116 };
-const LEAST_WIDTH = { full: 148, plain: 116 };
-const MOST_WIDTH = { full: 224, plain: 188 };
+// Of splits, as wide as their question asks within bounds; and of leaves, by their answer.
+const SPLIT_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 150] };
+const SUM_WIDTH = { full: [224, 340], plain: [160, 280], chip: [100, 196] };
+const LEAF_WIDTH = { full: [148, 224], plain: [116, 188] };
 const PAD = { full: 11, plain: 9, chip: 7 };
-const N_WEIGHTS = 4;
+const TYPE = { full: 13, plain: 13, chip: 11 };
+const LINE = { full: 17, plain: 17, chip: 14 };
+const FORMULA_LINES = 6;
 
 /** What a node is told to answer, in words. */
 export function answerText(data, node) {
@@ -38,13 +41,19 @@ export function questionName(data, node) {
 export function cardPlan(data, node, status, tier, note) {
   if (status === "ghost") return { w: 22, h: 14, blocks: [] };
   const asks = status === "split" && Boolean(node.question);
-  if (tier === "chip") return chipPlan(data, node, asks);
   const pad = PAD[tier];
-  const w = asks ? WIDTH[tier] : leafWidth(data, node, tier);
-  const blocks = asks
-    ? splitBlocks(data, node, tier, w - 2 * pad)
-    : leafBlocks(data, node, tier, w - 2 * pad);
-  if (note) blocks.push(noteBlock(note));
+  let w;
+  let blocks;
+  if (asks) {
+    const said = questionPlan(data, node, tier);
+    w = said.w;
+    blocks = [...said.blocks, ...chartBlocks(data, node, tier)];
+  } else if (tier === "chip") return chipLeaf(data, node);
+  else {
+    w = leafWidth(data, node, tier);
+    blocks = leafBlocks(data, node, tier, w - 2 * pad);
+  }
+  if (note && tier !== "chip") blocks.push(noteBlock(note));
   return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 3, blocks, pad };
 }
 
@@ -55,8 +64,9 @@ function sureText(data, node) {
 function leafWidth(data, node, tier) {
   const line = 15 + measure(answerText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
   const foot = measure(footWords(node), 11);
-  const wanted = Math.max(line, foot) + 2 * PAD[tier] + 2;
-  return Math.round(Math.min(MOST_WIDTH[tier], Math.max(LEAST_WIDTH[tier], wanted)));
+  const [least, most] = LEAF_WIDTH[tier];
+  const wanted = node.formula ? most : Math.max(line, foot) + 2 * PAD[tier] + 2;
+  return Math.round(Math.min(most, Math.max(least, wanted)));
 }
 
 function lineBlock(text, size, weight, className, h) {
@@ -66,20 +76,28 @@ function lineBlock(text, size, weight, className, h) {
   };
 }
 
-function splitBlocks(data, node, tier, w) {
-  const name = questionName(data, node);
-  const blocks = questionLines(node.question, name, w, 13).map((line) => lineBlock(line, 13, 600, "main", 17));
-  if (tier === "full") {
-    if (node.weights?.length) {
-      const n = Math.min(N_WEIGHTS, node.weights.length);
-      blocks.push({ h: n * 15 + 4, draw: (x, y, width) => weightBars(node, x, y + 2, width, 15, n) });
-    }
-    if (node.hist) {
-      blocks.push({ h: 64, draw: (x, y, width) => splitHistogram(data, node, x, y + 5, width, 38, true) });
-    }
+/** The whole question, and how wide a card it asks for. */
+function questionPlan(data, node, tier) {
+  const pad = 2 * PAD[tier];
+  const within = (wanted, [least, most]) => Math.round(Math.min(most, Math.max(least, wanted + pad + 1)));
+  if (asksSum(node)) {
+    const { w, blocks } = sumPlan(node, tier);
+    return { w: within(w, SUM_WIDTH[tier]), blocks };
   }
-  blocks.push(barBlock(data, node));
-  blocks.push(footBlock(node, asideText(data, node)));
+  const name = questionName(data, node);
+  const size = TYPE[tier];
+  const w = within(questionWidth(node.question, name, size, SPLIT_WIDTH[tier][1] - pad), SPLIT_WIDTH[tier]);
+  const lines = questionLines(node.question, name, w - pad, size);
+  return { w, blocks: lines.map((line) => lineBlock(line, size, 600, "main", LINE[tier])) };
+}
+
+/** What a split shows below its question. */
+function chartBlocks(data, node, tier) {
+  if (tier === "chip") return [thinBar(data, node)];
+  const blocks = [barBlock(data, node), footBlock(node, asideText(data, node))];
+  if (tier === "full" && node.hist) {
+    blocks.unshift({ h: 64, draw: (x, y, width) => splitHistogram(data, node, x, y + 5, width, 38, true) });
+  }
   return blocks;
 }
 
@@ -97,10 +115,16 @@ function leafBlocks(data, node, tier, w) {
   if (tier === "full" && node.target_hist) {
     blocks.push({ h: 32, draw: (x, y, width) => plainHistogram(data, node.target_hist, x, y + 3, width, 24, false) });
   }
-  if (node.formula) blocks.push(lineBlock(isolate(cut(node.formula, w, 11)), 11, 400, "main", 16));
+  if (node.formula) blocks.push(...formulaBlocks(node.formula, w));
   blocks.push(barBlock(data, node));
   blocks.push(footBlock(node, ""));
   return blocks;
+}
+
+/** The sum that a linear leaf answers with, a term or more a line. */
+function formulaBlocks(formula, w) {
+  const terms = formula.split(/ (?=[+−] )/);
+  return wrap(terms, w, 11, 400, FORMULA_LINES).map((line) => lineBlock(line, 11, 400, "main", 15));
 }
 
 function answerBlock(data, node, sure, w) {
@@ -171,15 +195,8 @@ function noteText(text, room) {
   return isolate(cut(text.slice(0, at), room - measure(value, 11, 600), 11, 600)) + value;
 }
 
-function chipPlan(data, node, asks) {
+function chipLeaf(data, node) {
   const pad = PAD.chip;
-  if (asks) {
-    const w = WIDTH.chip;
-    const lines = questionLines(node.question, questionName(data, node), w - 2 * pad, 11);
-    const blocks = lines.map((line) => lineBlock(line, 11, 600, "main", 14));
-    blocks.push(thinBar(data, node));
-    return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 4, blocks, pad };
-  }
   const answer = answerText(data, node);
   const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
   const inner = Math.min(88, Math.max(measure(answer, 11.5, 650), measure(words, 10), 34));
@@ -188,7 +205,7 @@ function chipPlan(data, node, asks) {
     lineBlock(words, 10, 400, "quiet", 13),
     thinBar(data, node),
   ];
-  return { w: inner + 2 * pad, h: 27 + 7 + 2 * pad - 4, blocks, pad };
+  return { w: inner + 2 * pad, h: 27 + 7 + 2 * pad - 3, blocks, pad };
 }
 
 function thinBar(data, node) {

@@ -81,7 +81,7 @@ export function splitHistogram(data, node, x, y, w, h, labels) {
 
 /** The threshold as the question writes it: the same number twice is the same text. */
 function thresholdText(node) {
-  return /≤ (\S+)/.exec(node.question ?? "")?.[1] ?? short(node.threshold);
+  return node.bound ?? /≤ (\S+)/.exec(node.question ?? "")?.[1] ?? short(node.threshold);
 }
 
 function numberBars(data, hist, threshold, x, y, w, h, labels, words) {
@@ -173,25 +173,4 @@ function categoryBars(data, node, x, y, w, h, labels) {
 /** Histogram without a mark, as of the target at a leaf. */
 export function plainHistogram(data, hist, x, y, w, h, labels) {
   return numberBars(data, hist, null, x, y, w, h, labels);
-}
-
-/** Bars of the heaviest weights of an oblique split, left negative, right positive. */
-export function weightBars(node, x, y, w, rowHeight, n) {
-  const group = svg("g", {});
-  const shown = node.weights.slice(0, n);
-  const top = Math.max(1e-12, ...shown.map(([, , share]) => Math.abs(share ?? 0)));
-  const nameRoom = w * 0.52;
-  const middle = x + nameRoom + 6 + (w - nameRoom - 6) / 2;
-  const half = (w - nameRoom - 6) / 2;
-  shown.forEach(([name, weight, share], k) => {
-    const line = y + k * rowHeight;
-    const size = (Math.abs(share ?? 0) / top) * half;
-    group.append(svg("text", { x, y: line + rowHeight - 4, "font-size": 11, class: "main", text: isolate(cut(name, nameRoom, 11)) }));
-    group.append(svg("rect", {
-      x: r(weight === null ? middle - size / 2 : weight < 0 ? middle - size : middle), y: line + 3, width: r(Math.max(0.8, size)), height: rowHeight - 6,
-      class: weight === null ? "rest" : weight < 0 ? "minus" : "plus",
-    }));
-  });
-  group.append(svg("path", { d: `M${r(middle)} ${y + 1}v${shown.length * rowHeight - 2}`, class: "axis" }));
-  return group;
 }

@@ -5,8 +5,8 @@ import { LOW_ACTIVITY } from "./edges.js";
 import { html } from "./svg.js";
 import { short } from "./text.js";
 
-/** Fill the legend for what the picture shows now. */
-export function fillLegend(box, data, tree, direction) {
+/** Fill the legend for what the picture shows now; `bars`: whether sums have them. */
+export function fillLegend(box, data, tree, direction, bars) {
   const parts = [];
   if (data.task === "regression") parts.push(scale(data));
   else for (const { label, color } of data.classes) parts.push(entry(swatch(color), label));
@@ -20,8 +20,8 @@ export function fillLegend(box, data, tree, direction) {
     if (tree.nodes.some((node) => node.missing)) {
       parts.push(entry(null, "missing or ?: where a row without the value goes", "aside"));
     }
-    if (tree.nodes.some((node) => node.weights?.length)) {
-      parts.push(entry(null, "weight bars: to the left speaks for yes, to the right for no", "aside"));
+    if (bars) {
+      parts.push(entry(null, "bars beside a sum: to the left speaks for yes, to the right for no", "aside"));
     }
     if (tree.nodes.some((node) => (node.activity ?? 1) < LOW_ACTIVITY)) {
       parts.push(entry(null, "dashed: little passes", "aside"));

@@ -52,49 +52,87 @@ export function cut(text, room, size, weight = 400) {
   return kept;
 }
 
+/** `text` as far as it fits `room`, without its middle: names differ at both ends. */
+export function cutMiddle(text, room, size, weight = 400) {
+  if (measure(text, size, weight) <= room) return text;
+  const id = `${room}/${size}/${weight}/…/${text}`;
+  let kept = cuts.get(id);
+  if (kept === undefined) {
+    const parts = letters(text.length > 800 ? text.slice(0, 400) + text.slice(-400) : text);
+    const without = (n) => `${parts.slice(0, Math.ceil(n / 2)).join("").trimEnd()}…${parts.slice(parts.length - Math.floor(n / 2)).join("").trimStart()}`;
+    let low = 0;
+    let high = parts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (measure(without(middle), size, weight) <= room) low = middle;
+      else high = middle - 1;
+    }
+    kept = without(low);
+    if (cuts.size > 20000) cuts.clear();
+    cuts.set(id, kept);
+  }
+  return kept;
+}
+
 /** A name that keeps its own writing direction inside a sentence of another. */
 export function isolate(text) {
   return `\u2068${text}\u2069`;
 }
 
+const MOST_LINES = 8; // of a list in a card
+const LIST = /^((?:not )?in )\{(.*)\}(.*)$/;
+
 /**
- * A question as one or two lines that fit `room`: the name is cut, never the value
- * that decides, unless that is a list of categories.
+ * A question of one column as lines that fit `room`: the name may lose its middle, the
+ * value that decides stays, and a list of categories takes as many lines as it needs.
  */
 export function questionLines(question, name, room, size, weight = 600) {
+  const named = Boolean(name) && question.startsWith(name);
   if (measure(question, size, weight) <= room) {
-    if (!name || !question.startsWith(name)) return [isolate(question)];
-    return [isolate(name) + question.slice(name.length)];
+    return [named ? isolate(name) + question.slice(name.length) : isolate(question)];
   }
-  if (name && question.startsWith(name)) {
-    const value = question.slice(name.length).trim();
-    return [isolate(cut(name, room, size, weight)), cut(value, room, size, weight)];
-  }
-  const [first, rest] = breakAt(question, room, size, weight);
-  if (!rest) return [isolate(first)];
-  const mark = Math.max(rest.lastIndexOf("≤"), rest.lastIndexOf("<"));
-  const tail = mark > 0 ? rest.slice(mark) : "";
-  if (!tail || measure(rest, size, weight) <= room) {
-    return [isolate(first), isolate(cut(rest, room, size, weight))];
-  }
-  // A weighted sum: its middle may go, the number it is held against stays.
-  const left = room - measure(` ${tail}`, size, weight);
-  return [isolate(first), `${isolate(cut(rest.slice(0, mark), left, size, weight))} ${tail}`];
+  const value = named ? question.slice(name.length).trim() : question;
+  const lines = named ? [isolate(cutMiddle(name, room, size, weight))] : [];
+  const list = LIST.exec(value);
+  if (list) return [...lines, ...wrap(listWords(list), room, size, weight, MOST_LINES)];
+  return [...lines, ...wrap(value.split(" "), room, size, weight, named ? 2 : MOST_LINES)];
 }
 
-/** What fits the first line, and what is left; a first word too long is cut. */
-function breakAt(text, room, size, weight) {
-  const words = text.split(" ");
-  let first = "";
-  let n = 0;
-  while (n < words.length) {
-    const tried = first ? `${first} ${words[n]}` : words[n];
-    if (measure(tried, size, weight) > room) break;
-    first = tried;
-    n += 1;
+/** "in {Sales, Tech, Law}" as words to break between. */
+function listWords([, before, inner, after]) {
+  const words = inner.split(/(?<=,) /);
+  words[0] = `${before}{${words[0]}`;
+  words[words.length - 1] += `}${after}`;
+  return words;
+}
+
+/** The width at which `questionLines` cuts nothing: one line up to `most`, else of its parts. */
+export function questionWidth(question, name, size, most, weight = 600) {
+  const whole = measure(question, size, weight);
+  if (whole <= most || !name || !question.startsWith(name)) return whole;
+  const value = question.slice(name.length).trim();
+  const list = LIST.exec(value);
+  const parts = list ? listWords(list) : [value];
+  return Math.max(...[name, ...parts].map((part) => measure(part, size, weight))) + 0.5;
+}
+
+/** Words in lines; a word too long for its line is cut, and so is the last line. */
+export function wrap(words, room, size, weight, most) {
+  const lines = [];
+  let line = "";
+  for (let k = 0; k < words.length; k += 1) {
+    const tried = line ? `${line} ${words[k]}` : words[k];
+    if (line && measure(tried, size, weight) > room) {
+      if (lines.length === most - 1) {
+        line = `${line} ${words.slice(k).join(" ")}`;
+        break;
+      }
+      lines.push(line);
+      line = words[k];
+    } else line = tried;
   }
-  if (!first) [first, n] = [cut(words[0], room, size, weight), 1];
-  return [first, words.slice(n).join(" ")];
+  if (line) lines.push(line);
+  return lines.map((text) => isolate(cut(text, room, size, weight)));
 }
 
 /** 12,345. */

@@ -1,11 +1,12 @@
 /** What a node says in full, beside it, under the pointer or on keyboard focus. */
 
-import { splitHistogram, plainHistogram, weightBars } from "./charts.js";
+import { splitHistogram, plainHistogram } from "./charts.js";
 import { answerText } from "./card.js";
+import { asksSum, sumPlan } from "./sum.js";
 import { html, svg } from "./svg.js";
 import { count, percent, rowsText, short } from "./text.js";
 
-const TIP_WIDTH = 264;
+const TIP_WIDTH = 300;
 const TIP_LINES = 10; // lines of a list
 
 /** A floating note; `show` fills and places it, `hide` takes it away. */
@@ -59,14 +60,10 @@ function tipParts(data, node, status) {
   if (status === "ghost") {
     return [html("p", { text: "This branch is left out by the filter." }), facts([rowsFact(data, node)])];
   }
-  if (node.question) parts.push(html("p", { class: "asks" }, html("bdi", { text: `${node.question} ?` })));
+  if (asksSum(node)) parts.push(sum(node));
+  else if (node.question) parts.push(html("p", { class: "asks" }, html("bdi", { text: `${node.question} ?` })));
   if (node.question && node.missing) {
     parts.push(html("p", { class: "aside", text: missingText(node) }));
-  }
-  if (node.weights?.length) {
-    const n = Math.min(8, node.weights.length);
-    parts.push(chart(n * 15 + 4, weightBars(node, 0, 2, TIP_WIDTH - 24, 15, n)));
-    if (node.weights.length > n) parts.push(html("p", { class: "aside", text: `and ${node.weights.length - n} lighter weights` }));
   }
   if (node.hist) parts.push(chart(82, splitHistogram(data, node, 0, 5, TIP_WIDTH - 24, 56, true)));
   if (node.left_categories?.length) parts.push(categories(node));
@@ -91,6 +88,18 @@ function missingText(node) {
 
 function rowsFact(data, node) {
   return [data.rows?.label ?? "rows", `${count(node.rows)} · ${percent(node.share)}`];
+}
+
+/** All terms that are known here, not only those on the card. */
+function sum(node) {
+  const { blocks } = sumPlan(node, "full", Infinity);
+  const group = svg("g", {});
+  let y = 1;
+  for (const { h, draw } of blocks) {
+    group.append(draw(0, y, TIP_WIDTH - 24));
+    y += h;
+  }
+  return chart(y + 2, group);
 }
 
 function chart(height, drawing) {

@@ -7,6 +7,7 @@ import { listenToKeys } from "./keys.js";
 import { fillLegend } from "./legend.js";
 import { createState, isOpen, reveal, setLimit, toggleFold } from "./model.js";
 import { Camera, CLOSEST } from "./move.js";
+import { asksSum } from "./sum.js";
 import { html, svg } from "./svg.js";
 import { download, fileName, picturePng, pictureSvg } from "./take.js";
 import { Scrubber } from "./time.js";
@@ -247,7 +248,9 @@ class Viewer {
     if (held) this.picture.element(this.state.focus)?.focus({ preventScroll: true });
     const shown = list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
     this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown });
-    fillLegend(this.legend, this.data, scene.tree, this.direction);
+    const bars = list.some(({ i, status }, k) =>
+      status === "split" && this.arrangement.tiers[k] === "full" && asksSum(this.index.nodes[i]));
+    fillLegend(this.legend, this.data, scene.tree, this.direction, bars);
     this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));
   }
 

@@ -118,9 +118,39 @@ def test_an_oblique_split_lists_its_weights_largest_share_first():
     tree, X, y = random_case(0, oblique=1.0)
     for entry in only(tree_payload(tree, X, y)):
         if "weights" in entry and entry["rows"] > 1:
-            shares = [share for _, _, share in entry["weights"]]
+            shares = [share for _, _, share, _ in entry["weights"]]
             assert shares == sorted(shares, reverse=True)
             assert sum(shares) == pytest.approx(1, abs=1e-4) or sum(shares) == 0
+
+
+def test_an_oblique_split_carries_its_numbers_as_its_question_writes_them():
+    tree, X, y = random_case(0, oblique=1.0)
+    asking = [e for e in only(tree_payload(tree, X, y)) if "weights" in e]
+    assert asking
+    for entry in asking:
+        assert entry["question"].endswith(f"≤ {entry['bound']}")
+        for name, weight, _, size in entry["weights"]:
+            term = name if size == "1" else f"{size}·{name}"
+            sign = "−" if weight < 0 else ""
+            assert sign in entry["question"]
+            assert term in entry["question"]
+
+
+def test_what_a_missing_value_counts_as_in_a_sum_is_said():
+    tree, X, y = random_case(0, oblique=1.0)
+    known = X.notna().all(axis=1).to_numpy()
+    X, y = X[known].reset_index(drop=True), np.asarray(y)[known]
+    features = tuple(
+        replace(f, fill=2.5) if f.kind == "number" else f for f in tree.features
+    )
+    tree = replace(tree, features=features)
+    used = np.flatnonzero((tree.weights != 0).any(axis=0))
+    column = next(features[j].column for j in used if features[j].kind == "number")
+    for missing in (False, True):
+        if missing:
+            X.loc[0, column] = np.nan
+        notes = " ".join(tree_payload(tree, X, y)["trees"][0]["notes"])
+        assert ("In a sum" in notes and f"{column} 2.5" in notes) == missing
 
 
 def test_more_than_eight_classes_share_a_last_entry():
@@ -249,7 +279,9 @@ def test_awkward_names_are_written_as_json(column, category, unit):
     )
     X = pd.DataFrame({column: [0.0, 1.0, np.nan]})
     X["other" + column] = [category, category + "x", None]
-    y = tree.predict(X)
+    # numpy's own texts lose a last zero character.
+    labels = np.array(tree.classes, dtype=object)
+    y = labels[tree.predict_proba(X).argmax(axis=1)]
     payload = json.loads(to_json(tree_payload(tree, X, y, title=column)))
     written = to_json(payload)
     written.encode()  # no lone surrogate

@@ -106,9 +106,11 @@ def tree_nodes(
             share = np.abs(weights) / np.abs(weights).sum()
             order = np.argsort(-share)
             node["weights"] = [
-                [names[i], float(weights[i]), round(float(share[i]), 4)] for i in order
+                [names[i], float(w), round(float(share[i]), 4), f"{abs(w):g}"]
+                for i, w in zip(order, weights[order])
             ]
             terms = " + ".join(f"{weights[i]:.2g}·{names[i]}" for i in order[:3])
+            node["bound"] = f"{threshold:g}"
             node["question"] = f"{terms} + … ≤ {threshold:g}".replace("+ -", "− ")
         elif categories and rng.random() < 0.6:
             known = ["Sales", "Tech", "Craft", "Farm", "Care", "Law", "Clerk"]

@@ -61,6 +61,39 @@ def test_a_narrow_picture_is_legible_and_stays_inside(page, width):
     assert page.evaluate(overflow) <= 0
 
 
+CLIPPED = """() => [...document.querySelectorAll('[role="treeitem"]')].flatMap(item => {
+  const frame = item.querySelector('.frame')?.getBoundingClientRect();
+  if (!frame) return [];
+  return [...item.querySelectorAll('.card text')].filter(text => {
+    const box = text.getBoundingClientRect();
+    const inside = box.left >= frame.left && box.right <= frame.right;
+    return !inside || box.bottom > frame.bottom;
+  }).map(text => `${item.dataset.key}: ${text.textContent}`);
+})"""
+
+
+@pytest.mark.parametrize(("width", "depth"), [(1200, 2), (1200, 5), (390, 3)])
+def test_a_weighted_sum_is_read_whole_from_the_picture(page, width, depth):
+    page.set_viewport_size({"width": width, "height": 800})
+    nodes = tree_nodes(depth, n_classes=0, oblique=True, seed=2)
+    show(page, payload(nodes, n_classes=0, options={"height": 760}))
+    shown = keys(page)
+    asking = [n for n in nodes if n["key"] + "0" in shown]
+    assert asking
+    for node in asking:
+        card = page.locator(f"{NODE.format(node['key'])} .card")
+        terms = card.locator(".term").all_text_contents()
+        terms = [re.sub("[\u2068\u2069]", "", term) for term in terms]
+        assert [re.sub("^[−+] ", "", term) for term in terms] == [
+            f"{size}×{name}" for name, _, _, size in node["weights"]
+        ]
+        minus = [weight < 0 for _, weight, _, _ in node["weights"]]
+        assert [term.startswith("−") for term in terms] == minus
+        assert card.locator(".bound").text_content() == f"sum ≤ {node['bound']}"
+    assert page.evaluate(CLIPPED) == []
+    assert overlaps(page.evaluate(BOXES)) == []
+
+
 def test_awkward_names_are_words_and_nothing_else(page):
     data = payload(tree_nodes(4, seed=4, names=AWKWARD), names=AWKWARD)
     data["classes"][0]["label"] = AWKWARD[0]

@@ -15,14 +15,14 @@ import numpy as np
 from treelab.figures.colors import Mode, class_colors
 from treelab.figures.viewer_bins import MOST_BINS, shared_edges
 from treelab.figures.viewer_nodes import (
-    BRIEF,
-    FULL,
     NAME_LENGTH,
+    WORDINGS,
     TreeWriter,
     axis,
     keys,
     plain_number,
 )
+from treelab.figures.viewer_notes import fills_note
 from treelab.trees.dot_colors import OTHER, shares_at
 from treelab.trees.numerals import clean, short
 from treelab.trees.statistics import check_target
@@ -170,6 +170,8 @@ def tree_payload(
     writers = [TreeWriter(each, X, y, fold, edges, columns) for each in trees]
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
+    filled = fills_note(trees, X)
+    notes = [*notes, filled] if filled else list(notes)
     payload = {
         "version": VERSION,
         "title": clean(title),
@@ -306,7 +308,7 @@ def value_scale(trees: Sequence[Tree]) -> dict | None:
 def _written_nodes(writers: Sequence[TreeWriter]) -> list[list[dict]]:
     """Write the nodes of all trees; briefly where they would take too much room."""
     most = MOST_NODES // len(writers)
-    for wording in (FULL, BRIEF):
+    for wording in WORDINGS:
         nodes = [writer.nodes(most, wording) for writer in writers]
         if len(to_json(nodes).encode()) <= MOST_WORDS * MOST_BYTES:
             break

@@ -48,7 +48,12 @@ class Wording:
     terms: int
 
 
-FULL, BRIEF = Wording(NAME_LENGTH, 20, 40, 12), Wording(24, 6, 12, 5)
+# From the fullest to the briefest: what a larger tree has room for.
+WORDINGS = (
+    Wording(NAME_LENGTH, 20, 40, 12),
+    Wording(32, 12, 20, 8),
+    Wording(24, 6, 12, 5),
+)
 
 
 def keys(tree) -> list[str]:
@@ -119,7 +124,7 @@ class TreeWriter:
             self._shown_edges = rounded_edges(target_edges)
         self._columns = columns
 
-    def nodes(self, most: int, wording: Wording = FULL) -> list[dict]:
+    def nodes(self, most: int, wording: Wording = WORDINGS[0]) -> list[dict]:
         """Write the nodes, parents first, without the histograms of splits.
 
         Parameters
@@ -243,6 +248,7 @@ class TreeWriter:
         if j == OBLIQUE:
             entry["weights"] = self._weights(node, wording)
             entry["threshold"] = plain_number(threshold)
+            entry["bound"] = rounded(threshold)
             return entry
         entry["column"] = j
         missing = int(np.isnan(self.matrix[self.rows_at[node], j]).sum())
@@ -273,7 +279,10 @@ class TreeWriter:
         return total, spread
 
     def _weights(self, node: int, wording: Wording) -> list[list]:
-        """What an oblique split weighs: name, weight and share of each column."""
+        """What an oblique split weighs: each column's name, weight, share and size.
+
+        The size is the weight without its sign, as it is written.
+        """
         tree = self.tree
         used = np.flatnonzero(tree.weights[node])
         weights = tree.weights[node, used]
@@ -285,6 +294,7 @@ class TreeWriter:
                 term_name(tree.features[used[k]], wording.length),
                 plain_number(weights[k]),
                 plain_number(share[k]),
+                rounded(abs(weights[k])),
             ]
             for k in shown
         ]

@@ -1,0 +1,99 @@
+/** A weighted sum as people add up: a term a line, below them what the sum is held against. */
+
+import { svg } from "./svg.js";
+import { cutMiddle, isolate, measure, percent } from "./text.js";
+
+/** Terms that a card writes; a split of more columns says how many are left. */
+export const MOST_TERMS = { full: 12, plain: 12, chip: 10 };
+
+// Type, line, room for a name and for the bars behind it.
+const SUM_LOOK = {
+  full: { size: 12, line: 17, name: 200, bars: 52 },
+  plain: { size: 12, line: 16, name: 160, bars: 0 },
+  chip: { size: 11, line: 14, name: 112, bars: 0 },
+};
+const BESIDE = 8; // before the bars
+
+/** Whether a node's question is a sum of two columns or more. */
+export function asksSum(node) {
+  return Boolean(node.question) && (node.weights?.length ?? 0) > 1;
+}
+
+/** The first terms of a sum, and what is said of those that are not written. */
+export function sumTerms(node, most) {
+  const known = node.weights.filter(([, weight]) => weight !== null);
+  const folded = node.weights.find(([, weight]) => weight === null);
+  const n = known.length === most + 1 && !folded ? most + 1 : most; // no line is saved
+  const terms = known.slice(0, n).map(([name, weight, share, size], k) => ({
+    name, size, share, sign: weight < 0 ? "− " : k ? "+ " : "", negative: weight < 0,
+  }));
+  const left = known.length - terms.length + (folded ? Number.parseInt(folded[0].replace(/,/g, ""), 10) : 0);
+  if (!left) return { terms, rest: null };
+  const share = Math.max(0, 1 - terms.reduce((sum, term) => sum + (term.share ?? 0), 0));
+  const noun = left === 1 ? "more column" : "more columns";
+  return { terms, rest: { words: `+ ${left} ${noun}`, aside: `(${percent(share)} of the weight)` } };
+}
+
+/**
+ * Sizes of a sum and how it draws itself.
+ *
+ * @param {object} node  a split for which `asksSum` holds
+ * @param {"full" | "plain" | "chip"} tier
+ * @param {number} most  terms that are written
+ * @returns {{w: number, blocks: {h: number, draw: (x: number, y: number, w: number) =>
+ *   Element}[]}}  `w` is what the lines want; given less, names are cut in their middle
+ */
+export function sumPlan(node, tier, most = MOST_TERMS[tier]) {
+  const look = SUM_LOOK[tier];
+  const { size, line } = look;
+  const { terms, rest } = sumTerms(node, most);
+  const number = Math.max(...terms.map((term) => measure(term.sign + term.size, size, 600)));
+  const times = measure(" × ", size);
+  const start = number + times;
+  const bars = look.bars ? BESIDE + look.bars : 0;
+  const name = Math.max(...terms.map((term) => Math.min(look.name, measure(term.name, size) + 0.5)));
+  const bound = `sum ≤ ${node.bound}`;
+  const wanted = [start + name + bars, measure(bound, size, 650)];
+  if (rest) wanted.push(measure(`${rest.words} ${rest.aside}`, size - 1) + 1);
+  const top = Math.max(1e-12, ...terms.map(({ share }) => Math.abs(share ?? 0)));
+  const blocks = terms.map((term) => ({
+    h: line,
+    draw: (x, y, w) => {
+      const base = y + size * 0.95;
+      const text = (at, words, more) => svg("text", { x: at, y: base, "font-size": size, class: "main", text: words, ...more });
+      return svg("g", { class: "term" },
+        text(x + number, term.sign + term.size, { "font-weight": 600, "text-anchor": "end" }),
+        text(x + number + times / 2, "×", { class: "quiet", "text-anchor": "middle" }),
+        text(x + start, isolate(cutMiddle(term.name, w - start - bars, size))),
+        bars && bar(term, x + w - look.bars, y + 2, look.bars, line - 6, top));
+    },
+  }));
+  if (rest) blocks.push(restBlock(rest, size - 1, line));
+  blocks.push(boundBlock(bound, size, line, bars ? look.bars : 0, terms.length * line));
+  return { w: Math.max(...wanted), blocks };
+}
+
+function restBlock({ words, aside }, size, line) {
+  return {
+    h: line,
+    draw: (x, y) => svg("text", { x, y: y + size * 0.95, "font-size": size, class: "quiet", text: `${words} ${aside}` }),
+  };
+}
+
+/** A line as under a column of numbers, and what the sum must not pass. */
+function boundBlock(words, size, line, bars, height) {
+  return {
+    h: line + 5,
+    draw: (x, y, w) => svg("g", {},
+      svg("path", { d: `M${x} ${y + 0.5}h${w - (bars ? bars + BESIDE : 0)}`, class: "axis" }),
+      bars && svg("path", { d: `M${x + w - bars / 2} ${y - height}V${y - 2}`, class: "axis" }),
+      svg("text", { x, y: y + 4 + size * 0.95, "font-size": size, "font-weight": 650, class: "main bound", text: words })),
+  };
+}
+
+/** How much a term moves the sum: to the left of the middle downwards, to the right upwards. */
+function bar({ share, negative }, x, y, w, h, top) {
+  const size = Math.max(0.8, (Math.abs(share ?? 0) / top) * (w / 2));
+  const middle = x + w / 2;
+  return svg("rect", { x: negative ? middle - size : middle, y, width: size, height: h, class: negative ? "minus" : "plus" });
+}

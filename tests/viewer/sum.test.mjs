@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cardPlan, TIERS } from "../../assets/viewer/card.js";
+import { asksSum, MOST_TERMS, sumPlan, sumTerms } from "../../assets/viewer/sum.js";
+
+/** A split that adds up so many columns. */
+function split(n, folded = 0) {
+  const weights = Array.from({ length: n }, (_, k) => [`column ${k}`, k % 2 ? -k : k + 1, 1 / (n + folded), String(k % 2 ? k : k + 1)]);
+  if (folded) weights.push([`${folded} other columns`, null, folded / (n + folded)]);
+  return { question: "0.61·age − 0.42·bmi ≤ 1.3", bound: "1.3", weights, shares: [1], rows: 5, share: 1 };
+}
+
+const data = { task: "binary", classes: [{ label: "a", color: "#000000" }] };
+
+test("a card of any size has a line for each of up to ten terms, and the bound", () => {
+  for (const tier of TIERS) {
+    assert.ok(MOST_TERMS[tier] >= 10);
+    for (let n = 2; n <= MOST_TERMS[tier] + 1; n += 1) {
+      const { blocks } = sumPlan(split(n), tier);
+      assert.equal(blocks.length, n + 1);
+      const plan = cardPlan(data, split(n), "split", tier, null);
+      assert.deepEqual(plan.blocks.slice(0, n + 1).map(({ h }) => h), blocks.map(({ h }) => h));
+    }
+  }
+});
+
+test("terms carry their sign; the first needs none to be added", () => {
+  const { terms, rest } = sumTerms(split(3), 8);
+  assert.deepEqual(terms.map(({ sign, size, name }) => `${sign}${size}·${name}`), ["1·column 0", "− 1·column 1", "+ 3·column 2"]);
+  assert.equal(rest, null);
+});
+
+test("what is not written is counted, and how much it weighs", () => {
+  assert.deepEqual(sumTerms(split(10), 8).rest, { words: "+ 2 more columns", aside: "(20% of the weight)" });
+  assert.deepEqual(sumTerms(split(10, 10), 8).rest, { words: "+ 12 more columns", aside: "(60% of the weight)" });
+  assert.deepEqual(sumTerms(split(8, 1), 8).rest.words, "+ 1 more column");
+});
+
+test("a split of one column asks no sum", () => {
+  assert.ok(!asksSum(split(1)));
+  assert.ok(!asksSum({ question: "age ≤ 3" }));
+  assert.ok(asksSum(split(2)));
+});
