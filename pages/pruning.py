@@ -1,5 +1,7 @@
 """Pruning: pick a run, slide along its path of smaller trees, draw tree and score."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from pages.common.groups import LOSS, LOSS_AXIS
@@ -19,6 +21,8 @@ from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_ta
 from treelab.figures.words import count, number
 from treelab.metrics import TITLES, headline
 from treelab.trees.numerals import number as as_typed
+
+TEST = "test_score"
 
 
 def no_slider(view: View) -> None:
@@ -42,7 +46,7 @@ def no_slider(view: View) -> None:
 def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     """Say what this tree costs and saves against the reference, in one line."""
     leaves = steps.table["leaves"].iloc[step]
-    column = "test_score" if "test_score" in steps.table else "valid_loss"
+    column = TEST if TEST in steps.table else "valid_loss"
     score = steps.table[column].iloc[step]
     said = (
         f"{count(leaves, 'leaf', 'leaves')}, depth {steps.trees[step].depth}, "
@@ -94,9 +98,32 @@ def line_over(step: int, n_steps: int) -> str:
     )
 
 
+def pick_who_answers(view: View) -> bool:
+    """Let the visitor choose who answers; True for the tree alone."""
+    metric = TITLES[headline(view.run.problem.task)]
+    chosen = view.model.chosen
+    words = {
+        alone: f"{who} · {number(pruning_steps(view, alone).table[TEST].iloc[chosen])}"
+        for alone, who in ((False, "Tree and predictor"), (True, "Tree alone"))
+    }
+    return st.segmented_control(
+        "Who answers",
+        list(words),
+        format_func=words.__getitem__,
+        default=False,
+        required=True,
+        key=f"answers-{view.run.id}",
+        help=f"{metric} on test rows at the strength that training chose. Alone a tree "
+        "answers with what most training rows of the leaf are, or with their mean; the "
+        "predictor reads how far a row passes each node.",
+    )
+
+
 @st.fragment
-def slide(view: View, steps: Steps) -> None:
+def slide(view: View) -> None:
     """Show the tree, the scores and the sizes where the slider stands."""
+    alone = view.on_top and view.has_labels and pick_who_answers(view)
+    steps = pruning_steps(view, alone)
     trained = steps.chosen is not None
     metric = TITLES[headline(view.run.problem.task)]
     if not view.has_labels:
@@ -121,10 +148,10 @@ def slide(view: View, steps: Steps) -> None:
     with right:  # first, as the line over it moves at once
         rows = {
             "valid_score": len(view.split.y_valid),
-            "test_score": len(view.split.y_test),
+            TEST: len(view.split.y_test),
         }
         axis = price[0].lower() + price[1:]
-        figure = path_figure(view.key, mode(), steps, axis, metric, rows)
+        figure = path_figure((*view.key, alone), mode(), steps, axis, metric, rows)
         with st.container(key="path"):
             st.html(line_over(step, len(labels)))
             show_figure(
@@ -140,7 +167,13 @@ def slide(view: View, steps: Steps) -> None:
             + seen_validation(view)
         )
     with left:
-        draw_or_route(view, steps, step)
+        draw_or_route(without_predictor(view) if alone else view, steps, step)
+
+
+def without_predictor(view: View) -> View:
+    """Return the run as if its trees had always answered alone."""
+    path = view.model
+    return replace(view, model=replace(path, predictors=(None,) * len(path)))
 
 
 def judge_words(view: View) -> str:
@@ -182,7 +215,8 @@ def draw_or_route(view: View, steps: Steps, step: int) -> None:
         label_visibility="collapsed",
     )
     if way == ways[0]:
-        show_tree(view, tree, "pruned", f"step {step}")
+        who = ", predictor on top" if view.on_top else ""
+        show_tree(view, tree, "pruned", f"step {step}{who}")
         return
     X, y = view.split.rows("test")
     if classes:
@@ -217,4 +251,4 @@ if len(steps.trees) < 2:
     )
     show_tree(view, steps.trees[0], "pruned", "step 0")
     st.stop()
-slide(view, steps)
+slide(view)

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.common.look import View, drawn_tree, part_scores, whole_tree
+from pages.common.look import View, drawn_tree, part_scores, score_alone, whole_tree
 from pages.common.look import rules as rules_of
 from pages.common.look_choices import (
     AREAS,
@@ -62,6 +62,14 @@ def show_score(view: View, tree: Tree) -> None:
         if name in found and name != best
     ]
     st.caption(" · ".join(others))
+    if view.on_top:
+        st.caption(
+            f"With the predictor on top. The tree alone: "
+            f"{number(score_alone(view, 'test'))} {TITLES[best]}.",
+            help="Alone a tree answers with what most training rows of the leaf are, "
+            "or with their mean. Train with “What answers: leaf” for a tree that was "
+            "trained to answer so.",
+        )
 
 
 def facts(view: View, tree: Tree) -> None:

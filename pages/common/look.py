@@ -219,6 +219,13 @@ def _part_scores(home: Path, run_id: str, epoch, part: str, _view: View) -> dict
     return scores(_view.run.problem.task, truth, answers(_view, part))
 
 
+def score_alone(view: View, part: str) -> float:
+    """Return what the drawn tree scores by its leaves, with no predictor on top."""
+    task = view.run.problem.task
+    X, truth = view.split.rows(part)
+    return scores(task, truth, drawn_tree(view).predict(X))[headline(task)]
+
+
 def rules(view: View, estimator: int | None = None) -> pd.DataFrame:
     """Return the drawn tree as rules, one a leaf."""
     return _rules(*view.key, estimator, view)
@@ -273,19 +280,22 @@ class Steps:
     chosen: int | None
 
 
-def pruning_steps(view: View) -> Steps:
-    """Return every tree of a run's pruning path with its scores."""
-    return _pruning_steps(*view.key, view)
+def pruning_steps(view: View, alone: bool = False) -> Steps:
+    """Return every tree of a run's pruning path with its scores.
+
+    With ``alone`` a tree answers by its leaves, not by the predictor on top of it.
+    """
+    return _pruning_steps(*view.key, alone, view)
 
 
 @st.cache_resource(show_spinner="Measuring every tree on the path…", max_entries=8)
-def _pruning_steps(home: Path, run_id: str, epoch, _view: View) -> Steps:
+def _pruning_steps(home: Path, run_id: str, epoch, alone: bool, _view: View) -> Steps:
     if isinstance(_view.model, PruningPath):
-        return _trained_steps(_view)
+        return _trained_steps(_view, alone)
     return _greedy_steps(_view)
 
 
-def _trained_steps(view: View) -> Steps:
+def _trained_steps(view: View, alone: bool) -> Steps:
     """Steps of a path whose strengths were trained together."""
     path, task = view.model, view.run.problem.task
     trees = tuple(drawn_tree(view, strength=i) for i in range(len(path)))
@@ -294,8 +304,10 @@ def _trained_steps(view: View) -> Steps:
         for part in ("valid", "test"):
             X, y = view.split.rows(part)
             table[f"{part}_score"] = [
-                scores(task, y, path.predict(X, i))[headline(task)]
-                for i in range(len(path))
+                scores(task, y, tree.predict(X) if alone else path.predict(X, i))[
+                    headline(task)
+                ]
+                for i, tree in enumerate(trees)
             ]
     else:  # a score would hold the clusters against themselves
         table["valid_loss"] = path.scores["valid_loss"].to_numpy()

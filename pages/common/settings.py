@@ -100,10 +100,10 @@ def _columns(setting: Setting, columns: Sequence[str], given: dict):
     )
     if 0 < len(picked) < len(columns):
         return picked
-    st.error(
-        "Choose at least one column, and leave at least one that the tree may ask "
-        "about."
-    )
+    if picked:
+        st.error("Leave at least one column that the tree may ask about.")
+    else:
+        st.caption("Choose at least one column.")
     return _UNREAD
 
 

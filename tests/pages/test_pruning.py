@@ -7,6 +7,8 @@ from tests.pages.look import figures, questions, said, viewers
 from tests.pages.stores import add_run
 from tests.runs.clustered import clustered
 from treelab.data.builtin import BUILTIN
+from treelab.figures.words import number
+from treelab.metrics import scores
 
 
 def slide(app, step: int):
@@ -29,6 +31,32 @@ def test_a_trained_path_starts_where_training_chose(visit, store):
     app = visit("pruning", run=add_run(store, "argmin"))
     assert app.select_slider[0].value == 1
     assert "Validation rows chose the strength" in said(app)
+
+
+def test_the_tree_alone_may_answer_and_both_scores_are_shown(visit, store):
+    def notes(app):
+        return " ".join(viewers(app)[0]["trees"][0]["notes"])
+
+    run = add_run(store, "argmin")
+    view = look.open_run(store.run(run))
+    path = view.model
+    X, y = view.split.rows("test")
+    alone = scores(path.task, y, look.drawn_tree(view).predict(X))["macro_f1"]
+    app = visit("pruning", run=run)
+    assert "predictor on top" in notes(app)
+    who = app.button_group(key=f"answers-{run}")
+    told = who.options
+    kept = store.run(run).metrics["test"]["macro_f1"]
+    assert told == [
+        f"Tree and predictor · {number(kept)}",
+        f"Tree alone · {number(alone)}",
+    ]
+    who.set_value(True).run()
+    assert number(alone) in app.header[0].value
+    assert "predictor on top" not in notes(app)
+    steps = look.pruning_steps(view, alone=True)
+    assert steps.table["test_score"].iloc[path.chosen] == pytest.approx(alone)
+    assert f"The tree alone: {number(alone)} macro F1" in said(visit("tree", run=run))
 
 
 def test_curves_name_their_rows(visit, store):
@@ -54,7 +82,7 @@ def test_the_slider_moves_a_line_and_leaves_the_curves_as_they_are(visit, store)
 
 def test_the_way_of_a_class_is_one_click_away(visit, store):
     app = visit("pruning", run=add_run(store, "argmin"))
-    app.button_group[0].set_value("Where rough goes").run()
+    app.button_group[-1].set_value("Where rough goes").run()
     assert not app.exception
     assert len(figures(app)) == 2
     assert not viewers(app)

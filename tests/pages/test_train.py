@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.pages.look import questions, viewers
+from tests.pages.look import questions, said, viewers
 from tests.pages.stores import add_run, table
 from tests.runs.clustered import clustered
 from treelab.learners.argmin_clusters import ArgminTreeClusterer
@@ -199,9 +199,12 @@ def test_groups_may_be_alike_in_chosen_columns(store, visit):
     app.button(key="train").click().run()
     assert store.runs()[0].settings["target_columns"] == "each"
     app.selectbox(key="setting-clusters-target_columns").select("chosen columns").run()
-    assert "at least one column" in app.error[0].value
+    assert "Choose at least one column" in said(app)
     assert app.button(key="train").disabled
     named = app.multiselect(key="setting-clusters-target_columns-names")
+    named.set_value(named.options).run()
+    assert "Leave at least one column" in app.error[0].value
+    named.set_value([])
     named.select(named.options[0]).run()
     app.button(key="train").click().run()
     assert not app.exception
