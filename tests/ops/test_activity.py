@@ -1,14 +1,10 @@
 """Node activity against slow code, a conic solver and finite differences."""
 
-import warnings
-
-import cvxpy as cp
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from tests.ops.activity_reference import judged, pooled
 from treelab.ops.activity import (
     known_traversal,
     path_scores,
@@ -21,61 +17,6 @@ from treelab.ops.activity import (
     traverse,
 )
 from treelab.ops.activity_solve import ActivityInTorch, solve_activity
-
-
-def group_value(targets, pull, price):
-    """Smallest minimiser of price/2 a^2 - pull a + 1/2 sum max(target - a, 0)^2."""
-    targets = np.sort(targets)[::-1]
-    total, weight = pull, price
-    for target in targets:  # the highest first; each that is above the value acts
-        if weight > 0 and target <= total / weight:
-            break
-        total, weight = total + target, weight + 1
-    return total / weight if weight > 0 else -np.inf
-
-
-def pooled(target, pull, price):
-    """One tree's activity by pooling adjacent violators, from the leaves upwards."""
-    n_nodes = len(target)
-    groups = {}  # top node -> (nodes, value)
-    for top in reversed(range(n_nodes)):
-        nodes = [top]
-        value = group_value(target[top], pull[top], price)
-        while True:
-            below = [c for t in nodes for c in (2 * t + 1, 2 * t + 2) if c in groups]
-            worst = max(below, key=lambda c: groups[c][1], default=None)
-            if worst is None or groups[worst][1] <= value:
-                break
-            nodes = nodes + groups.pop(worst)[0]
-            value = group_value(
-                np.concatenate(target[nodes]), pull[nodes].sum(), price * len(nodes)
-            )
-        groups[top] = (nodes, value)
-    activity = np.empty(n_nodes)
-    for nodes, value in groups.values():
-        activity[nodes] = np.clip(value, 0, 1)
-    return activity
-
-
-def judged(target, pull, price):
-    """One tree's activity by a conic solver."""
-    n_nodes = len(target)
-    a = cp.Variable(n_nodes)
-    cost = price / 2 * cp.sum_squares(a) - pull @ a
-    # Only targets that can exceed an activity in [0, 1] matter.
-    t, b = np.nonzero(target > 0)
-    if len(t):
-        cost += 0.5 * cp.sum_squares(cp.pos(target[t, b] - a[t]))
-    child = np.arange(1, n_nodes)
-    constraints = [a >= 0, a <= 1]
-    if len(child):
-        constraints.append(a[child] <= a[(child - 1) // 2])
-    problem = cp.Problem(cp.Minimize(cost), constraints)
-    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    with warnings.catch_warnings():  # it reports that it could not get *that* close
-        warnings.simplefilter("ignore", UserWarning)
-        problem.solve(solver=cp.CLARABEL, **tight)
-    return a.value
 
 
 def random_scores(depth, n_rows, n_trees, seed, scale=1.0):
@@ -138,41 +79,6 @@ def test_preference_activity_agrees_with_a_conic_solver(depth, seed):
     for tree in range(2):
         expected = judged(q[tree].numpy(), eta[tree].numpy(), 1.0)
         np.testing.assert_allclose(a[tree], expected, atol=1e-5)
-
-
-@st.composite
-def programs(draw):
-    """Trees of depth 0 to 5 with ties, equal, negative and huge scores, one row."""
-    depth = draw(st.integers(0, 5))
-    n_rows = draw(st.integers(1, 12))
-    seed = draw(st.integers(0, 2**31))
-    rng = np.random.default_rng(seed)
-    shape = (2 ** (depth + 1) - 1, n_rows)
-    target = {
-        "normal": lambda: rng.normal(size=shape),
-        "ties": lambda: rng.integers(-2, 6, size=shape) / 4,
-        "equal": lambda: np.full(shape, rng.uniform(-1, 2)),
-        "negative": lambda: -rng.uniform(size=shape),
-        "huge": lambda: rng.normal(size=shape) * 10.0 ** rng.integers(0, 7),
-        "sparse": lambda: rng.uniform(size=shape) * (rng.uniform(size=shape) < 0.2),
-    }[draw(st.sampled_from(["normal", "ties", "equal", "negative", "huge", "sparse"]))]
-    pull = rng.normal(size=shape[0]) * draw(st.sampled_from([0.0, 1.0, 100.0]))
-    price = draw(st.sampled_from([1e-3, 0.1, 1.0, 10.0, 1e4]))
-    return target(), pull, price
-
-
-@settings(max_examples=100, deadline=None)
-@given(programs())
-def test_thresholds_agree_with_pooling_adjacent_violators(program):
-    target, pull, price = program
-    expected = pooled(target, pull, price)
-    for dtype, atol in ((torch.float64, 1e-9), (torch.float32, 3e-6)):
-        a = solve_activity(
-            torch.tensor(target, dtype=dtype)[None],
-            torch.tensor(pull, dtype=dtype)[None],
-            torch.tensor([price], dtype=dtype),
-        )
-        np.testing.assert_allclose(a[0], expected, atol=atol)
 
 
 @pytest.mark.parametrize("strength", [0.0, 1.0, 50.0])
@@ -279,19 +185,6 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
     torch.testing.assert_close(of_splits(score, price), results[0][1], atol=0, rtol=0)
     z = known_traversal(score, results[0][1])
     torch.testing.assert_close(z, results[0][0])
-
-
-@settings(max_examples=100, deadline=None)
-@given(programs())
-def test_torch_and_the_cpu_kernels_agree(program):
-    target, pull, price = (torch.tensor(part, dtype=torch.float64) for part in program)
-    target, pull, price = target[None], pull[None], price[None]
-    torch.testing.assert_close(
-        solve_activity(target, pull, price, offset=0.25),
-        ActivityInTorch.apply(target + 0.25, pull, price),
-        atol=1e-9,
-        rtol=0,
-    )
 
 
 @pytest.mark.parametrize("depth", [2, 4])
