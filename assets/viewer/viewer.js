@@ -91,7 +91,7 @@ class Viewer {
     this.hint = html("div", { class: "hint", "aria-hidden": "true" });
     this.timeBox = html("div", { class: "time", hidden: true });
     this.legend = html("div", { class: "legend" });
-    this.notes = html("div", { class: "notes" });
+    this.notes = html("div", { class: "notes", role: "note", tabindex: 0 });
     root.replaceChildren(this.title, this.bar,
       html("div", { class: "pane" }, this.stage, this.hint), this.timeBox, this.legend, this.notes);
     this.picture = new Picture(this.layer, this.reduced);
@@ -169,9 +169,13 @@ class Viewer {
     const options = data.options ?? {};
     const last = data.trees.length - 1;
     const { root } = this;
-    root.dataset.theme = data.theme === "dark" ? "dark" : "light";
+    if (data.theme) root.dataset.theme = data.theme;
+    else delete root.dataset.theme;
     root.classList.toggle("compact", Boolean(options.compact));
-    this.stage.style.height = `${options.height ?? 620}px`;
+    // A whole of fixed height: the picture gets what the rest leaves of it.
+    root.classList.toggle("whole", Boolean(options.total));
+    root.style.height = options.total ? `${options.total}px` : "";
+    this.stage.style.height = options.total ? "" : `${options.height ?? 620}px`;
     this.bar.hidden = options.controls === false || Boolean(options.compact);
     this.title.textContent = data.title ?? "";
     this.title.hidden = !data.title;
@@ -251,6 +255,7 @@ class Viewer {
     const bars = list.some(({ i, status }, k) =>
       status === "split" && this.arrangement.tiers[k] === "full" && asksSum(this.index.nodes[i]));
     fillLegend(this.legend, this.data, scene.tree, this.direction, bars);
+    this.notes.hidden = !scene.tree.notes?.length;
     this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));
   }
 
@@ -397,12 +402,10 @@ class Viewer {
   }
 
   async #save(kind) {
-    const style = getComputedStyle(this.root);
-    const text = pictureSvg(this.stage, this.data, {
-      ...this.#view(), ground: style.getPropertyValue("--ground").trim(), text: style.getPropertyValue("--text").trim(),
-    });
+    const { backgroundColor: ground, color: text } = getComputedStyle(this.root);
+    const picture = pictureSvg(this.stage, this.data, { ...this.#view(), ground, text });
     try {
-      const blob = kind === "png" ? await picturePng(text) : new Blob([text], { type: "image/svg+xml" });
+      const blob = kind === "png" ? await picturePng(picture) : new Blob([picture], { type: "image/svg+xml" });
       download(blob, fileName(this.data.title, kind));
     } catch (error) {
       this.#hint(error.message || "The picture could not be saved.");

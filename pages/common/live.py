@@ -14,7 +14,7 @@ from pages.common.problem import class_colors_of
 from pages.common.settings import setting_words
 from pages.common.store import queue, split_of, store
 from pages.common.theme import mode
-from pages.common.viewer import packed
+from pages.common.viewer import Packed, packed
 from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
 from treelab.figures.colors import learner_color, palette, shade
@@ -35,7 +35,7 @@ class Picture:
     """A tree as it stands, where there is one yet, and words for it."""
 
     words: str
-    payload: str | None = None
+    payload: Packed | None = None
 
 
 STATE_COLORS = {

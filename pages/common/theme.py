@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.common.frame import require_frame
-from treelab.figures.colors import Mode, mix, palette, text_on
+from treelab.figures.colors import Mode, Palette, mix, palette, text_on
 
 ASSETS = Path(__file__).parents[2] / "assets"
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
@@ -18,10 +18,54 @@ def mode() -> Mode:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
+# Streamlit calls this again, with the same parent, when its theme changes.
+_WATCH_JS = """const seen = new WeakMap();
+export default function ({ parentElement, setStateValue }) {
+  let probe = parentElement.querySelector("i");
+  if (!probe) {
+    probe = document.createElement("i");
+    probe.style.cssText = "color: var(--st-background-color); transition: color 1ms";
+    parentElement.append(probe);
+  }
+  const look = () => {
+    const ground = getComputedStyle(probe).color;
+    if (seen.has(parentElement) && seen.get(parentElement) !== ground) {
+      setStateValue("ground", ground);
+    }
+    seen.set(parentElement, ground);
+  };
+  probe.ontransitionend = look;
+  look();
+}"""
+_watch = st.components.v2.component("treelab_ground", js=_WATCH_JS)
+
+
 def load_style() -> None:
-    """Give the page our style sheet, and the ground's colours as its variables."""
-    colors = palette(mode())
-    variables = {
+    """Give the page our style sheet, and the grounds' colours as its variables.
+
+    Colours follow the visitor's theme at once, as the browser chooses between those of
+    the two grounds. What Python draws follows by a rerun, which a theme that changes
+    while the page is open brings about.
+    """
+    light, dark = _variables(palette("light")), _variables(palette("dark"))
+    lines = "".join(
+        f"--tl-{name}:light-dark({color},{dark[name]});"
+        for name, color in light.items()
+    )
+    # Streamlit gives its own part of the page a colour scheme; dialogs lie beside it.
+    st.html(f"<style>:root{{{lines}}}body{{color-scheme:{mode()}}}</style>")
+    st.html(ASSETS / "style.css")
+    with st.sidebar:  # where nothing stands below it that could move
+        _watch(key="ground", on_ground_change=_run_again)
+
+
+def _run_again() -> None:
+    """The run of the script that follows knows the ground."""
+
+
+def _variables(colors: Palette) -> dict[str, str]:
+    """Return the style sheet's colours on one ground."""
+    return {
         "ground": colors.ground,
         "panel": colors.panel,
         "text": colors.text,
@@ -33,9 +77,6 @@ def load_style() -> None:
         "mark": mix(colors.accent, colors.ground, 0.1),
         "chosen": mix(colors.accent, colors.text, 0.75),
     }
-    lines = "".join(f"--tl-{name}:{color};" for name, color in variables.items())
-    st.html(f"<style>:root{{{lines}}}</style>")
-    st.html(ASSETS / "style.css")
 
 
 def page_title(question: str, shows: str) -> None:

@@ -10,11 +10,16 @@ import streamlit as st
 
 from pages.common import store as door
 from pages.common.look import View, label_colors
-from pages.common.theme import mode
-from pages.common.viewer import packed, tree_viewer
+from pages.common.viewer import Packed, packed, tree_viewer
 from pages.common.words import SPLIT_NAMES
-from treelab.figures.colors import palette
-from treelab.figures.viewer import Frames, Way, tree_payload, way_of
+from treelab.figures.viewer import (
+    FIRST_WAY,
+    SECOND_WAY,
+    Frames,
+    Way,
+    tree_payload,
+    way_of,
+)
 from treelab.figures.viewer_nodes import NAME_LENGTH, keys
 from treelab.metrics import TITLES, headline, scores
 from treelab.runs.model_facts import ON_TOP
@@ -25,8 +30,6 @@ from treelab.trees.prune import prune_empty
 from treelab.trees.statistics import class_codes
 from treelab.trees.tree import Tree
 
-SECOND_WAY = {"light": "#A23B8F", "dark": "#E69AD6"}  # beside the accent
-
 
 @dataclass(frozen=True)
 class Picture:
@@ -34,15 +37,14 @@ class Picture:
 
     Attributes
     ----------
-    payload : str
-        As ``viewer.packed`` returns it.
+    payload : Packed
     trees : tuple of Tree
         One a frame of the payload; a single one where it has no frames.
     chosen : int
         The frame that is shown first.
     """
 
-    payload: str
+    payload: Packed
     trees: tuple[Tree, ...]
     chosen: int = 0
 
@@ -215,9 +217,7 @@ def _payload(view: View, trees, part: str, frames: Frames | None) -> dict:
 
 def way(tree: Tree, row: pd.DataFrame, label: str, *, second: bool = False) -> Way:
     """Follow a row in the colour of the first, or of the second, row."""
-    ground = mode()
-    color = SECOND_WAY[ground] if second else palette(ground).accent
-    return way_of(tree, row, label, color)
+    return way_of(tree, row, label, SECOND_WAY if second else FIRST_WAY)
 
 
 def flow_of(view: View, tree: Tree, label, part: str = "train") -> dict:

@@ -166,7 +166,6 @@ def payload(nodes: list[dict], *, n_classes: int = 2, names=NAMES, **changes) ->
         "trees": [{"nodes": nodes, "notes": []}],
         "paths": [],
         "flow": None,
-        "theme": "light",
         "options": {
             "direction": "down",
             "depth": None,

@@ -248,3 +248,30 @@ def test_axe_finds_no_serious_violation(page, theme):
         if violation["impact"] in ("serious", "critical")
     ]
     assert serious == []
+
+
+def test_colours_follow_the_ground_at_once(page):
+    show(page, payload(tree_nodes(2)))
+    ask = "getComputedStyle(document.querySelector('.stage')).backgroundColor"
+    found = {}
+    for scheme in ("light", "dark"):
+        page.evaluate("s => { document.body.style.colorScheme = s; }", scheme)
+        found[scheme] = page.evaluate(ask)
+    page.evaluate("document.body.style.colorScheme = ''")
+    assert found == {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 22, 20)"}
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_viewer_of_a_fixed_height_keeps_it_whatever_it_says(page, width):
+    page.set_viewport_size({"width": width, "height": 860})
+    data = run_of(4, depth=3)
+    data["options"]["total"] = 560
+    for notes in ([], ["A sentence. " * 4], ["Word " * 30] * 9):
+        for tree in data["trees"]:
+            tree["notes"] = notes
+        show(page, data)
+        box = page.locator("#tree").bounding_box()
+        assert box["height"] == 560
+        assert page.locator(".stage").bounding_box()["height"] >= 160
+        last = page.locator("#tree > :not([hidden])").last.bounding_box()
+        assert last["y"] + last["height"] <= box["y"] + 561

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from treelab.figures.colors import Mode, class_colors
+from treelab.figures.colors import class_colors
 from treelab.figures.viewer_bins import MOST_BINS, shared_edges
 from treelab.figures.viewer_nodes import (
     NAME_LENGTH,
@@ -37,6 +37,7 @@ FEWEST_FRAMES = 8  # that stay; of their trees, only what many rows pass is writ
 MOST_WORDS = 0.7  # share of the bytes that may go into nodes without histograms
 MOST_CLASSES = 8  # with a colour of their own; of more, the last stands for the rest
 TARGET_BARS = 12
+FIRST_WAY, SECOND_WAY = "var(--way-one)", "var(--way-two)"
 BARS = (MOST_BINS, 12, 8)  # of a histogram, as room allows
 _TOGETHER = 64  # histograms that are measured at once
 _EDGE_BYTES = 16  # at the most, of a bar's edge, or name, and its punctuation
@@ -93,7 +94,8 @@ class Way:
     label : str
         What the row is called.
     color : str
-        Hex colour of its way.
+        Colour of its way, as CSS writes it: FIRST_WAY or SECOND_WAY keep apart from
+        each other on either ground.
     keys : list of str
         Keys of the nodes it passes, root first.
     parts : dict of str to str
@@ -171,7 +173,7 @@ def tree_payload(
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
     filled = fills_note(trees, X)
-    notes = [*notes, filled] if filled else list(notes)
+    notes = [filled, *notes] if filled else list(notes)
     payload = {
         "version": VERSION,
         "title": clean(title),
@@ -199,7 +201,6 @@ def tree_payload(
 
 
 def settings(
-    mode: Mode = "light",
     *,
     ways: Iterable[Way] = (),
     flow: dict | None = None,
@@ -210,7 +211,6 @@ def settings(
 
     Parameters
     ----------
-    mode : {"light", "dark"}, default="light"
     ways : iterable of Way
         At most two rows that are followed.
     flow : dict or None
@@ -219,13 +219,13 @@ def settings(
         ``key`` and ``stamp``: a node that is selected from outside; the viewer obeys
         once for each stamp.
     **options
-        direction, depth, height, live, controls, compact; see the viewer's script.
+        direction, depth, height (pixels of the picture) or total (of everything),
+        live, controls, compact; see the viewer's script.
     """
     return {
         "paths": [vars(way) for way in ways],
         "flow": flow,
         "select": select,
-        "theme": mode,
         "options": options,
     }
 
@@ -247,7 +247,7 @@ def way_of(tree: Tree, row, label: str, color: str) -> Way:
     label : str
         What the row is called, such as "row 812".
     color : str
-        Hex colour.
+        As a Way's.
     """
     path, key, matrix = tree.path(row), keys(tree), read(tree, row)
     parts = {}

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterable
 
-from treelab.figures.colors import Palette, palette
+from treelab.figures.colors import palette
 from treelab.figures.viewer import settings, to_json
 from treelab.figures.viewer_code import viewer_script, viewer_style
 
@@ -36,7 +36,7 @@ def viewer_page(
     str
     """
     options = {"controls": True, "height": 720} | options
-    data = payload | settings("light", **options) | {"title": ""}  # it is the heading
+    data = payload | settings(**options) | {"title": ""}  # it is the heading
     title = html.escape(payload["title"] or payload["target"]["name"])
     lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in captions)
     twin = ""
@@ -67,13 +67,7 @@ def viewer_page(
 <script>
 {viewer_script()}
 const data = JSON.parse(document.getElementById("data").textContent);
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-data.theme = dark.matches ? "dark" : "light";
-const view = treelabViewer.mount(document.getElementById("tree"), {{ data }});
-dark.addEventListener("change", () => {{
-  data.theme = dark.matches ? "dark" : "light";
-  view.update(data);
-}});
+treelabViewer.mount(document.getElementById("tree"), {{ data }});
 </script>
 </body>
 </html>
@@ -94,6 +88,12 @@ def script_json(data: dict) -> str:
 
 def _page_style() -> str:
     """Return the style of the page around the picture, for both grounds."""
+    light, dark = palette("light"), palette("dark")
+    names = ("ground", "text", "muted")
+    variables = "".join(
+        f"--page-{name}:light-dark({getattr(light, name)},{getattr(dark, name)});"
+        for name in names
+    )
     return (
         "body{margin:0;font:16px/1.5 system-ui,sans-serif}"
         "main{max-width:1400px;margin:0 auto;padding:1.5rem}"
@@ -102,15 +102,5 @@ def _page_style() -> str:
         "#tree{margin:1rem 0}"
         "summary{cursor:pointer}pre{overflow-x:auto}"
         "body{background:var(--page-ground);color:var(--page-text)}"
-        f":root{{{_variables(palette('light'))}}}"
-        "@media (prefers-color-scheme:dark){"
-        f":root{{color-scheme:dark;{_variables(palette('dark'))}}}}}"
-    )
-
-
-def _variables(ground: Palette) -> str:
-    """Return the colours of one ground as CSS variables."""
-    return (
-        f"--page-ground:{ground.ground};--page-text:{ground.text};"
-        f"--page-muted:{ground.muted}"
+        f":root{{color-scheme:light dark;{variables}}}"
     )
