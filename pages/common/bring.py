@@ -23,8 +23,8 @@ def bring_box(problem: Problem) -> None:
         classes = None if problem.task == "regression" else _class_order(problem)
         st.caption(
             f"It becomes a run that predicts {plain(problem.target)}, with scores on "
-            f"{plain(problem.table_name)}. A tree of scikit-learn comes by way of "
-            "Python: treelab.from_sklearn(model).to_dict(), written as JSON."
+            f"{plain(problem.table_name)}. A tree or forest of scikit-learn comes "
+            "by way of Python: treelab.from_sklearn(model).to_dict(), written as JSON."
         )
         if st.button("Keep it as a run", disabled=file is None, key="bring-keep"):
             try:

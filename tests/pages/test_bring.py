@@ -4,6 +4,7 @@ import json
 
 import pytest
 import xgboost
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import treelab
@@ -40,6 +41,21 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     assert best_run(store.runs()) is None  # it may have seen the test rows
     assert app.title[0].value == "What did it learn?"
     assert len(viewers(app)[0]["trees"][0]["nodes"]) == model.tree_.node_count
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind):
+    model = kind(4, max_depth=5, random_state=0).fit(X, Y)
+    app = bring(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+    assert not app.error
+    run = store.runs()[0]
+    kept = store.model(run.id)
+    assert kept.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
+    notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
+    assert "answer by their mean" in notes
+    assert "All have the same say" in said(app)
+    for page in ("routing", "explain", "compare"):
+        assert not visit(page, run=run.id).exception
 
 
 @pytest.mark.parametrize("n_trees", [1, 3])

@@ -137,9 +137,14 @@ def test_boosted_trees_become_an_ensemble(home, table, capsys):
     )
 
 
-def test_a_forest_of_classes_is_refused(home):
-    y = small_table()["kind"] == "yes"
-    forest = treelab.from_sklearn(RandomForestClassifier(3).fit(encoded(), y))
-    assert not hasattr(forest, "save")
-    with pytest.raises(ValueError, match="mean of their probabilities"):
-        forest.to_weighted_trees()
+def test_a_forest_of_classes_becomes_a_run_that_answers_alike(home, table, capsys):
+    model = RandomForestClassifier(3, max_depth=6, random_state=0)
+    model.fit(encoded(), small_table()["kind"])
+    text = json.dumps(treelab.from_sklearn(model).to_dict())
+    (home / "forest.json").write_text(text)
+    run = imported(capsys, home / "forest.json", table, "--target", "kind")
+    kept = RunStore().model(run.id)
+    assert kept.n_estimators == 3
+    assert kept.leaves_say == "probabilities"
+    wanted = model.predict_proba(encoded())
+    assert kept.predict_proba(encoded()) == pytest.approx(wanted, abs=1e-12)

@@ -17,6 +17,7 @@ from treelab.trees.logits import class_probabilities, softmax
 from treelab.trees.prune import simplify
 from treelab.trees.tree import Tree
 
+LEAVES_SAY = ("logits", "probabilities")
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
 
 
@@ -26,7 +27,8 @@ class WeightedTrees(Arrays):
 
     For each row, the weights of the leaves it reaches, one a tree, pass a softmax over
     the trees: the estimator weights. The answer is the weighted sum of the leaves'
-    values, and for classes the softmax of that.
+    values; for classes it is the softmax of that, or, where leaves say probabilities,
+    the sum itself: the mean of the trees' distributions.
 
     Parameters
     ----------
@@ -38,7 +40,8 @@ class WeightedTrees(Arrays):
         In the column's unit (a category's score); may be infinite.
     missing_left : bool array of shape (E, N)
     leaf_value : float64 array of shape (E, L, n_outputs)
-        Logits, one a class (or one for two classes), or values of the target.
+        Logits, one a class (or one for two classes), class probabilities, or values
+        of the target.
     leaf_weight : float64 array of shape (E, L)
         Weight of each leaf before the softmax over trees.
     classes : tuple or None
@@ -48,11 +51,14 @@ class WeightedTrees(Arrays):
         Training rows that pass each node.
     notes : tuple of str
         Sentences that a picture must show.
+    leaves_say : {"logits", "probabilities"}, default="logits"
+        What leaves hold where there are classes.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit each other.
+        If the shapes do not fit each other, or leaves hold no probabilities where
+        they say so.
     """
 
     features: tuple[Feature, ...]
@@ -66,6 +72,7 @@ class WeightedTrees(Arrays):
     target_unit: str = ""
     n_rows: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    leaves_say: str = "logits"
 
     array_types: ClassVar[dict[str, type]] = {
         "feature": np.int32,
@@ -111,13 +118,21 @@ class WeightedTrees(Arrays):
                 raise ValueError(f"{name} must hold finite numbers.")
         if np.isnan(self.threshold).any():
             raise ValueError("threshold must not be NaN.")
+        if self.leaves_say not in LEAVES_SAY:
+            raise ValueError(
+                f"leaves_say must be one of {LEAVES_SAY}, got {self.leaves_say!r}."
+            )
         wanted = {1} if self.classes is None else {len(self.classes)}
-        if self.classes is not None and len(self.classes) == 2:
+        if len(self.classes or ()) == 2 and self.leaves_say == "logits":
             wanted.add(1)
         if n_outputs not in wanted:
             raise ValueError(
                 f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
             )
+        if self.classes is not None and self.leaves_say == "probabilities":
+            share = self.leaf_value
+            if (share < 0).any() or not np.allclose(share.sum(axis=2), 1):
+                raise ValueError("Each leaf's probabilities must sum to 1.")
 
     def __repr__(self):
         return (
@@ -254,9 +269,12 @@ class WeightedTrees(Arrays):
         values = np.ascontiguousarray(self.leaf_value.reshape(-1, n_outputs).T)
 
         def decide(leaf):
-            say, at = self._say(leaf), self._at(leaf)
+            at = self._at(leaf)
+            weight = self.leaf_weight.ravel().take(at)
+            # Divided at the end: trees of equal say add up exactly where votes tie.
+            say = np.exp(weight - weight.max(axis=0))
             sums = [np.einsum("eb,eb->b", say, value.take(at)) for value in values]
-            return np.stack(sums, axis=1)
+            return np.stack(sums, axis=1) / say.sum(axis=0)[:, None]
 
         return self._collect(X, decide, (n_outputs,))
 
@@ -270,7 +288,13 @@ class WeightedTrees(Arrays):
         """
         if self.classes is None:
             raise ValueError("A regression ensemble has no class probabilities.")
-        return class_probabilities(self.decision_function(X), len(self.classes))
+        return self._as_probabilities(self.decision_function(X))
+
+    def _as_probabilities(self, value: np.ndarray) -> np.ndarray:
+        """Return class probabilities (..., n_classes) of values (..., n_outputs)."""
+        if self.leaves_say == "probabilities":
+            return value
+        return class_probabilities(value, len(self.classes))
 
     def predict(self, X) -> np.ndarray:
         """Return each row's most probable class, or value of the target; (n_rows,)."""
@@ -294,7 +318,7 @@ class WeightedTrees(Arrays):
         Returns
         -------
         Tree
-            Its leaves tell the softmax of their logits, or the value of the target.
+            Its leaves tell class probabilities, or the value of the target.
         """
         if not 0 <= e < self.n_estimators:
             raise ValueError(
@@ -302,7 +326,7 @@ class WeightedTrees(Arrays):
             )
         value = self.leaf_value[e]
         if self.classes is not None:
-            value = class_probabilities(value, len(self.classes))
+            value = self._as_probabilities(value)
         tree = Tree.complete(
             self.features,
             self.feature[e],

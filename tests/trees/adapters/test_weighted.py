@@ -1,5 +1,7 @@
 """Trees of other programs answer the same as an ensemble that a run can keep."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,11 +57,51 @@ def test_a_forest_of_numbers_answers_by_its_mean():
         assert ours.predict(table) == pytest.approx(model.predict(table), rel=1e-12)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "kind", [ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier]
+)
+def test_a_forest_of_classes_answers_by_its_mean_distribution(
+    kind, n_classes, tmp_path
+):
+    X = rows(400, 0)
+    rank = (X["a"].fillna(0) + X["e"].fillna(1) ** 2).rank(pct=True)
+    y = np.array(["d", "c", "b", "a"])[(rank * n_classes * 0.999).astype(int)]
+    model = kind(10, max_depth=8, class_weight="balanced", random_state=0).fit(X, y)
+    forest = treelab.from_sklearn(model)
+    forest.to_weighted_trees().save(tmp_path / "kept")
+    ours = WeightedTrees.load(tmp_path / "kept")
+    assert ours.classes == tuple(model.classes_)
+    for table in (rows(2000, 1), hard_rows(forest)):
+        proba = ours.predict_proba(table)
+        assert proba == pytest.approx(model.predict_proba(table), abs=1e-12)
+        assert (ours.predict(table) == model.predict(table)).all()
+    for e in (0, 9):
+        alone = model.estimators_[e].predict_proba(X.to_numpy())
+        assert ours.estimator(e).predict_proba(X) == pytest.approx(alone, abs=1e-12)
+
+
+def test_votes_that_tie_are_decided_as_scikit_learn_does():
+    X = rows(500, 3)
+    y = np.random.default_rng(0).integers(2, size=500)  # nothing to be learned
+    model = ensemble.RandomForestClassifier(6, max_depth=9, random_state=1).fit(X, y)
+    ours = treelab.from_sklearn(model).to_weighted_trees()
+    table = rows(4000, 4)
+    assert (model.predict_proba(table)[:, 0] == 0.5).any()
+    assert (ours.predict(table) == model.predict(table)).all()
+
+
+def test_a_forest_s_json_is_that_of_the_ensemble_a_run_keeps():
+    X = rows(200, 0)
+    model = ensemble.RandomForestClassifier(3, max_depth=4, random_state=0)
+    stored = treelab.from_sklearn(model.fit(X, X["a"] > 0)).to_dict()
+    read = WeightedTrees.from_dict(json.loads(json.dumps(stored)))
+    assert read.leaves_say == "probabilities"
+    assert read.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
+
+
 def test_what_no_mean_of_leaves_says_is_refused():
     X = rows(200, 0)
-    forest = ensemble.RandomForestClassifier(3, random_state=0).fit(X, X["a"] > 0)
-    with pytest.raises(ValueError, match="answer by the mean of their probabilities"):
-        treelab.from_sklearn(forest).to_weighted_trees()
     for objective in ("count:poisson", "reg:logistic"):
         model = boosted(objective, X, OBJECTIVES[objective](X))
         with pytest.raises(ValueError, match="bends the sum of its trees"):

@@ -97,6 +97,16 @@ class Forest(Sequence):
         """
         return weighted_trees(self)
 
+    def to_dict(self) -> dict:
+        """Return it as JSON-safe values, as a run keeps it; see ``to_weighted_trees``.
+
+        Raises
+        ------
+        ValueError
+            As ``to_weighted_trees`` does.
+        """
+        return self.to_weighted_trees().to_dict()
+
     def decision_function(self, X) -> np.ndarray:
         """Return the sums, (n_rows, n_outputs), added up in the order of the trees.
 

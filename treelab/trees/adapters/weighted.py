@@ -10,9 +10,10 @@ MOST_VALUES = 2**22  # at the leaves of all trees: 32 MB
 def weighted_trees(forest) -> WeightedTrees:
     """Return an ensemble that answers as a forest does, each tree with the same say.
 
-    Boosted trees are added up, and an ensemble's answer is a mean: a leaf then holds
-    what it adds times the number of trees, on top of what the sum starts from. Answers
-    agree up to rounding, as an ensemble adds up in float64.
+    Trees of a forest that answers by its mean hold what they say: probabilities, or a
+    value of the target. Boosted trees are added up, and an ensemble's answer is a mean:
+    a leaf then holds what it adds times the number of trees, on top of what the sum
+    starts from. Answers agree up to rounding, as an ensemble adds up in float64.
 
     Parameters
     ----------
@@ -30,11 +31,15 @@ def weighted_trees(forest) -> WeightedTrees:
     """
     _check_link(forest)
     n_trees, depth = len(forest), max(tree.depth for tree in forest)
-    n_leaves, n_outputs = 2**depth, len(forest.base)
+    shares = forest.classes is not None and not forest.added
+    n_leaves = 2**depth
+    n_outputs = len(forest.classes) if shares else len(forest.base)
     if n_trees * n_leaves * n_outputs > MOST_VALUES:
+        deepest = (MOST_VALUES // (n_trees * n_outputs)).bit_length() - 1
         raise ValueError(
             f"{n_trees:,} trees of depth {depth} are too large to be kept as complete "
-            "trees. Train fewer trees, or trees of depth 10 at most."
+            f"trees. Train fewer trees, or trees of depth {max(1, deepest)} at most "
+            "(max_depth)."
         )
     # Below a leaf all rows go left, by a column that the forest reads anyway.
     tested = max((int(tree.feature.max()) for tree in forest), default=0)
@@ -42,7 +47,7 @@ def weighted_trees(forest) -> WeightedTrees:
     threshold = np.full((n_trees, n_leaves - 1), np.inf)
     missing_left = np.ones((n_trees, n_leaves - 1), dtype=bool)
     leaf_value = np.empty((n_trees, n_leaves, n_outputs))
-    leaf_value[:] = forest.base
+    leaf_value[:] = 0.0 if shares else forest.base
     outputs = forest.output or (0,) * n_trees
     for e, (tree, k) in enumerate(zip(forest, outputs)):
         split, place = ~tree.is_leaf, _places(tree)
@@ -52,8 +57,11 @@ def weighted_trees(forest) -> WeightedTrees:
         for leaf in np.flatnonzero(tree.is_leaf):
             below = 2 ** (depth - tree.level[leaf])
             first = (place[leaf] + 1) * below - n_leaves
-            added = tree.value[leaf, 0] * (n_trees if forest.added else 1)
-            leaf_value[e, first : first + below, k] += added
+            here = leaf_value[e, first : first + below]
+            if shares:
+                here[:] = tree.value[leaf]
+            else:
+                here[:, k] += tree.value[leaf, 0] * (n_trees if forest.added else 1)
     how = (
         "are added up; each is drawn as if all others answered like it"
         if forest.added
@@ -69,17 +77,12 @@ def weighted_trees(forest) -> WeightedTrees:
         classes=forest.classes,
         target=forest.target,
         notes=(f"The {n_trees:,} trees of this model {how}.",),
+        leaves_say="probabilities" if shares else "logits",
     )
 
 
 def _check_link(forest) -> None:
     """Raise ValueError where the answer is no function of a mean over the trees."""
-    if forest.classes is not None and not forest.added:
-        raise ValueError(
-            f"This forest's {len(forest):,} trees answer by the mean of their "
-            "probabilities, and a run's ensemble by the mean of scores before they "
-            "become probabilities. A single tree of it can be kept."
-        )
     if forest.classes is None and forest.link != "identity":
         raise ValueError(
             "This model bends the sum of its trees (a logistic or an exponential "
