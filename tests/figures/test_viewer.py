@@ -130,10 +130,25 @@ def test_an_oblique_split_carries_its_numbers_as_its_question_writes_them():
     for entry in asking:
         assert entry["question"].endswith(f"≤ {entry['bound']}")
         for name, weight, _, size in entry["weights"]:
+            if name.endswith("†"):
+                name = f"[score of {name[:-1]}]"
             term = name if size == "1" else f"{size}·{name}"
             sign = "−" if weight < 0 else ""
             assert sign in entry["question"]
             assert term in entry["question"]
+
+
+def test_scores_of_categories_in_a_sum_are_told_below_the_picture():
+    features = (
+        Feature("sex", "category", "", 0.0, ("m", "f, x"), (0.75, -0.5), 0.0),
+        Feature("age"),
+    )
+    tree = Tree.complete(features, None, [1.5], [False], [0, 1], weights=[[2.0, 0.5]])
+    payload = tree_payload(tree)
+    names = [name for name, *_ in only(payload)[0]["weights"]]
+    assert sorted(names) == ["age", "sex†"]
+    (note,) = payload["trees"][0]["notes"]
+    assert note == "† counts by its category: sex “f, x” −0.5, m 0.75."
 
 
 def test_what_a_missing_value_counts_as_in_a_sum_is_said():

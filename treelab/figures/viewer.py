@@ -22,7 +22,7 @@ from treelab.figures.viewer_nodes import (
     keys,
     plain_number,
 )
-from treelab.figures.viewer_notes import fills_note
+from treelab.figures.viewer_notes import sum_notes
 from treelab.trees.dot_colors import OTHER, shares_at
 from treelab.trees.numerals import clean, short
 from treelab.trees.statistics import check_target
@@ -172,8 +172,7 @@ def tree_payload(
     writers = [TreeWriter(each, X, y, fold, edges, columns) for each in trees]
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
-    filled = fills_note(trees, X)
-    notes = [filled, *notes] if filled else list(notes)
+    notes = [*sum_notes(trees, X), *notes]
     payload = {
         "version": VERSION,
         "title": clean(title),

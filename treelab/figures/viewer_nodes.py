@@ -19,7 +19,7 @@ from treelab.trees.feature import as_table
 from treelab.trees.numerals import clean, short, with_unit
 from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target, with_leaves
-from treelab.trees.sums import rounded, term_name
+from treelab.trees.sums import has_scores, rounded, term_name
 from treelab.trees.walk import OBLIQUE, filled, leaf_of, read
 from treelab.trees.words import answer, left_categories, question
 
@@ -291,7 +291,7 @@ class TreeWriter:
         shown = order[: wording.terms]
         terms = [
             [
-                term_name(tree.features[used[k]], wording.length),
+                brief_name(tree.features[used[k]], wording.length),
                 plain_number(weights[k]),
                 plain_number(share[k]),
                 rounded(abs(weights[k])),
@@ -330,6 +330,16 @@ class TreeWriter:
             codes, values = pd.factorize(self.X.iloc[:, place], use_na_sentinel=True)
             self._columns[column] = codes, [str(value) for value in values]
         return self._columns[column]
+
+
+def brief_name(feature, length: int) -> str:
+    """Return how a feature is called on a card; † stands for the score of a category.
+
+    What the scores are is said in a note; see ``viewer_notes``.
+    """
+    if has_scores(feature):
+        return f"{short(feature.column, length)}†"
+    return term_name(feature, length)
 
 
 def gain(tree, node: int) -> float | None:

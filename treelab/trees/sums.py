@@ -59,11 +59,19 @@ def term_name(feature, length: int | None = None) -> str:
     name = short(feature.column, length)
     if feature.kind == "number":
         return name
-    ones = [c for c, s in zip(feature.categories, feature.scores) if s == 1]
+    if has_scores(feature):
+        return f"[score of {name}]"
+    (one,) = (c for c, s in zip(feature.categories, feature.scores) if s == 1)
+    return f"[{name} is {quoted(one, length)}]"
+
+
+def has_scores(feature) -> bool:
+    """Tell whether a category column counts by scores, not as one category or none."""
+    if feature.kind == "number":
+        return False
+    ones = sum(s == 1 for s in feature.scores)
     zeros = sum(s == 0 for s in feature.scores)
-    if len(ones) == 1 and zeros == len(feature.scores) - 1:
-        return f"[{name} is {quoted(ones[0], length)}]"
-    return f"[score of {name}]"
+    return ones != 1 or zeros != len(feature.scores) - 1
 
 
 def rounded(value: float) -> str:
