@@ -1,12 +1,14 @@
 /** The tree viewer: mounts into an element, draws a payload, answers selections. */
 
-import { arrange, chooseSizes, fitZoom, LEGIBLE } from "./arrange.js";
+import { arrange, chooseSizes } from "./arrange.js";
 import { changedSplits } from "./diff.js";
 import { Picture } from "./draw.js";
+import { boxOfFrames, cameraOn, leaves, placeOf, wayBox } from "./fit.js";
 import { listenToKeys } from "./keys.js";
 import { fillLegend } from "./legend.js";
 import { createState, isOpen, reveal, setLimit, toggleFold } from "./model.js";
 import { Camera, CLOSEST } from "./move.js";
+import { listenToPointer } from "./pointer.js";
 import { asksSum } from "./sum.js";
 import { html, svg } from "./svg.js";
 import { download, fileName, picturePng, pictureSvg } from "./take.js";
@@ -14,9 +16,6 @@ import { Scrubber } from "./time.js";
 import { Tip } from "./tip.js";
 import { buildTools } from "./tools.js";
 import { firstFrame, largestFrame, lookOf, sceneOf } from "./view.js";
-
-const LEAST = 0.5; // zoom at which a way that is followed is still worth a look
-const FRAMES_FITTED = 24; // of a run, looked at to fit all of it
 
 /**
  * Draw a tree into an element and keep it there.
@@ -129,38 +128,14 @@ class Viewer {
       zoom: (factor) => this.camera.zoomBy(factor, undefined, undefined, true),
       fit: () => this.#fit(true),
     });
-    this.#listen();
-  }
-
-  #listen() {
-    const keyOf = (event) => event.target.closest?.("[data-key]")?.dataset.key;
-    this.stage.addEventListener("click", (event) => {
-      if (this.camera.moved) return;
-      const fold = event.target.closest("[data-fold]");
-      const key = keyOf(event);
-      if (fold) this.#fold(fold.dataset.fold);
-      else if (key !== undefined) this.select(key);
-      else if (this.state.selected !== null) this.select(null);
-      if (event.pointerType !== "touch") this.tip.hide();
-      else if (key !== undefined) this.#tip(key, 0);
-    });
-    this.stage.addEventListener("pointerover", (event) => {
-      const key = keyOf(event);
-      if (key === undefined || this.camera.pointers.size || event.pointerType === "touch") this.tip.hide();
-      else this.#tip(key);
-    });
-    this.stage.addEventListener("pointerleave", () => this.tip.hide());
-    this.stage.addEventListener("focusin", (event) => {
-      const key = keyOf(event);
-      if (key === undefined) return;
-      this.state.focus = key;
-      if (event.target.matches(":focus-visible")) this.#tip(key, 400);
-    });
-    this.stage.addEventListener("focusout", () => this.tip.hide());
-    this.bar.parentNode.addEventListener("pointerdown", (event) => {
-      for (const menu of this.bar.querySelectorAll("details[open]")) {
-        if (!menu.contains(event.target)) menu.open = false;
-      }
+    listenToPointer(this.stage, root, {
+      dragged: () => this.camera.moved,
+      busy: () => this.camera.pointers.size > 0,
+      fold: (key) => this.#fold(key),
+      select: (key) => { if (key !== null || this.state.selected !== null) this.select(key); },
+      tell: (key, wait) => this.#tip(key, wait),
+      quiet: () => this.tip.hide(),
+      focus: (key) => { this.state.focus = key; },
     });
   }
 
@@ -200,7 +175,8 @@ class Viewer {
     this.ways = ways;
     if (this.ready) {
       this.#refresh(true);
-      if (newWays && this.#leavesView(this.#wayBox())) {
+      const way = newWays && wayBox(this.arrangement, this.scene.on);
+      if (way && leaves(way, this.camera.view())) {
         this.#choose();
         this.#refresh(true);
         this.#fit(true, false);
@@ -259,58 +235,12 @@ class Viewer {
     this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));
   }
 
-  /** The box that holds the picture; of all frames of a run, when none is looked at closely. */
-  #box(all) {
-    const { trees } = this.data;
-    if (!all || trees.length < 2) return this.arrangement.box;
-    const step = Math.max(1, Math.ceil(trees.length / FRAMES_FITTED));
-    let [x1, y1, x2, y2] = [0, 0, 0, 0];
-    for (let i = 0; i < trees.length; i += step) {
-      const { box } = arrange(sceneOf(this.data, i), this.state, this.tiers, this.direction);
-      [x1, y1] = [Math.min(x1, box.x), Math.min(y1, box.y)];
-      [x2, y2] = [Math.max(x2, box.x + box.w), Math.max(y2, box.y + box.h)];
-    }
-    return { x: x1, y: y1, w: x2 - x1, h: y2 - y1 };
-  }
-
-  /** The box that holds the ways that are followed; null where there is none. */
-  #wayBox() {
-    const { on } = this.scene;
-    const places = this.arrangement.list.filter(({ key }) => on.has(key)).map(({ key }) => this.#place(key));
-    if (!places.length) return null;
-    const x = Math.min(...places.map(({ left }) => left));
-    const y = Math.min(...places.map((place) => place.y));
-    return {
-      x, y,
-      w: Math.max(...places.map(({ left, w }) => left + w)) - x,
-      h: Math.max(...places.map((place) => place.y + place.h)) - y,
-    };
-  }
-
-  #leavesView(box) {
-    if (!box) return false;
-    const { x, y, w, h } = this.camera.view();
-    return box.x < x || box.y < y || box.x + box.w > x + w || box.y + box.h > y + h;
-  }
-
-  /** Fit the tree; of one too small to read, the ways that are followed, or the root. */
+  /** Fit the tree; the reader who asks for it gets all of it, however small. */
   #fit(glide, user = true) {
-    const view = this.#view();
-    let box = this.#box(!user);
-    let k = fitZoom(box, view);
-    let readable = !user && this.asked === null && k < LEGIBLE;
-    const way = readable ? this.#wayBox() : null;
-    if (way) {
-      [box, k, readable] = [way, Math.min(LEGIBLE, fitZoom(way, view)), false];
-      if (k < LEAST) [k, readable] = [LEAST, true];
-    } else if (readable) k = LEGIBLE;
-    let x = (view.w - box.w * k) / 2 - box.x * k;
-    let y = Math.max(16, Math.min(72, (view.h - box.h * k) / 2)) - box.y * k;
-    if (readable) {
-      const down = this.direction === "down";
-      if (box.w * k > view.w - 16) x = down ? view.w / 2 : 20;
-      if (box.h * k > view.h - 16) y = down ? 20 : view.h / 2;
-    }
+    const all = !user && this.data.trees.length > 1;
+    const box = all ? boxOfFrames(this.data, this.state, this.tiers, this.direction) : this.arrangement.box;
+    const way = wayBox(this.arrangement, this.scene.on);
+    const { x, y, k } = cameraOn(box, this.#view(), this.direction, !user && this.asked === null, way);
     this.camera.go(x, y, k, glide);
     this.camera.touched = false;
   }
@@ -339,30 +269,22 @@ class Viewer {
     const level = this.index.level[i];
     toggleFold(this.state, key, level, this.scene.forced);
     // The folded node stays where it is on screen; the rest makes room.
-    const before = this.#place(key);
+    const before = placeOf(this.arrangement, key);
     this.state.focus = key;
     this.#refresh(true);
-    const after = this.#place(key);
+    const after = placeOf(this.arrangement, key);
     const { camera } = this;
-    camera.go(camera.x + (before.x - after.x) * camera.k, camera.y + (before.y - after.y) * camera.k, camera.k);
+    camera.go(camera.x + (before.middle - after.middle) * camera.k, camera.y + (before.y - after.y) * camera.k, camera.k);
     camera.touched = true;
     if (isOpen(this.state, key, level, this.scene.forced)) this.tip.hide();
-  }
-
-  #place(key) {
-    const { list, plans, scales, x, y } = this.arrangement;
-    const k = list.findIndex((entry) => entry.key === key);
-    const [w, h] = [plans[k].w * scales[k], plans[k].h * scales[k]];
-    return { x: x[k] + w / 2, y: y[k], w, h, left: x[k] };
   }
 
   #focus(key) {
     this.state.focus = key;
     this.look = lookOf(this.scene, this.state, this);
-    const { left, y, w, h } = this.#place(key);
     this.picture.restyle(this.look);
     this.picture.redraw();
-    this.camera.reveal({ x: left, y, w, h });
+    this.camera.reveal(placeOf(this.arrangement, key));
     this.picture.element(key)?.focus({ preventScroll: true });
   }
 
@@ -373,8 +295,7 @@ class Viewer {
     reveal(this.index, this.state, next);
     this.state.focus = next;
     this.#refresh(true);
-    const { left, y, w, h } = this.#place(next);
-    this.camera.reveal({ x: left, y, w, h });
+    this.camera.reveal(placeOf(this.arrangement, next));
   }
 
   #move(at) {
