@@ -4,24 +4,26 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 
 from treelab.learners.folds import assign_folds
-from treelab.learners.starts import greedy_splits, plant, random_splits
+from treelab.learners.starts import GreedyStart, greedy_splits, plant, random_splits
 from treelab.ops.axis_trees import axis_leaves
 
 
 @pytest.mark.parametrize("depth", [1, 3, 6])
 @pytest.mark.parametrize("subset", [False, True])
-def test_a_planted_tree_parts_rows_as_cart_does(depth, subset):
+@pytest.mark.parametrize("criterion", ["gini", "log_loss"])
+def test_a_planted_tree_parts_rows_as_cart_does(depth, subset, criterion):
     rng = np.random.default_rng(depth)
     x = rng.normal(size=(200, 6)).astype(np.float32)
     y = (x[:, 0] * x[:, 3] > 0).astype(int)
-    cart = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=5, random_state=0)
+    cart = DecisionTreeClassifier(
+        criterion=criterion, max_depth=depth, min_samples_leaf=5, random_state=0
+    )
     feature, value = greedy_splits(
         x,
         y,
         np.ones(200),
         depth=depth,
-        min_leaf_rows=5,
-        regression=False,
+        start=GreedyStart(criterion, 5),
         seed=0,
     )
     columns = None

@@ -4,7 +4,7 @@ import torch
 from sklearn.metrics import f1_score
 
 from treelab.learners.folds import assign_folds
-from treelab.learners.starts import start_batch
+from treelab.learners.starts import GreedyStart, start_batch
 from treelab.learners.tree_batch import Rows
 from treelab.learners.tree_choice import (
     choose_tree,
@@ -15,12 +15,15 @@ from treelab.learners.tree_choice import (
     vote_on_held_out,
 )
 
+GREEDY = (GreedyStart("gini", 1), GreedyStart("log_loss", 5))
 
-def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5):
+
+def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5, n_classes=2):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n_rows, 4)).astype(np.float32)
-    y = (x[:, 1] + 0.3 * rng.normal(size=n_rows) > 0.4).astype(int)
-    balanced = (n_rows / np.bincount(y))[y] / 2
+    bounds = np.linspace(0.4, 1.2, n_classes - 1)
+    y = np.digitize(x[:, 1] + 0.3 * rng.normal(size=n_rows), bounds)
+    balanced = (n_rows / np.bincount(y))[y] / n_classes
     rows = Rows(
         x=torch.tensor(x),
         target=torch.tensor(y),
@@ -30,7 +33,7 @@ def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5):
         ),
         fold=torch.tensor(assign_folds(y, 3, seed=0)),
         n_train=n_rows,
-        n_classes=2,
+        n_classes=n_classes,
     )
     return start_batch(
         rows,
@@ -38,7 +41,7 @@ def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5):
         depths=depths,
         n_folds=3,
         n_restarts=n_restarts,
-        greedy_leaf_rows=(1, 5),
+        greedy_starts=GREEDY,
         max_columns=256,
         generator=torch.Generator().manual_seed(0),
         seed=0,
