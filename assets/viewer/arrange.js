@@ -4,8 +4,8 @@ import { cardPlan } from "./card.js";
 import { layoutTree } from "./layout.js";
 import { visibleNodes } from "./model.js";
 
-/** Least zoom at which a picture opens: eleven units of type are then nine pixels. */
-export const LEGIBLE = 0.82;
+/** Least zoom at which a picture opens: the smallest type is then about nine pixels. */
+export const LEGIBLE = 0.83;
 export const LARGEST = 1.15;
 
 const GAP = { full: 58, plain: 52, chip: 42 };
@@ -103,6 +103,8 @@ export function chooseSizes(scene, state, direction, view, least = LEGIBLE) {
   }
   const many = visibleNodes(scene.index, { ...state, limit }, scene.forced).length > 400;
   let tiers = many ? null : wanted.find((tried) => zoomOf(tried, limit) >= least);
+  // A way that is followed is read from the root on, at one size, in view or not.
+  if (asked === null && scene.forced.size) tiers ??= { full: 0, plain: 0 };
   for (let whole = Math.min(limit - 1, 6); !tiers && whole >= 0; whole -= 1) {
     const plain = Math.min(3, whole);
     const tried = [{ full: 1, plain, whole }, { full: 0, plain, whole }, { full: 0, plain: 0, whole }];

@@ -10,7 +10,7 @@ export const TIERS = ["chip", "plain", "full"];
 
 // Of splits, as wide as their question asks within bounds; and of leaves, by their answer.
 const SPLIT_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 150] };
-const SUM_WIDTH = { full: [224, 340], plain: [160, 280], chip: [100, 196] };
+const SUM_WIDTH = { full: [224, 340], plain: [160, 280], chip: [100, 192] };
 const LEAF_WIDTH = { full: [148, 224], plain: [116, 188] };
 const PAD = { full: 11, plain: 9, chip: 7 };
 const TYPE = { full: 13, plain: 13, chip: 11 };
@@ -199,10 +199,10 @@ function chipLeaf(data, node) {
   const pad = PAD.chip;
   const answer = answerText(data, node);
   const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
-  const inner = Math.min(88, Math.max(measure(answer, 11.5, 650), measure(words, 10), 34));
+  const inner = Math.min(88, Math.max(measure(answer, 11.5, 650), measure(words, 10.5), 34));
   const blocks = [
     lineBlock(isolate(cut(answer, inner + 0.5, 11.5, 650)), 11.5, 650, "main", 14),
-    lineBlock(words, 10, 400, "quiet", 13),
+    lineBlock(words, 10.5, 400, "quiet", 13),
     thinBar(data, node),
   ];
   return { w: inner + 2 * pad, h: 27 + 7 + 2 * pad - 3, blocks, pad };

@@ -250,7 +250,10 @@ export class Picture {
       const id = `${width < 1 ? width.toPrecision(1) : Math.round(width)}/${low}/${faint}/${flow ? 1 : 0}`;
       buckets.set(id, (buckets.get(id) ?? "") + d);
     } else {
-      item.edge ??= this.edgeLayer.appendChild(svg("path", {}));
+      if (!item.edge) {
+        item.edge = this.edgeLayer.appendChild(svg("path", {}));
+        item.edgeForm = null;
+      }
       const form = `edge${low ? " low" : ""}${faint ? " faint" : ""}${flow ? " flow" : ""}`;
       if (item.edgeForm !== form) item.edge.setAttribute("class", (item.edgeForm = form));
       item.edge.setAttribute("d", d);

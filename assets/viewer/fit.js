@@ -3,7 +3,7 @@
 import { arrange, fitZoom, LEGIBLE } from "./arrange.js";
 import { sceneOf } from "./view.js";
 
-const LEAST = 0.5; // zoom at which a way that is followed is still worth a look
+const LEAST = 0.6; // zoom at which a way that is followed is still shown whole
 const FRAMES_FITTED = 24; // of a run, looked at to fit all of it
 
 /** Where a node stands in an arrangement: its corner, size and middle across. */
@@ -57,10 +57,11 @@ export function leaves(box, { x, y, w, h }) {
 export function cameraOn(box, view, direction, legible, way) {
   let k = fitZoom(box, view);
   let cropped = legible && k < LEGIBLE;
-  if (cropped && way) {
-    [box, k, cropped] = [way, Math.min(LEGIBLE, fitZoom(way, view)), false];
-    if (k < LEAST) [k, cropped] = [LEAST, true];
-  } else if (cropped) k = LEGIBLE;
+  if (cropped) {
+    const whole = way ? fitZoom(way, view) : 0;
+    if (whole < LEAST) k = LEGIBLE;
+    else [box, k, cropped] = [way, Math.min(LEGIBLE, whole), false];
+  }
   let x = (view.w - box.w * k) / 2 - box.x * k;
   let y = Math.max(16, Math.min(72, (view.h - box.h * k) / 2)) - box.y * k;
   if (cropped) {

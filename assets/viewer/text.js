@@ -101,9 +101,9 @@ export function questionLines(question, name, room, size, weight = 600) {
 /** "in {Sales, Tech, Law}" as words to break between. */
 function listWords([, before, inner, after]) {
   const words = inner.split(/(?<=,) /);
-  words[0] = `${before}{${words[0]}`;
+  words[0] = `{${words[0]}`;
   words[words.length - 1] += `}${after}`;
-  return words;
+  return [before.trim(), ...words];
 }
 
 /** The width at which `questionLines` cuts nothing: one line up to `most`, else of its parts. */

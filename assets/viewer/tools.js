@@ -31,7 +31,7 @@ export function buildTools(bar, acts) {
     button("One level more", "more", () => acts.levels(1)),
     html("button", { type: "button", class: "all", onclick: () => acts.levels(null), text: "All" }));
   const search = html("input", {
-    type: "search", placeholder: "Find a column", "aria-label": "Find a column",
+    type: "search", placeholder: "Find column", "aria-label": "Find a column",
     oninput: () => acts.find(search.value),
     onkeydown: (event) => { if (event.key === "Enter") acts.findNext(); },
   });

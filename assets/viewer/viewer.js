@@ -175,8 +175,9 @@ class Viewer {
     this.ways = ways;
     if (this.ready) {
       this.#refresh(true);
-      const way = newWays && wayBox(this.arrangement, this.scene.on);
-      if (way && leaves(way, this.camera.view())) {
+      const way = wayBox(this.arrangement, this.scene.on);
+      // What was opened and sized for a way is so no longer, once that is gone.
+      if (newWays && (way ? leaves(way, this.camera.view()) : !this.camera.touched)) {
         this.#choose();
         this.#refresh(true);
         this.#fit(true, false);

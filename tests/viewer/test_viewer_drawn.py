@@ -1,5 +1,6 @@
 """What the viewer draws: trees of any size, awkward names, ways that are followed."""
 
+import json
 import re
 
 import pytest
@@ -59,6 +60,39 @@ def test_a_narrow_picture_is_legible_and_stays_inside(page, width):
     assert min(heights) >= 9
     overflow = "document.documentElement.scrollWidth - innerWidth"
     assert page.evaluate(overflow) <= 0
+
+
+def test_an_edge_that_comes_back_into_sight_is_drawn_as_before(page):
+    show(page, payload(tree_nodes(7, seed=4, rows=100_000), options={"depth": 99}))
+    for name in ("Zoom in", "Zoom in", "Zoom in", "Zoom out", "Zoom out", "Zoom in"):
+        page.get_by_label(name).click()
+        settle(page)
+        edges = page.locator(".edges path")
+        assert edges.count() > 0
+        plain = edges.evaluate_all(
+            "all => all.filter(e => getComputedStyle(e).fill !== 'none').length"
+        )
+        assert plain == 0
+
+
+def test_a_way_that_is_no_longer_followed_leaves_the_picture_as_it_was(page):
+    data = payload(tree_nodes(7, seed=4, rows=100_000))
+    show(page, data)
+    settle(page)
+    before = page.evaluate(BOXES)
+    deepest = max((n["key"] for n in data["trees"][0]["nodes"]), key=len)
+    way = [deepest[:i] for i in range(len(deepest) + 1)]
+    path = {"label": "row 1", "color": "#D55E00", "keys": way, "parts": {}}
+    for paths in ([path], []):
+        page.evaluate(
+            "text => viewer.update(JSON.parse(text))",
+            json.dumps({**data, "paths": paths}),
+        )
+        settle(page)
+        assert (deepest in keys(page)) == bool(paths)
+    after = page.evaluate(BOXES)
+    assert after.keys() == before.keys()
+    assert all(after[key] == pytest.approx(before[key], abs=1) for key in before)
 
 
 CLIPPED = """() => [...document.querySelectorAll('[role="treeitem"]')].flatMap(item => {

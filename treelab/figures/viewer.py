@@ -172,7 +172,7 @@ def tree_payload(
     writers = [TreeWriter(each, X, y, fold, edges, columns) for each in trees]
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
-    notes = [*sum_notes(trees, X), *notes]
+    notes = [*notes, *sum_notes(trees, X)]
     payload = {
         "version": VERSION,
         "title": clean(title),

@@ -229,9 +229,10 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
     def _weights_note(self, weights: np.ndarray) -> tuple[str, ...]:
         """Say what a row of each class counts (n_classes,), where that differs."""
-        if np.ptp(weights) == 0:
+        shown = [f"{weight:.2g}" for weight in weights]
+        if len(set(shown)) == 1:
             return ()
-        told = [f"{label} {w:.2g}" for label, w in zip(self.labels(), weights)]
+        told = [f"{label} {weight}" for label, weight in zip(self.labels(), shown)]
         return (f"Shares weigh the rows of each class: {', '.join(told)}.",)
 
     def labels(self) -> tuple:
