@@ -48,13 +48,17 @@ def test_the_walk_ends_at_the_leaf_that_the_margins_name(depth):
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize(("depth", "n_rows"), [(1, 5), (3, 128), (6, 300)])
-def test_soft_routes_are_routes_after_a_scaled_sigmoid(depth, n_rows, n_outputs):
+@pytest.mark.parametrize("slopes", [(1.0, 4.0), (150.0,), (20.0,) * 9])
+@pytest.mark.parametrize(("depth", "n_rows"), [(0, 3), (1, 5), (3, 256), (6, 1100)])
+def test_soft_routes_are_routes_after_a_scaled_sigmoid(
+    depth, n_rows, slopes, n_outputs
+):
     rng = torch.Generator().manual_seed(depth)
-    margin = torch.randn(2, 2**depth - 1, n_rows, generator=rng, requires_grad=True)
-    leaf = torch.randn(2, 2**depth, n_outputs, generator=rng, requires_grad=True)
-    scale = torch.tensor([1.0, 4.0])[:, None, None]
-    upstream = torch.randn(2, n_outputs, n_rows, generator=rng)
+    n_trees, draw = len(slopes), {"generator": rng, "dtype": torch.float64}
+    margin = torch.randn(n_trees, 2**depth - 1, n_rows, **draw).requires_grad_()
+    leaf = torch.randn(n_trees, 2**depth, n_outputs, **draw).requires_grad_()
+    scale = torch.tensor(slopes)[:, None, None]
+    upstream = torch.randn(n_trees, n_outputs, n_rows, **draw)
     found, expected = (
         [value, *torch.autograd.grad(value, (margin, leaf), upstream)]
         for value in (
@@ -63,7 +67,21 @@ def test_soft_routes_are_routes_after_a_scaled_sigmoid(depth, n_rows, n_outputs)
         )
     )
     for ours, theirs in zip(found, expected):
-        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-9)
+    told = soft_route(margin.float(), scale, leaf.float())
+    torch.testing.assert_close(told, expected[0].float(), atol=2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_soft_routes_have_the_gradient_of_finite_differences(depth):
+    rng = torch.Generator().manual_seed(depth)
+    draw = {"generator": rng, "dtype": torch.float64}
+    margin = torch.randn(2, 2**depth - 1, 5, **draw).requires_grad_()
+    leaf = torch.randn(2, 2**depth, 2, **draw).requires_grad_()
+    scale = torch.tensor([2.0, 5.0], dtype=torch.float64)[:, None, None]
+    assert torch.autograd.gradcheck(
+        lambda margin, leaf: soft_route(margin, scale, leaf), (margin, leaf)
+    )
 
 
 def test_an_incomplete_tree_is_refused():

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from treelab.ops.route import route
+from treelab.ops.route import check_complete, route
+from treelab.ops.soft_route_numba import SoftRouteOnCpu
 
 
 def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
@@ -39,7 +40,8 @@ def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tens
     """Value that reaches the root of each tree under scaled sigmoid decisions.
 
     A split sends the share ``sigmoid(scale_factor * margin)`` of a row left
-    (arXiv:2411.17003).
+    (arXiv:2411.17003). On the CPU a fused kernel computes it; there a share below
+    1e-18 counts as nothing.
 
     Parameters
     ----------
@@ -60,6 +62,9 @@ def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tens
     ValueError
         If there is not one split fewer than leaves, or not ``2**depth`` leaves.
     """
+    if margin.device.type == "cpu" and margin.dtype in (torch.float32, torch.float64):
+        check_complete(margin.shape[1], leaf_value.shape[1])
+        return SoftRouteOnCpu.apply(margin, scale_factor, leaf_value)
     return route(torch.sigmoid(scale_factor * margin), leaf_value)
 
 

@@ -33,12 +33,16 @@ def route(left: Tensor, leaf_value: Tensor, *, hard: bool = False) -> Tensor:
     ValueError
         If there is not one split fewer than leaves, or not ``2**depth`` leaves.
     """
-    n_leaves = leaf_value.shape[1]
-    if left.shape[1] != n_leaves - 1:
-        raise ValueError(f"{n_leaves} leaves, but {left.shape[1]} splits.")
+    check_complete(left.shape[1], leaf_value.shape[1])
+    return _Route.apply(left, leaf_value, hard)
+
+
+def check_complete(n_splits: int, n_leaves: int) -> None:
+    """Refuse splits and leaves that make no complete tree."""
+    if n_splits != n_leaves - 1:
+        raise ValueError(f"{n_leaves} leaves, but {n_splits} splits.")
     if n_leaves & (n_leaves - 1):
         raise ValueError(f"{n_leaves} leaves are no power of two.")
-    return _Route.apply(left, leaf_value, hard)
 
 
 def reached_leaf(left: Tensor) -> Tensor:
@@ -78,7 +82,7 @@ def reach(left: Tensor) -> tuple[Tensor, Tensor]:
     """
     n_splits = left.shape[1]
     levels = []
-    arriving = torch.ones_like(left[:, :1])  # (E, nodes on this level, B)
+    arriving = left.new_ones(len(left), 1, left.shape[2])  # (E, nodes on this level, B)
     while (width := arriving.shape[1]) <= n_splits:
         levels.append(arriving)
         going_left = arriving * left[:, width - 1 : 2 * width - 1]
