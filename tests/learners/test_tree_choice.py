@@ -4,7 +4,7 @@ import torch
 from sklearn.metrics import f1_score
 
 from treelab.learners.folds import assign_folds
-from treelab.learners.starts import GreedyStart, start_batch
+from treelab.learners.starts import start_batch
 from treelab.learners.tree_batch import Rows
 from treelab.learners.tree_choice import (
     choose_tree,
@@ -14,8 +14,6 @@ from treelab.learners.tree_choice import (
     own_scores,
     vote_on_held_out,
 )
-
-GREEDY = (GreedyStart("gini", 1), GreedyStart("log_loss", 5))
 
 
 def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5, n_classes=2):
@@ -41,7 +39,7 @@ def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5, n_classes=2):
         depths=depths,
         n_folds=3,
         n_restarts=n_restarts,
-        greedy_starts=GREEDY,
+        greedy_leaf_rows=(1, 5),
         max_columns=256,
         generator=torch.Generator().manual_seed(0),
         seed=0,

@@ -5,22 +5,25 @@ import pytest
 import torch
 from sklearn.tree import DecisionTreeClassifier
 
-from tests.learners.test_tree_choice import GREEDY, batch_of
+from tests.learners.test_tree_choice import batch_of
 from treelab.learners.gradtree import GradTreeClassifier
 from treelab.learners.tree_choice import (
     HALF_TRUSTED_ROWS,
+    WHOLE_CLOSE,
     WHOLE_GAIN,
     WORST,
     choose_tree,
 )
 from treelab.learners.whole_trees import whole_trees
 
+SIZES = (1, 5)
+
 
 def whole_of(batch):
     return whole_trees(
         batch,
         batch.rows.truth.numpy(),
-        greedy_starts=GREEDY,
+        greedy_leaf_rows=SIZES,
         max_columns=256,
         generator=torch.Generator().manual_seed(0),
         seed=0,
@@ -34,12 +37,9 @@ def check_greedy(batch, seen):
     for candidate, leaves, rows in zip(batch.candidates, leaf, seen):
         if candidate.start == "random":
             continue
-        start = {start.name: start for start in GREEDY}[candidate.start]
+        size = int(candidate.start.split()[1])
         tree = DecisionTreeClassifier(
-            criterion=start.criterion,
-            max_depth=candidate.depth,
-            min_samples_leaf=start.min_leaf_rows,
-            random_state=0,
+            max_depth=candidate.depth, min_samples_leaf=size, random_state=0
         ).fit(x[rows], y[rows])
         pairs = set(zip(leaves[rows], tree.apply(x[rows])))
         assert len(pairs) == len(set(leaves[rows])) == tree.get_n_leaves()
@@ -48,7 +48,7 @@ def check_greedy(batch, seen):
 def test_each_is_scikit_learns_tree_of_every_row():
     batch = batch_of()
     whole = whole_of(batch).batch
-    assert len(whole.candidates) == len(GREEDY) * len(set(batch.depths))
+    assert len(whole.candidates) == len(SIZES) * len(set(batch.depths))
     assert {candidate.fold for candidate in whole.candidates} == {-1}
     check_greedy(whole, np.ones((len(whole.candidates), len(batch.rows.x)), bool))
 
@@ -75,16 +75,28 @@ def test_they_are_judged_by_rows_that_their_like_did_not_see():
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("n_rows", [90, 300])
-def test_with_more_classes_a_tree_of_all_rows_is_preferred(n_classes, n_rows):
+def test_with_more_classes_the_largest_tree_of_all_rows_near_the_best_is_kept(
+    n_classes, n_rows
+):
     batch = batch_of(n_rows, depths=(2, 4), n_classes=n_classes)
-    table = choose_tree(batch, batch.valid_loss(), whole_of(batch)).table
+    whole = whole_of(batch)
+    table = choose_tree(batch, batch.valid_loss(), whole).table
     of_all = (table["fold"] < 0).to_numpy()
     trusted = n_rows / 3 / (n_rows / 3 + HALF_TRUSTED_ROWS)
     score = (1 - trusted) * table["agreement"] + trusted * table["held_out_score"]
     score += WHOLE_GAIN * of_all * (n_classes > 2)
     loss = table["valid_loss"].to_numpy()
     score[~of_all & (loss > loss[~of_all].min() + WORST)] = -1
-    assert table["chosen"].argmax() == score.argmax()
+    best, chosen = int(score.argmax()), int(table["chosen"].argmax())
+    if n_classes == 2 or not of_all[best]:
+        assert chosen == best
+        return
+    assert of_all[chosen]
+    leaf = whole.batch.leaves(batch.rows.x).numpy()
+    size = np.array([len(set(own)) for own in leaf])
+    close = (score[of_all] >= score.max() - WHOLE_CLOSE).to_numpy()
+    assert close[chosen - batch.n_candidates]
+    assert size[chosen - batch.n_candidates] == size[close].max()
 
 
 def test_a_batch_without_greedy_starts_has_none():

@@ -32,9 +32,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         Whether shallower trees (``depth - 2``, ``depth - 4``, ...) are trained beside
         the deepest, and validation chooses.
     n_restarts : int, default=8
-        Trees of each depth and fold, twice as many up to depth 4. The first six start
-        as greedy trees, by Gini and by entropy, with at least 1, 5 and 20 rows a leaf,
-        the others at random.
+        Trees of each depth and fold, twice as many up to depth 4. The first three
+        start as greedy trees with at least 1, 5 and 20 rows a leaf, the others at
+        random.
     greedy_starts : bool, default=True
         Whether some restarts begin as greedy trees.
     selection : {"auto", "cv", "holdout"}, default="auto"
@@ -94,8 +94,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         chosen. Agreement and
         score are macro F1, or minus the mean squared difference for regression.
     start_ : str
-        How the chosen tree began: "random" or "greedy by Gini (or entropy), ... rows a
-        leaf".
+        How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str
         "cv" or "holdout".
     """
@@ -190,8 +189,6 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         weights = balanced[:, None] ** np.array(BALANCE)  # (C, W)
         weights = weights[target]  # (n, W)
         return weights / weights[:n_train].mean(0)
-
-    _criteria = ("gini", "log_loss")  # of the greedy trees that restarts begin as
 
     @property
     def _makes_rows(self):
@@ -337,8 +334,6 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         self.averaged_checkpoints = averaged_checkpoints
         self.random_state = random_state
         self.device = device
-
-    _criteria = ("squared_error",)  # of the greedy trees that restarts begin as
 
     def _loss_settings(self) -> dict:
         """Squared error has no settings."""

@@ -1,7 +1,5 @@
 """How GradTree learns: folds, depths and restarts side by side, one tree kept."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import torch
@@ -19,7 +17,7 @@ from treelab.learners.device import resolve_device
 from treelab.learners.diverged import warn_if_diverged
 from treelab.learners.folds import assign_folds
 from treelab.learners.schedule import CosineDecay
-from treelab.learners.starts import GreedyStart, start_batch
+from treelab.learners.starts import start_batch
 from treelab.learners.teacher import TEACHERS, taught_targets
 from treelab.learners.tree_batch import Rows, TreeBatch
 from treelab.learners.tree_choice import choose_tree
@@ -63,7 +61,7 @@ class GradTreeFit:
         generator = torch.Generator(device).manual_seed(int(random.randint(2**31)))
         rows, target = self._rows(data, device, seed=int(random.randint(2**31)))
         starts = {
-            "greedy_starts": self._greedy_starts(),
+            "greedy_leaf_rows": self._greedy_leaf_rows(),
             "max_columns": MAX_COLUMNS,
             "generator": generator,
             "seed": int(random.randint(2**31)),
@@ -115,14 +113,9 @@ class GradTreeFit:
         ):
             check_at_least(name, getattr(self, name), 1)
 
-    def _greedy_starts(self) -> tuple[GreedyStart, ...]:
-        """Greedy trees that restarts begin as."""
-        if not self.greedy_starts:
-            return ()
-        starts = [
-            GreedyStart(*pair) for pair in product(self._criteria, GREEDY_LEAF_ROWS)
-        ]
-        return tuple(starts[: self.n_restarts])
+    def _greedy_leaf_rows(self) -> tuple[int, ...]:
+        """Leaf sizes of the greedy trees that restarts begin as."""
+        return GREEDY_LEAF_ROWS[: self.n_restarts] if self.greedy_starts else ()
 
     def _depths(self) -> tuple[int, ...]:
         """Depths that are trained side by side, ascending."""

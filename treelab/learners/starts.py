@@ -1,8 +1,6 @@
 """Where trees start: at random, or as the greedy tree of the same rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 import torch
@@ -23,24 +21,6 @@ SPREAD = 0.5  # standard deviation of random preferences
 ASKS_NOTHING = 1e3
 
 
-@dataclass(frozen=True)
-class GreedyStart:
-    """A greedy tree to start from: its criterion and fewest rows in a leaf.
-
-    The criterion is one of scikit-learn's: "gini" or "log_loss" for classes,
-    "squared_error" for values.
-    """
-
-    criterion: str
-    min_leaf_rows: int
-
-    @property
-    def name(self) -> str:
-        """As it is told to the user."""
-        by = {"gini": " by Gini", "log_loss": " by entropy"}.get(self.criterion, "")
-        return f"greedy{by}, {self.min_leaf_rows} rows a leaf"
-
-
 def start_batch(
     rows: Rows,
     y: np.ndarray,
@@ -48,7 +28,7 @@ def start_batch(
     depths: Sequence[int],
     n_folds: int,
     n_restarts: int,
-    greedy_starts: Sequence[GreedyStart],
+    greedy_leaf_rows: Sequence[int],
     max_columns: int,
     generator: torch.Generator,
     seed: int,
@@ -67,9 +47,9 @@ def start_batch(
         Ascending.
     n_restarts : int
         Trees of each fold and depth, twice as many of shallow ones. The first start as
-        greedy trees, one for each of `greedy_starts`, the rest at random.
-    greedy_starts : sequence of GreedyStart
-        The greedy trees.
+        greedy trees, one for each of `greedy_leaf_rows`, the rest at random.
+    greedy_leaf_rows : sequence of int
+        Fewest rows in a leaf of the greedy trees.
     max_columns : int
         A tree may use this many features, divided by its depth, where the table has
         more: those that a greedy tree of its fold uses first, then others at random.
@@ -78,29 +58,32 @@ def start_batch(
     **settings
         For `TreeBatch`.
     """
-    greedy = tuple(greedy_starts[:n_restarts])
-    x = rows.x.cpu().numpy()
-    weight = rows.weight[:, 0].cpu().numpy().copy()
-    weight[rows.n_train :] = 0
-    fold_of_row = rows.fold.cpu().numpy()
-    grown = {}  # the deepest; a shallower one is what stands at its top
-    for fold, start in product(range(n_folds), greedy):
-        trained_on = weight * (fold_of_row != fold)
-        grown[fold, start] = greedy_splits(
-            x, y, trained_on, depth=max(depths), start=start, seed=seed
-        )
+    sizes = tuple(greedy_leaf_rows[:n_restarts])
     candidates, planted = [], {}
+    x = rows.x.cpu().numpy()
+    weight = rows.weight[:, 0].cpu().numpy()
+    fold_of_row = rows.fold.cpu().numpy()
     for depth in depths:
         # Shallow trees cost little and depend most on where they start.
         times = 2 if depth <= SHALLOW else 1
-        at_random = 0 if only_greedy else times * n_restarts - len(greedy)
+        at_random = 0 if only_greedy else times * n_restarts - len(sizes)
+        starts = [*sizes, *[None] * at_random]
         for fold in range(n_folds):
-            for start in greedy:
-                planted[len(candidates)] = [
-                    part[: 2**depth - 1] for part in grown[fold, start]
-                ]
-                candidates.append(Candidate(depth, fold, start.name))
-            candidates += at_random * [Candidate(depth, fold, "random")]
+            trained_on = weight * (fold_of_row != fold)
+            trained_on[rows.n_train :] = 0
+            for size in starts:
+                name = "random" if size is None else f"greedy, {size} rows a leaf"
+                if size is not None:
+                    planted[len(candidates)] = greedy_splits(
+                        x,
+                        y,
+                        trained_on,
+                        depth=depth,
+                        min_leaf_rows=size,
+                        regression=rows.n_classes == 0,
+                        seed=seed,
+                    )
+                candidates.append(Candidate(depth, fold, name))
     of_depth = np.array([c.depth for c in candidates])
     columns, logits, threshold = [], [], []
     for depth in depths:
@@ -165,7 +148,8 @@ def greedy_splits(
     weight: np.ndarray,
     *,
     depth: int,
-    start: GreedyStart,
+    min_leaf_rows: int,
+    regression: bool,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grow CART on encoded rows and lay it into a complete tree.
@@ -185,15 +169,9 @@ def greedy_splits(
     threshold : ndarray of shape (N,), float32
         In the units of `x`; NaN where nothing is split.
     """
-    regression = start.criterion == "squared_error"
     grower = DecisionTreeRegressor if regression else DecisionTreeClassifier
     used = weight > 0
-    grown = grower(
-        criterion=start.criterion,
-        max_depth=depth,
-        min_samples_leaf=start.min_leaf_rows,
-        random_state=seed,
-    )
+    grown = grower(max_depth=depth, min_samples_leaf=min_leaf_rows, random_state=seed)
     tree = grown.fit(x[used], y[used], sample_weight=weight[used]).tree_
     return lay_out(tree, depth)[:2]
 

@@ -42,7 +42,7 @@ def whole_trees(
     batch: TreeBatch,
     y: np.ndarray,
     *,
-    greedy_starts,
+    greedy_leaf_rows,
     max_columns: int,
     generator: torch.Generator,
     seed: int,
@@ -54,7 +54,7 @@ def whole_trees(
     ----------
     batch : TreeBatch
         As `start_batch` made it, every row in one of its folds.
-    y, greedy_starts, max_columns, generator, seed
+    y, greedy_leaf_rows, max_columns, generator, seed
         As given to `start_batch`.
 
     Returns
@@ -70,8 +70,8 @@ def whole_trees(
         y,
         depths=sorted(set(batch.depths)),
         n_folds=1,
-        n_restarts=len(greedy_starts),
-        greedy_starts=greedy_starts,
+        n_restarts=len(greedy_leaf_rows),
+        greedy_leaf_rows=greedy_leaf_rows,
         only_greedy=True,
         max_columns=max_columns,
         generator=generator,
