@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from tests.learners.get_tables import wavy_rows
+from treelab.learners.get_gain import formula_splits
 from treelab.learners.get_prune import prune_on
 from treelab.learners.get_sparse import (
     approximations,
@@ -13,14 +14,11 @@ from treelab.learners.get_trees import HardTrees, Rows
 
 
 def grown(rows, depth=6, *, linear=False):
-    splits = greedy_splits(
-        rows.x,
-        rows.target,
-        rows.weight,
-        depth,
-        np.random.default_rng(0),
-        formulas=linear,
-    )
+    rng = np.random.default_rng(0)
+    if linear:
+        splits = formula_splits(rows.x, rows.y, depth, rng)
+    else:
+        splits = greedy_splits(rows.x, rows.target, rows.weight, depth, rng)
     return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)
 
 

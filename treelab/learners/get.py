@@ -16,8 +16,9 @@ from treelab.learners.checks import (
     check_number,
 )
 from treelab.learners.device import resolve_device
+from treelab.learners.get_budget import BUDGETS, GetSettings
 from treelab.learners.get_export import centred, to_tree
-from treelab.learners.get_fit import BUDGETS, GetSettings, fit_trees
+from treelab.learners.get_fit import fit_trees
 from treelab.learners.get_trees import SMALLEST_SHARE, HardTrees, Rows, join
 from treelab.learners.lean import best_lean
 from treelab.training.loop import HISTORY
@@ -50,18 +51,19 @@ class _Get:
         rows = self._as_rows(data, data.X, data.y, device)
         valid = self._as_rows(data, data.X_valid, data.y_valid, device)
         seed = check_random_state(self.random_state).randint(2**31)
-        trees, history = fit_trees(
+        trees, history, taught = fit_trees(
             rows,
             valid,
             self._settings(rows),
             np.random.default_rng(seed),
+            joins=self._joins,
             callbacks=list(callbacks),
             snapshot=partial(self._export, data=data),
             started=started,
         )
         self.history_ = pd.DataFrame(history, columns=HISTORY)
         self._weigh_classes(trees, data, valid)
-        self.model_ = self._export(trees, data)
+        self.model_ = self._export(trees, data, taught)
         return self
 
     @property
@@ -108,8 +110,13 @@ class _Get:
             sparse_tolerance=self.sparse_tolerance,
         )
 
-    def _export(self, trees: HardTrees, data: TrainingData) -> Tree:
-        """Write the tree for the user, its leaves recomputed from the rows."""
+    def _export(
+        self, trees: HardTrees, data: TrainingData, taught: Rows | None = None
+    ) -> Tree:
+        """Write the tree for the user, its leaves recomputed from the rows.
+
+        Or from what a bag of trees taught of the rows.
+        """
         frame, y = data.frame, data.y
         cpu = torch.device("cpu")
         # Categories were cross-fitted for training; prediction sees their plain rates.
@@ -118,7 +125,8 @@ class _Get:
             rows = join(rows, self._as_rows(data, data.X_valid, data.y_valid, cpu))
             frame = pd.concat([frame, data.frame_valid])
             y = np.concatenate([y, data.y_valid])
-        trees = centred(trees, rows.x).refit(rows)
+        trees = centred(trees, rows.x)
+        trees = trees.refit(rows if taught is None else taught.seen_as(rows.x))
         return to_tree(
             trees,
             data.encoder,

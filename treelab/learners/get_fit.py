@@ -2,78 +2,38 @@
 
 The upper levels of several trees are trained together from soft to hard. The best are
 grown on greedily, pruned on the validation rows, and the best of these is polished
-subtree by subtree.
+subtree by subtree. Where leaves hold formulas, a bag of trees teaches: the one tree is
+grown and fitted to what the bag says of the rows, and of rows that it imagines.
 """
 
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from treelab.learners.get_budget import GetSettings
+from treelab.learners.get_gain import formula_splits
 from treelab.learners.get_network import GetNetwork
 from treelab.learners.get_polish import polish_level, warm_cosine
 from treelab.learners.get_prune import prune_on
 from treelab.learners.get_sparse import sparse_splits
 from treelab.learners.get_starts import greedy_splits, random_splits
-from treelab.learners.get_trees import HardTrees, Rows, evenly_spread
+from treelab.learners.get_teacher import teach
+from treelab.learners.get_trees import HardTrees, Rows, evenly_spread, join
 from treelab.training.events import Progress, stop_asked
 from treelab.training.loop import REPORT_SECONDS, train
 
 STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
 TRAINED_DEPTH = {False: 6, True: 4}  # levels trained as a whole; by linear leaves
-LEAF_ROWS = {False: (5, 2, 10), True: (10, 5, 20)}  # fewest in a leaf, as grown
+LEAF_ROWS = (5, 2, 10)  # fewest in a leaf that is a constant, as grown
+# The same for formulas, and the rows that draw a formula to the one above it.
+FORMULA_ROWS = ((20, 3.0), (40, 30.0))
 KEPT_SHARE = 0.7  # of the starts goes on; the hard loss of soft trees says little yet
 EVALUATIONS = 15  # looks at the hard loss in a stage
 WEIGHT_DECAY = 1e-4
 POLISH_SHARE = 0.4  # of the epochs, added for growth and polish in what is reported
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What may be spent, in the same numbers on every table.
-
-    ``steps`` gradient steps in each stage; ``n_grown`` trained trees that are grown to
-    full depth, as are two that are greedy throughout (by columns, by sums of them),
-    each with ``n_leaf_rows`` sizes of a leaf; ``rounds`` of polish, with
-    ``polish_steps`` gradient steps a level.
-    """
-
-    steps: int
-    n_grown: int
-    n_leaf_rows: int
-    rounds: int
-    polish_steps: int
-
-
-BUDGETS = {
-    "quick": Budget(steps=150, n_grown=1, n_leaf_rows=1, rounds=0, polish_steps=0),
-    "standard": Budget(
-        steps=1500, n_grown=3, n_leaf_rows=3, rounds=2, polish_steps=300
-    ),
-    "thorough": Budget(
-        steps=5000, n_grown=5, n_leaf_rows=3, rounds=4, polish_steps=800
-    ),
-}
-
-
-@dataclass(frozen=True)
-class GetSettings:
-    """Settings of the estimators, checked, with the depth decided."""
-
-    depth: int
-    n_starts: int
-    budget: Budget
-    max_epochs: int | None
-    batch_size: int
-    learning_rate: float
-    learning_rate_leaves: float
-    l1: float
-    linear: bool
-    polish: bool
-    sparse_tolerance: float
 
 
 def fit_trees(
@@ -82,10 +42,11 @@ def fit_trees(
     settings: GetSettings,
     rng: np.random.Generator,
     *,
+    joins: bool,
     callbacks: Sequence,
     snapshot: Callable[[HardTrees], object],
     started: float,
-) -> tuple[HardTrees, list]:
+) -> tuple[HardTrees, list, Rows | None]:
     """Find the best tree for the validation rows.
 
     Parameters
@@ -94,6 +55,8 @@ def fit_trees(
         Training rows, and those that choose.
     settings : GetSettings
     rng : numpy Generator
+    joins : bool
+        Whether the validation rows join the others for the leaves of the end.
     callbacks : sequence of callable
         Hear each ``Progress``; a True stops, and the best tree so far is pruned and
         returned.
@@ -108,14 +71,18 @@ def fit_trees(
         A batch of one tree.
     history : list of tuple
         Rows of ``history_``.
+    taught : Rows or None
+        What the leaves of the end are fitted to, where a bag of trees taught: the rows
+        (joined by the validation rows), then those that the bag imagined.
     """
     fitting = _Fitting(rows, valid, settings, rng, callbacks, snapshot, started)
     trained = fitting.train_stages()
+    fitting.learn_from_bag()
     tree = fitting.grow(trained)
     if settings.polish:
         tree = fitting.polish(tree)
-    tree = sparse_splits(tree, rows, valid, settings.sparse_tolerance)
-    return tree, fitting.history
+    tree = sparse_splits(tree, fitting.told, valid, settings.sparse_tolerance)
+    return tree, fitting.history, fitting.taught(joins)
 
 
 class _Fitting:
@@ -126,6 +93,9 @@ class _Fitting:
         self.callbacks, self.snapshot, self.started = callbacks, snapshot, started
         self.history = []
         self.stopped = False
+        self.told = rows  # what trees are grown on: the rows, or what a bag says
+        self.recipe = None  # of the bag
+        self.last_lesson = None  # the seed of what it says of all rows
         self.shown = None  # the tree, its losses and the stage that were reported last
         self.reported = time.monotonic()
         batches = max(1, math.ceil(len(rows.x) / settings.batch_size))
@@ -185,6 +155,27 @@ class _Fitting:
                 break
         return trees
 
+    def learn_from_bag(self):
+        """Let a bag of trees say what it thinks of the training rows."""
+        n_trees = self.settings.budget.n_teachers
+        if not (self.settings.linear and n_trees) or self.stopped:
+            return
+        self.last_lesson = self.rng.integers(2**31)  # the same with and without polish
+        found = teach(self.rows, n_trees, self.rng, stop=self._beat_in_growth)
+        if found is not None:
+            self.told, self.recipe = found
+
+    def taught(self, joins: bool) -> Rows | None:
+        """What a bag says of all rows, for the leaves of the end."""
+        if self.recipe is None or self.stopped:
+            return None
+        if not joins:
+            return self.told
+        rows = join(self.rows, self.valid)
+        n_trees = self.settings.budget.n_teachers
+        rng = np.random.default_rng(self.last_lesson)
+        return teach(rows, n_trees, rng, recipes=[self.recipe])[0]
+
     def grow(self, trained: HardTrees) -> HardTrees:
         """Grow the best trained trees and greedy ones on; prune; keep the best."""
         settings = self.settings
@@ -194,13 +185,16 @@ class _Fitting:
         ]
         if self.stopped:
             return self._pruned(*tops[0])[0]
-        sizes = LEAF_ROWS[settings.linear][: settings.budget.n_leaf_rows]
+        sizes = FORMULA_ROWS if settings.linear else LEAF_ROWS
+        sizes = sizes[: settings.budget.n_leaf_rows]
         # Greedy from the root, by columns alone and by sums of them, or below the tops.
-        kinds = [{"oblique": False}, {}, *[{"top": top} for top in tops]]
+        kinds = [{}, *[{"top": top} for top in tops]]
+        if not settings.linear:
+            kinds.insert(0, {"oblique": False})
         tried = [(kind, size) for kind in kinds for size in sizes]
         best, best_loss = None, math.inf
         for number, (kind, size) in enumerate(tried):
-            splits = self._greedy(settings.depth, min_leaf_rows=size, **kind)
+            splits = self._greedy(settings.depth, size, **kind)
             tree, loss = self._pruned(*splits)
             if loss < best_loss or best is None:
                 best, best_loss = tree, loss
@@ -214,15 +208,18 @@ class _Fitting:
         settings = self.settings
         rates = (settings.learning_rate, settings.learning_rate_leaves)
         depth = tree.threshold.shape[1].bit_length()
-        loss = self._valid_loss(tree)
-        n_levels = settings.budget.rounds * depth
-        for turn in range(settings.budget.rounds):
+        loss, train_loss = self._valid_loss(tree), self._train_loss(tree)
+        rounds = settings.budget.rounds
+        if self.recipe is not None:  # a tree that was taught has little to gain
+            rounds = math.ceil(rounds / 2)
+        n_levels = rounds * depth
+        for turn in range(rounds):
             gained = False
             for level in range(depth - 1, -1, -1):
                 begun = turn * depth + depth - 1 - level
                 polished = polish_level(
                     tree,
-                    self.rows,
+                    self.told,
                     level,
                     settings.budget.polish_steps,
                     rates,
@@ -232,8 +229,14 @@ class _Fitting:
                     ),
                 )
                 polished_loss = self._valid_loss(polished)
-                if polished_loss < loss:
-                    tree, loss, gained = polished, polished_loss, True
+                polished_train_loss = self._train_loss(polished)
+                if polished_loss < loss and polished_train_loss <= train_loss:
+                    tree, loss, train_loss = (
+                        polished,
+                        polished_loss,
+                        polished_train_loss,
+                    )
+                    gained = True
                 if self.stopped:
                     return tree
                 epoch = self._late_epoch((1 + 3 * (begun + 1) / n_levels) / 4)
@@ -260,28 +263,43 @@ class _Fitting:
         weights, threshold = map(np.stack, zip(*found))
         return HardTrees.fit(weights, threshold, self.rows, linear=self.settings.linear)
 
-    def _greedy(self, depth, **options):
-        """Greedy splits on the training rows."""
-        rows = self.rows
-        return greedy_splits(
-            rows.x,
-            rows.target,
-            rows.weight,
+    def _greedy(self, depth, size=None, **options):
+        """Greedy splits on what the trees are told."""
+        told = self.told
+        if not self.settings.linear:
+            return greedy_splits(
+                told.x,
+                told.target,
+                told.weight,
+                depth,
+                self.rng,
+                min_leaf_rows=size or LEAF_ROWS[0],
+                **options,
+            )
+        min_leaf_rows, penalty = size or FORMULA_ROWS[0]
+        return formula_splits(
+            told.x,
+            told.y,
             depth,
             self.rng,
-            formulas=self.settings.linear,
+            min_leaf_rows=min_leaf_rows,
+            penalty=penalty,
             **options,
         )
 
     def _pruned(self, weights, threshold) -> tuple[HardTrees, float]:
         """One tree pruned on the validation rows, and its loss there."""
-        return prune_on(self._fitted(weights, threshold), self.rows, self.valid)
+        return prune_on(self._fitted(weights, threshold), self.told, self.valid)
 
     def _fitted(self, weights, threshold) -> HardTrees:
-        """A batch of one tree, leaves from the training rows."""
+        """A batch of one tree, leaves from what the trees are told."""
         return HardTrees.fit(
-            weights[None], threshold[None], self.rows, linear=self.settings.linear
+            weights[None], threshold[None], self.told, linear=self.settings.linear
         )
+
+    def _train_loss(self, tree: HardTrees) -> float:
+        """Hard training loss of a batch of one tree."""
+        return float(self.rows.loss(tree.answers(self.rows.x))[0])
 
     def _valid_loss(self, tree: HardTrees) -> float:
         """Hard validation loss of a batch of one tree."""
@@ -295,7 +313,7 @@ class _Fitting:
 
     def _report(self, epoch: float, tree: HardTrees, valid_loss: float, stage: str):
         """Keep a tree's losses in the history and tell them; say whether to stop."""
-        train_loss = float(self.rows.loss(tree.answers(self.rows.x))[0])
+        train_loss = self._train_loss(tree)
         self.shown = (tree, train_loss, valid_loss, stage)
         seconds = time.monotonic() - self.started
         self.history.append((epoch, train_loss, valid_loss, seconds, stage))
@@ -327,6 +345,10 @@ class _Fitting:
         if time.monotonic() - self.reported > REPORT_SECONDS:
             return self._tell(self._late_epoch(done))
         return self.stopped
+
+    def _beat_in_growth(self) -> bool:
+        """Beat before the first tree is grown."""
+        return self._beat(0.0)
 
     def _optimizer(self, network):
         """AdamW, its own learning rate for the leaves."""

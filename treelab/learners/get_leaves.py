@@ -98,6 +98,7 @@ def level_formulas(
     y: np.ndarray,
     n_leaves: int,
     shrinkage: float = SHRINKAGE,
+    n_imagined: int = 0,
 ) -> list[LinearLeaves]:
     """Ridge regression in every node of one tree, drawn towards the formula above.
 
@@ -118,6 +119,8 @@ def level_formulas(
         Leaves of the tree, a power of two.
     shrinkage : float
         In rows, above 0.
+    n_imagined : int
+        The last rows, which do not count where too few rows make a constant.
 
     Returns
     -------
@@ -127,6 +130,7 @@ def level_formulas(
     order = np.argsort(leaf, kind="stable")
     design = np.hstack([np.ones((len(x), 1)), x - x.mean(axis=0)])[order]
     y, leaf = y[order], leaf[order]
+    n_real = np.append(0, np.cumsum(order < len(x) - n_imagined))
     penalty = shrinkage * np.append(1.0, x.var(axis=0) + 1e-9)
     means = level_means(leaf[None], y[:, None], np.ones(len(y)), n_leaves, shrinkage)
     levels, parents, answers, above = [], None, None, None
@@ -147,7 +151,7 @@ def level_formulas(
             gram[np.diag_indices_from(gram)] += penalty
             found[node] = here + np.linalg.solve(gram, a.T @ left_over)
             shown[node] = found[node]
-            if n_rows <= found.shape[1]:
+            if n_real[rows.stop] - n_real[rows.start] <= found.shape[1]:
                 shown[node] = 0.0
                 shown[node, 0] = means_of_level[0, node, 0]
         parents, answers, above = found, shown, np.diff(bounds)

@@ -123,7 +123,9 @@ def _levels(trees, leaf, rows, shrinkage) -> list:
     """What every node answers, level by level: means, or formulas."""
     n_leaves = trees.threshold.shape[1] + 1
     if trees.linear is not None:
-        return level_formulas(leaf[0], rows.x, rows.y, n_leaves, shrinkage)
+        return level_formulas(
+            leaf[0], rows.x, rows.y, n_leaves, shrinkage, rows.n_imagined
+        )
     return level_means(leaf, rows.target, rows.weight, n_leaves, shrinkage)
 
 

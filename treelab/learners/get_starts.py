@@ -60,13 +60,10 @@ def greedy_splits(
     top: tuple[np.ndarray, np.ndarray] | None = None,
     min_leaf_rows: int = 5,
     oblique: bool = True,
-    formulas: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Splits of a tree that is grown greedily, each the best of many directions.
 
-    A split tests a column, as CART does, or one of these sums of columns: the slopes
-    of ridge regressions on the node's rows; the directions in which what these leave
-    over bends most (principal Hessian directions); and random sparse ones.
+    A split tests a column, as CART does, or a sum of columns that ``directions`` finds.
 
     Parameters
     ----------
@@ -85,19 +82,12 @@ def greedy_splits(
         Fewest rows on either side of a split.
     oblique : bool
         False: columns alone, a CART tree.
-    formulas : bool
-        Leaves will hold linear formulas: splits then part what these leave over.
 
     Returns
     -------
     weights : ndarray of shape (N, F)
     threshold : ndarray of shape (N,)
         Where there is no split: no weights and an infinite threshold.
-
-    References
-    ----------
-    Li, "On principal Hessian directions for data visualization and dimension
-    reduction", JASA 1992.
     """
     n_splits = 2**depth - 1
     weights = np.zeros((n_splits, x.shape[1]))
@@ -119,17 +109,14 @@ def greedy_splits(
             here, told = x[sample], target[sample]
             if np.ptp(told, axis=0).max() <= 1e-9:
                 continue
-            directions = columns
-            if oblique or formulas:
-                found, left_over = _directions(here, told, weight[sample], rng)
-                if oblique:
-                    directions = np.hstack([columns, found])
-                if formulas:
-                    told = left_over
-            best = _best_split(here @ directions, told, weight[sample], min_leaf_rows)
+            tried = columns
+            if oblique:
+                found = directions(here, told, weight[sample], rng)
+                tried = np.hstack([columns, found])
+            best = _best_split(here @ tried, told, weight[sample], min_leaf_rows)
             if best is None:
                 continue
-            weights[split], threshold[split] = directions[:, best[0]], best[1]
+            weights[split], threshold[split] = tried[:, best[0]], best[1]
         goes_left = x[rows] @ weights[split] <= threshold[split]
         waiting.append((2 * split + 1, rows[goes_left]))
         waiting.append((2 * split + 2, rows[~goes_left]))
@@ -147,8 +134,32 @@ def _best_split(sums, target, weight, min_leaf_rows) -> tuple[int, float] | None
     return found.feature[0], found.threshold[0]
 
 
-def _directions(x, target, weight, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Directions (F, k) worth a test, and what a regression leaves over (n, C)."""
+def directions(
+    x: np.ndarray, target: np.ndarray, weight: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Sums of columns that are worth a test at a node.
+
+    They are the slopes of ridge regressions on the node's rows; the directions in
+    which what these leave over bends most (principal Hessian directions); and random
+    sparse ones.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, F)
+        Encoded rows of the node.
+    target : ndarray of shape (n, C)
+    weight : ndarray of shape (n,)
+    rng : numpy Generator
+
+    Returns
+    -------
+    ndarray of shape (F, k)
+
+    References
+    ----------
+    Li, "On principal Hessian directions for data visualization and dimension
+    reduction", JASA 1992.
+    """
     n_rows, n_features = x.shape
     share = weight / weight.sum()
     spread = _spread(x)
@@ -161,20 +172,19 @@ def _directions(x, target, weight, rng) -> tuple[np.ndarray, np.ndarray]:
     slopes = [
         np.linalg.solve(gram + ridge * np.eye(n_features), cross) for ridge in RIDGE
     ]
-    left_over = told - z @ slopes[0]
     found = []
     if n_rows >= 2 * n_features:
         found += slopes
     if n_rows >= 3 * n_features:
+        left_over = told - z @ slopes[0]
         bend = np.einsum("n,nf,ng->fg", left_over[:, 0] * share, z, z, optimize=True)
         found.append(np.linalg.eigh(bend)[1][:, [0, -1]])
     shape = (n_features, RANDOM_DIRECTIONS)
     kept = rng.random(shape) < COLUMNS_A_DIRECTION / n_features
     found.append(rng.normal(size=shape) * kept)
-    directions = np.hstack(found)
-    length = np.linalg.norm(directions, axis=0)
-    directions = directions / np.where(length > 0, length, 1.0) / spread[:, None]
-    return directions, left_over
+    found = np.hstack(found)
+    length = np.linalg.norm(found, axis=0)
+    return found / np.where(length > 0, length, 1.0) / spread[:, None]
 
 
 def _spread(x: np.ndarray) -> np.ndarray:

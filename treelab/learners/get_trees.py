@@ -35,6 +35,8 @@ class Rows:
         What each row counts.
     n_classes : int
         0 for regression.
+    n_imagined : int
+        How many of the rows, the last ones, are not of the table.
     x_tensor : Tensor of shape (F, n), float32
     y_tensor, weight_tensor : Tensor of shape (n,)
     """
@@ -44,6 +46,7 @@ class Rows:
     weight: np.ndarray
     n_classes: int
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    n_imagined: int = 0
 
     def __post_init__(self):
         put = object.__setattr__
@@ -60,6 +63,10 @@ class Rows:
         if self.n_classes:
             return np.eye(self.n_classes)[self.y]
         return self.y[:, None]
+
+    def seen_as(self, x: np.ndarray) -> "Rows":
+        """The same rows, those of the table encoded as ``x``."""
+        return replace(self, x=np.concatenate([x, self.x[len(x) :]]))
 
     def row_loss(self, answers: np.ndarray) -> np.ndarray:
         """Weighted loss (..., n) of answers (..., n, C): squared, or in nats."""
@@ -119,7 +126,9 @@ class HardTrees:
         formulas = None
         if linear:
             found = [
-                level_formulas(of_tree, rows.x, rows.y, n_leaves, shrinkage)[-1]
+                level_formulas(
+                    of_tree, rows.x, rows.y, n_leaves, shrinkage, rows.n_imagined
+                )[-1]
                 for of_tree in leaf
             ]
             formulas = LinearLeaves(
