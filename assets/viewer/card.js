@@ -9,7 +9,8 @@ import { countShort, cut, isolate, measure, percent, questionLines, questionWidt
 export const TIERS = ["chip", "plain", "full"];
 
 // Of splits, as wide as their question asks within bounds; and of leaves, by their answer.
-const SPLIT_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 150] };
+const SPLIT_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 140] };
+const LIST_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 172] };
 const SUM_WIDTH = { full: [224, 340], plain: [160, 280], chip: [100, 192] };
 const LEAF_WIDTH = { full: [148, 224], plain: [116, 188] };
 const PAD = { full: 11, plain: 9, chip: 7 };
@@ -53,7 +54,8 @@ export function cardPlan(data, node, status, tier, note) {
     w = leafWidth(data, node, tier);
     blocks = leafBlocks(data, node, tier, w - 2 * pad);
   }
-  if (note && tier !== "chip") blocks.push(noteBlock(note));
+  // What a sum comes to for a row that is followed cannot be seen at a glance.
+  if (note && (tier !== "chip" || (asks && asksSum(node)))) blocks.push(noteBlock(note));
   return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 3, blocks, pad };
 }
 
@@ -86,7 +88,8 @@ function questionPlan(data, node, tier) {
   }
   const name = questionName(data, node);
   const size = TYPE[tier];
-  const w = within(questionWidth(node.question, name, size, SPLIT_WIDTH[tier][1] - pad), SPLIT_WIDTH[tier]);
+  const bounds = (node.left_categories ? LIST_WIDTH : SPLIT_WIDTH)[tier];
+  const w = within(questionWidth(node.question, name, size, bounds[1] - pad), bounds);
   const lines = questionLines(node.question, name, w - pad, size);
   return { w, blocks: lines.map((line) => lineBlock(line, size, 600, "main", LINE[tier])) };
 }
@@ -199,7 +202,7 @@ function chipLeaf(data, node) {
   const pad = PAD.chip;
   const answer = answerText(data, node);
   const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
-  const inner = Math.min(88, Math.max(measure(answer, 11.5, 650), measure(words, 10.5), 34));
+  const inner = Math.min(80, Math.max(measure(answer, 11.5, 650), measure(words, 10.5), 34));
   const blocks = [
     lineBlock(isolate(cut(answer, inner + 0.5, 11.5, 650)), 11.5, 650, "main", 14),
     lineBlock(words, 10.5, 400, "quiet", 13),

@@ -113,6 +113,8 @@ export function questionWidth(question, name, size, most, weight = 600) {
   const value = question.slice(name.length).trim();
   const list = LIST.exec(value);
   const parts = list ? listWords(list) : [value];
+  const opening = parts.slice(0, 2).join(" ");
+  if (list && measure(opening, size, weight) <= most) parts.push(opening);
   return Math.max(...[name, ...parts].map((part) => measure(part, size, weight))) + 0.5;
 }
 
