@@ -202,10 +202,6 @@ class TreeBatch(nn.Module):
             for tree, held_out in enumerate(self.held_out)
         ]
 
-    def leaves_used(self) -> np.ndarray:
-        """Leaves (E,) of each tree that some row reaches."""
-        return np.array([len(leaf.unique()) for leaf in self.leaves(self.rows.x)])
-
     @property
     def n_leaves(self) -> int:
         """Leaves of the deepest trees."""

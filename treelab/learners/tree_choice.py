@@ -23,8 +23,6 @@ HALF_TRUSTED_ROWS = 500
 # With more than two classes a fold leaves few rows of each, so a tree of all rows is
 # better than its like in the folds, by which it is judged, by about this much macro F1.
 WHOLE_GAIN = 0.05
-# It may be larger, too: of such trees this close to the best the largest is kept.
-WHOLE_CLOSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,7 @@ def choose_tree(
     loss : Tensor of shape (E,)
         Validation loss of each.
     whole : WholeTrees, optional
-        More trees to choose from, judged by the answers of their like. With more than
-        two classes the largest of those about as good as the best is kept.
+        More trees to choose from, judged by the answers of their like.
     """
     table = _table(batch, loss.cpu().numpy())
     say = np.zeros(len(table))
@@ -111,16 +108,12 @@ def choose_tree(
         of_all = WHOLE_GAIN if batch.rows.n_classes > 2 else 0.0
         gain = np.append(gain, np.full(len(more), of_all))
     score = (1 - trusted) * table["agreement"] + trusted * table["held_out_score"]
-    score = np.where(fine, score + gain, -np.inf)
-    chosen = int(score.argmax())
-    if chosen >= batch.n_candidates and batch.rows.n_classes > 2:
-        close = score[batch.n_candidates :] >= score.max() - WHOLE_CLOSE
-        size = np.where(close, whole.batch.leaves_used(), -1)
-        chosen = batch.n_candidates + int(size.argmax())
+    chosen = int(np.where(fine, score + gain, -np.inf).argmax())
     table["chosen"] = table.index == chosen
-    if chosen < batch.n_candidates:
-        return Choice(batch, chosen, weighting, table)
-    return Choice(whole.batch, chosen - batch.n_candidates, weighting, table)
+    place = chosen - batch.n_candidates
+    if place >= 0:
+        return Choice(whole.batch, place, weighting, table)
+    return Choice(batch, chosen, weighting, table)
 
 
 def _table(batch: TreeBatch, loss: np.ndarray) -> pd.DataFrame:
