@@ -41,6 +41,20 @@ def test_a_constant_target_is_one_leaf(leaves):
     assert model.tree_.n_leaves == 1
 
 
+@pytest.mark.parametrize("n_rows", [2, 5, 12, 40])
+def test_tiny_tables_with_an_outlier_and_a_constant_column_can_be_taught(n_rows):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=n_rows), np.full(n_rows, 3.0)])
+    y = X[:, 0].copy()
+    y[-1] = 1e9
+    taught = {"leaves": "linear", "n_starts": 2, "max_epochs": 2, "random_state": 0}
+    model = GetRegressor(**taught).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.tree_.n_rows[0] == n_rows
+    same = GetRegressor(**taught).fit(X, np.full(n_rows, 3.0)).predict(X)
+    assert np.allclose(same, 3.0)
+
+
 def test_a_leaf_with_few_rows_says_that_it_is_constant():
     rng = np.random.default_rng(0)
     X = rng.random((400, 12))

@@ -279,6 +279,11 @@ class GetRegressor(_Get, TableRegressor):
     validation rows is kept. A leaf answers with one value, or with a formula fitted by
     ridge regression to the rows that reach it (GET-Linear).
 
+    A tree with formulas learns from a bag of such trees, each grown on its own draw of
+    the rows, which is not kept: half of what the tree is told of a row is what those
+    trees say that did not see it, and it is told of rows that the bag imagines as well.
+    The budget "quick" does without.
+
     Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
     arXiv:2411.17003.
 
