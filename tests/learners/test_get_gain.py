@@ -45,7 +45,6 @@ def test_a_kink_across_two_columns_takes_one_split():
     splits = formula_splits(x, y, 1, np.random.default_rng(0), penalty=1e-3)
     rows = Rows(x, y, np.ones(400), 0)
     tree = HardTrees.fit(*(part[None] for part in splits), rows, linear=True)
-    tree = HardTrees.fit(*(part[None] for part in splits), rows, linear=True)
     weights = np.abs(tree.weights[0, 0])
     assert set(np.argsort(weights)[-2:]) == {0, 1}
     assert rows.loss(tree.answers(x))[0] < 0.3 * y.var()
