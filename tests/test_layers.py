@@ -21,7 +21,16 @@ LAYERS = {
     "learners": {"ops", "training", "trees", "data", "metrics"},
     "runs": {"learners", "trees", "data", "metrics", "training"},
     "figures": {"trees"},
-    "bench": {"learners", "ops", "training", "trees", "data", "metrics", "runs"},
+    "bench": {
+        "learners",
+        "ops",
+        "training",
+        "trees",
+        "data",
+        "figures",
+        "metrics",
+        "runs",
+    },
     "html_export": {"runs", "figures", "trees", "metrics"},
     "node_facts": {"trees"},
     "__main__": {"runs", "bench", "data", "trees", "learners", "metrics"}

@@ -99,7 +99,20 @@ def _add(name: str, commands) -> None:
     parser.set_defaults(command=lambda chosen: _run(name, chosen))
 
 
-COMMANDS = (*(partial(_add, name) for name in BENCHMARKS), add_argmin, add_speed)
+def add_viewer(commands) -> None:
+    """Add ``bench viewer``."""
+    parser = commands.add_parser(
+        "viewer", help="how soon the tree viewer draws, how smoothly it moves"
+    )
+    parser.set_defaults(command=_viewer)
+
+
+COMMANDS = (
+    *(partial(_add, name) for name in BENCHMARKS),
+    add_argmin,
+    add_speed,
+    add_viewer,
+)
 
 
 def _run(name: str, chosen: Namespace) -> int:
@@ -173,3 +186,11 @@ def _speed(chosen: Namespace) -> int:
     from treelab.bench.speed import report
 
     return report(steps=chosen.steps, out=chosen.out)
+
+
+def _viewer(chosen: Namespace) -> int:
+    """Measure the viewer in a browser and print."""
+    from treelab.bench.viewer import run_viewer
+
+    run_viewer()
+    return 0
