@@ -113,3 +113,10 @@ def test_a_taught_tree_answers_for_categories_and_missing_values():
     assert np.allclose(tree.predict(X), model.predict(X))
     assert (tree.n_rows > 0).all()
     assert tree.n_rows[0] == 200
+    assert any("learned from what a bag" in note for note in tree.notes)
+
+
+def test_a_quick_tree_is_taught_by_nobody_and_says_nothing_of_it():
+    X, y = mixed_table(200)
+    tree = GetRegressor(leaves="linear", budget="quick", random_state=0).fit(X, y).tree_
+    assert not any("bag" in note for note in tree.notes)

@@ -25,6 +25,10 @@ from treelab.training.loop import HISTORY
 from treelab.trees.tree import Tree
 
 DEEPEST = 12
+TAUGHT = (
+    "This tree also learned from what a bag of trees said of its rows; the bag was not "
+    "kept, and this tree answers alone."
+)
 
 
 class _Get:
@@ -127,13 +131,16 @@ class _Get:
             y = np.concatenate([y, data.y_valid])
         trees = centred(trees, rows.x)
         trees = trees.refit(rows if taught is None else taught.seen_as(rows.x))
+        told = self._told_about(data)
+        if taught is not None:
+            told["notes"] = (*told.get("notes", ()), TAUGHT)
         return to_tree(
             trees,
             data.encoder,
             frame,
             y if self.labels() is None else self.classes_[y],
             classes=self.labels(),
-            **self._told_about(data),
+            **told,
         )
 
     def _weigh_classes(self, trees: HardTrees, data: TrainingData, valid: Rows):
