@@ -6,6 +6,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treelab.learners.get import GetClassifier, GetRegressor
+from treelab.learners.get_trees import Rows
 
 QUICK = {"depth": 3, "n_starts": 3, "budget": "quick", "random_state": 0}
 CHECKED = {"depth": 2, "n_starts": 2, "budget": "quick", "max_epochs": 6}
@@ -53,6 +54,21 @@ def test_a_table_with_categories_and_missing_values_is_learned(leaves):
     X, y = mixed_table()
     model = GetRegressor(leaves=leaves, **QUICK).fit(X[:200], y[:200])
     assert model.score(X[200:], y[200:]) > 0.5
+
+
+def test_by_briers_loss_the_tree_is_judged_by_squared_shares():
+    X, y = load_wine(return_X_y=True)
+    X, X_valid, y, y_valid = train_test_split(X, y, random_state=0, stratify=y)
+    settings = {"budget": "quick", "class_weight": None, "random_state": 0}
+    model = GetClassifier(loss="brier", **settings)
+    model.fit(X, y, X_valid=X_valid, y_valid=y_valid)
+    assert model.score(X_valid, y_valid) > 0.85
+    assert model.history_["valid_loss"].max() <= 2  # in nats it has no bound
+    rows = Rows(X_valid, y_valid, np.ones(len(y_valid)), 3, class_loss="brier")
+    shares = model.predict_proba(X_valid)
+    expected = ((shares - np.eye(3)[y_valid]) ** 2).sum(axis=1).mean()
+    assert rows.loss(shares[None])[0] == pytest.approx(expected)
+    assert model.history_["valid_loss"].iloc[-1] == pytest.approx(expected, abs=0.05)
 
 
 def test_a_diagonal_border_takes_one_split_that_weighs_both_columns():

@@ -25,6 +25,7 @@ from treelab.training.loop import HISTORY
 from treelab.trees.tree import Tree
 
 DEEPEST = 12
+CLASS_LOSSES = ("cross_entropy", "brier")
 TAUGHT = (
     "This tree also learned from what a bag of trees said of its rows; the bag was not "
     "kept, and this tree answers alone."
@@ -189,6 +190,8 @@ class GetClassifier(_Get, TableClassifier):
     sparse_tolerance : float, default=0.002
         Share of what it explains that the tree may lose, on the training and on the
         validation rows, by leaving columns out of its splits, at least 0.
+    loss : {"cross_entropy", "brier"}, default="cross_entropy"
+        What training lowers and validation judges by.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
         What a row of each class counts. "auto" trains with equal weights; the leaves
         answer with that power of the balanced ones, from 0 to 1.5, which has the best
@@ -206,8 +209,8 @@ class GetClassifier(_Get, TableClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_ : DataFrame
-        epoch, train_loss (soft trees), valid_loss (hard trees), both in nats,
-        seconds, stage.
+        epoch, train_loss (soft trees), valid_loss (hard trees), both in nats (or
+        Brier's), seconds, stage.
     """
 
     def __init__(
@@ -223,6 +226,7 @@ class GetClassifier(_Get, TableClassifier):
         l1=0.0,
         polish=True,
         sparse_tolerance=0.002,
+        loss="cross_entropy",
         class_weight="auto",
         random_state=None,
         device="auto",
@@ -237,6 +241,7 @@ class GetClassifier(_Get, TableClassifier):
         self.l1 = l1
         self.polish = polish
         self.sparse_tolerance = sparse_tolerance
+        self.loss = loss
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
@@ -248,12 +253,14 @@ class GetClassifier(_Get, TableClassifier):
     def _check(self):
         """Refuse settings out of range."""
         super()._check()
+        check_choice("loss", self.loss, CLASS_LOSSES)
         if isinstance(self.class_weight, str):
             check_choice("class_weight", self.class_weight, ("auto", "balanced"))
 
     def _as_rows(self, data, x, y, device):
         """Rows with class codes, weighted by class."""
-        return Rows(x, y, self._weights(data)[y], data.n_outputs, device)
+        weight = self._weights(data)[y]
+        return Rows(x, y, weight, data.n_outputs, device, class_loss=self.loss)
 
     def _weights(self, data) -> np.ndarray:
         """What a row of each class counts (n_classes,), mean 1 over the rows."""

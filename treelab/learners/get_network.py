@@ -64,7 +64,7 @@ class GetNetwork(nn.Module):
         answer = self(self.rows.x_tensor[:, rows])
         y, weight = self.rows.y_tensor[rows], self.rows.weight_tensor[rows]
         if self.rows.n_classes:
-            losses = class_loss(answer, y)
+            losses = class_loss(answer, y, kind=self.rows.class_loss)
         else:
             losses = (answer[:, 0] - y).square()
         loss = (losses * weight).sum(1) / weight.sum()

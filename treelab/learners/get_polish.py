@@ -203,7 +203,7 @@ class _Subtrees:
         answer = soft_route(margin, self.scale_factor, self.leaf_value)
         y, weight = self.rows.y_tensor[at], self.rows.weight_tensor[at]
         if self.rows.n_classes:
-            losses = _class_losses(answer, y)
+            losses = _class_losses(answer, y, self.rows.class_loss)
         else:
             if self.linear:
                 answer = answer[:, :1] + (answer[:, 1:] * x).sum(1, keepdim=True)
@@ -220,8 +220,8 @@ class _Subtrees:
         return weights, threshold
 
 
-def _class_losses(answer, y):
-    """Cross-entropy (K, B) of logits (K, C, B) on each subtree's own codes (K, B)."""
+def _class_losses(answer, y, kind):
+    """Losses (K, B) of logits (K, C, B) on each subtree's own codes (K, B)."""
     n_trees, _, n_rows = answer.shape
     flat = answer.permute(1, 0, 2).flatten(1)  # (C, K * B)
-    return class_loss(flat, y.flatten()).view(n_trees, n_rows)
+    return class_loss(flat, y.flatten(), kind=kind).view(n_trees, n_rows)

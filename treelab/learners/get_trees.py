@@ -37,6 +37,8 @@ class Rows:
         0 for regression.
     n_imagined : int
         How many of the rows, the last ones, are not of the table.
+    class_loss : {"cross_entropy", "brier"}
+        By which answers are judged where there are classes.
     x_tensor : Tensor of shape (F, n), float32
     y_tensor, weight_tensor : Tensor of shape (n,)
     """
@@ -47,6 +49,7 @@ class Rows:
     n_classes: int
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     n_imagined: int = 0
+    class_loss: str = "cross_entropy"
 
     def __post_init__(self):
         put = object.__setattr__
@@ -70,6 +73,8 @@ class Rows:
 
     def row_loss(self, answers: np.ndarray) -> np.ndarray:
         """Weighted loss (..., n) of answers (..., n, C): squared, or in nats."""
+        if self.n_classes and self.class_loss == "brier":
+            return ((answers - self.target) ** 2).sum(axis=-1) * self.weight
         if self.n_classes:
             share = answers[..., np.arange(len(self.y)), self.y]
             return -np.log(np.maximum(share, SMALLEST_SHARE)) * self.weight
@@ -88,6 +93,7 @@ def join(first: Rows, second: Rows) -> Rows:
         np.concatenate([first.weight, second.weight]),
         first.n_classes,
         first.device,
+        class_loss=first.class_loss,
     )
 
 

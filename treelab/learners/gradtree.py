@@ -40,7 +40,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
-    loss : {"cross_entropy", "focal", "poly"}, default="cross_entropy"
+    loss : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
         See ``treelab.ops.losses.class_loss``.
     focal_gamma, poly_epsilon : float, default=2.0, 1.0
         Of the focal and the poly loss.

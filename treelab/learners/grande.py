@@ -39,7 +39,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Share of the trees that each step leaves out, below 1.
     leaf_weights : bool, default=True
         A weight for each leaf; False has one for each tree, for comparison.
-    loss : {"cross_entropy", "focal", "poly"}, default="cross_entropy"
+    loss : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
         See ``treelab.ops.losses.class_loss``.
     focal_gamma : float, default=2.0
         Of the focal loss.

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-LOSSES = ("cross_entropy", "focal", "poly")
+LOSSES = ("cross_entropy", "focal", "poly", "brier")
 
 
 def class_loss(
@@ -17,15 +17,18 @@ def class_loss(
 ) -> Tensor:
     """Classification loss of each row, in nats for cross-entropy.
 
+    Only Brier's is bounded (by 2), so rows that are told surely and wrongly pull less.
+
     Parameters
     ----------
     output : Tensor of shape (..., C, B)
         Logits; ``C`` is 1 for two classes (the logit of the second).
     target : LongTensor of shape (B,) or FloatTensor of shape (B, n_classes)
         Class of each row, or the shares that a teacher gives each class.
-    kind : {"cross_entropy", "focal", "poly"}, default="cross_entropy"
+    kind : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
         Focal loss multiplies cross-entropy by ``(1 - p) ** focal_gamma``, Poly-1 adds
-        ``poly_epsilon * (1 - p)``, with ``p`` the share given to the true class.
+        ``poly_epsilon * (1 - p)``, with ``p`` the share given to the true class;
+        Brier's is the squared distance of the shares from those of the target.
 
     Returns
     -------
@@ -33,10 +36,16 @@ def class_loss(
 
     References
     ----------
-    Lin et al., arXiv:1708.02002 (focal); Leng et al., arXiv:2204.12511 (poly).
+    Lin et al., arXiv:1708.02002 (focal); Leng et al., arXiv:2204.12511 (poly); Brier,
+    "Verification of forecasts expressed in terms of probability", 1950.
     """
     if kind not in LOSSES:
         raise ValueError(f"loss must be one of {LOSSES}, got {kind!r}.")
+    if kind == "brier":
+        share = log_shares(output).exp()  # (..., n_classes, B)
+        if target.ndim == 1:
+            target = functional.one_hot(target, share.shape[-2]).to(share.dtype)
+        return (share - target.t()).square().sum(-2)
     if target.ndim == 2:
         log_p = log_shares(output)  # (..., n_classes, B)
         share = target.t()

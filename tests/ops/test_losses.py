@@ -1,0 +1,50 @@
+"""Class losses against formulas written out row by row."""
+
+import numpy as np
+import pytest
+import torch
+
+from treelab.ops.losses import LOSSES, class_loss
+
+
+def by_hand(kind, shares, wanted):
+    """Loss of one row from its shares and those wanted, (n_classes,) each."""
+    if kind == "brier":
+        return sum((p - w) ** 2 for p, w in zip(shares, wanted))
+    of_class = {
+        "cross_entropy": lambda p: -np.log(p),
+        "focal": lambda p: -((1 - p) ** 2) * np.log(p),
+        "poly": lambda p: -np.log(p) + 1 - p,
+    }[kind]
+    return sum(w * of_class(p) for p, w in zip(shares, wanted))
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("taught", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 2, 4])
+def test_losses_are_their_formulas_with_their_gradients(kind, taught, n_outputs):
+    rng = np.random.default_rng(n_outputs)
+    n_classes = max(2, n_outputs)
+    output = torch.tensor(rng.normal(size=(3, n_outputs, 5)), requires_grad=True)
+    codes = rng.integers(n_classes, size=5)
+    wanted = (
+        rng.dirichlet(np.ones(n_classes), 5) if taught else np.eye(n_classes)[codes]
+    )
+    target = torch.tensor(wanted if taught else codes)
+    loss = class_loss(output, target, kind=kind)
+    logits = output.detach().numpy()
+    if n_outputs == 1:
+        logits = np.concatenate([np.zeros_like(logits), logits], axis=1)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    for tree in range(3):
+        for row in range(5):
+            expected = by_hand(kind, shares[tree, :, row], wanted[row])
+            assert float(loss[tree, row]) == pytest.approx(expected)
+    assert torch.autograd.gradcheck(
+        lambda output: class_loss(output, target, kind=kind), output
+    )
+
+
+def test_an_unknown_loss_is_refused():
+    with pytest.raises(ValueError, match="loss must be one of"):
+        class_loss(torch.zeros(1, 2, 3), torch.zeros(3, dtype=torch.long), kind="hinge")
