@@ -145,29 +145,28 @@ def slide(view: View) -> None:
     st.header(plain(finding(steps, step, reference, metric)), anchor=False)
     st.caption(judge_words(view))
     left, right = st.columns([3, 2], gap="large")
-    with right:  # first, as the line over it moves at once
-        rows = {
-            "valid_score": len(view.split.y_valid),
-            TEST: len(view.split.y_test),
-        }
-        axis = price[0].lower() + price[1:]
-        figure = path_figure((*view.key, alone), mode(), steps, axis, metric, rows)
-        with st.container(key="path"):
-            st.html(line_over(step, len(labels)))
-            show_figure(
-                figure,
-                key="pruning-path",
-                alt=f"{metric} and size of {count(len(labels), 'tree')} against the "
-                f"strength of pruning; the knee is at {labels[best]}.",
-            )
-        st.caption(
-            f"Knee: the smallest tree that is at most {KNEE_TOLERANCE} worse than the "
-            "best on the validation rows."
-            + (" Validation rows chose the strength." if trained else "")
-            + seen_validation(view)
-        )
+    path = right.container(key="path")
+    path.html(line_over(step, len(labels)))  # first: it moves at once
     with left:
         draw_or_route(without_predictor(view) if alone else view, steps, step)
+    rows = {
+        "valid_score": len(view.split.y_valid),
+        TEST: len(view.split.y_test),
+    }
+    axis = price[0].lower() + price[1:]
+    with path:
+        show_figure(
+            path_figure((*view.key, alone), mode(), steps, axis, metric, rows),
+            key="pruning-path",
+            alt=f"{metric} and size of {count(len(labels), 'tree')} against the "
+            f"strength of pruning; the knee is at {labels[best]}.",
+        )
+    right.caption(
+        f"Knee: the smallest tree that is at most {KNEE_TOLERANCE} worse than the "
+        "best on the validation rows."
+        + (" Validation rows chose the strength." if trained else "")
+        + seen_validation(view)
+    )
 
 
 def without_predictor(view: View) -> View:
