@@ -31,7 +31,7 @@ def test_losses_are_their_formulas_with_their_gradients(kind, taught, n_outputs)
         rng.dirichlet(np.ones(n_classes), 5) if taught else np.eye(n_classes)[codes]
     )
     target = torch.tensor(wanted if taught else codes)
-    loss = class_loss(output, target, kind=kind)
+    loss = class_loss(output, target, kind=kind).detach()
     logits = output.detach().numpy()
     if n_outputs == 1:
         logits = np.concatenate([np.zeros_like(logits), logits], axis=1)
