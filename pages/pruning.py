@@ -107,13 +107,13 @@ def pick_who_answers(view: View) -> bool:
         for alone, who in ((False, "Tree and predictor"), (True, "Tree alone"))
     }
     return st.segmented_control(
-        "Who answers",
+        f"Who answers · {metric} on {part_words(view, 'test')}",
         list(words),
         format_func=words.__getitem__,
         default=False,
         required=True,
         key=f"answers-{view.run.id}",
-        help=f"{metric} on test rows at the strength that training chose. Alone a tree "
+        help="Scores at the strength that training chose. Alone a tree "
         "answers with what most training rows of the leaf are, or with their mean; the "
         "predictor reads how far a row passes each node.",
     )

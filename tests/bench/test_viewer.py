@@ -1,5 +1,6 @@
 """The viewer's benchmark in a real browser, on a small tree."""
 
+import os
 import shutil
 
 import pytest
@@ -11,7 +12,8 @@ from treelab.bench import viewer
 def test_the_viewer_is_measured_in_a_browser(capsys):
     pytest.importorskip("playwright")
     if not any(map(shutil.which, viewer.CHROMIUM)):
-        pytest.skip("No Chromium or Chrome is installed.")
+        missing = pytest.fail if os.environ.get("CI") else pytest.skip
+        missing("No Chromium or Chrome is installed.")
     (row,) = viewer.run_viewer(depths=(3,), n_moves=5).to_dict("records")
     assert row["nodes"] == 15
     assert min(row.values()) > 0
