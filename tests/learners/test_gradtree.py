@@ -47,8 +47,8 @@ class RecordingRegressor(Recording, GradTreeRegressor):
 def test_the_exported_tree_sends_every_training_row_where_the_tensors_did(key):
     task, X, y = table(key)
     learner = RecordingRegressor if task == "regression" else RecordingClassifier
-    unmerged = {} if task == "regression" else {"merge_leaves": False}
-    fitted = learner(**QUICK, **unmerged).fit(X, y)
+    plain = {"merge_leaves": False, "taught_trees": False}
+    fitted = learner(**QUICK, **({} if task == "regression" else plain)).fit(X, y)
     batch, chosen, weighting, data = fitted.exported
     encoded = torch.as_tensor(to_float32(data.encoder.transform(data.frame)))
     leaf = batch.leaves(encoded)[chosen]

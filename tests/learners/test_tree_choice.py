@@ -10,6 +10,7 @@ from treelab.learners.tree_choice import (
     choose_tree,
     class_leans,
     confusion,
+    cross_fitted_score,
     macro_f1,
     own_scores,
     vote_on_held_out,
@@ -100,3 +101,27 @@ def test_a_tree_is_scored_by_scikit_learns_macro_f1_on_the_rows_it_did_not_see()
             told[place] = share > 0.5
         expected = f1_score(truth[held_out], told, average="macro")
         assert scores[tree, 0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_trained_trees_are_scored_on_rows_that_did_not_pick_them(n_classes):
+    batch = batch_of(60, n_classes=n_classes)
+    told = batch.held_out_answers()
+    lean = class_leans(batch)[1]
+    answers, truths = [], []
+    for fold in range(3):
+        trees = [e for e, c in enumerate(batch.candidates) if c.fold == fold]
+        truth = batch.rows.truth[batch.held_out[trees[0]]].tolist()
+        for half in (0, 1):
+            mine = [i for i in range(len(truth)) if i % 2 == half]
+            others = [i for i in range(len(truth)) if i % 2 != half]
+
+            def share_of_truth(tree, others=others, truth=truth):
+                share = [max(float(told[tree][i, truth[i]]), 1e-6) for i in others]
+                return np.log(share).sum()
+
+            best = max(trees, key=share_of_truth)
+            answers += [int((told[best][i] * lean).argmax()) for i in mine]
+            truths += [truth[i] for i in mine]
+    expected = f1_score(truths, answers, average="macro")
+    assert cross_fitted_score(batch, told, lean) == pytest.approx(expected)

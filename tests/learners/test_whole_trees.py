@@ -9,7 +9,6 @@ from tests.learners.test_tree_choice import batch_of
 from treelab.learners.gradtree import GradTreeClassifier
 from treelab.learners.tree_choice import (
     HALF_TRUSTED_ROWS,
-    WHOLE_GAIN,
     WORST,
     choose_tree,
 )
@@ -72,18 +71,37 @@ def test_they_are_judged_by_rows_that_their_like_did_not_see():
     assert np.isfinite(whole.loss()).all()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("n_rows", [90, 300])
-def test_with_more_classes_a_tree_of_all_rows_is_preferred(n_classes, n_rows):
-    batch = batch_of(n_rows, depths=(2, 4), n_classes=n_classes)
+def test_with_two_classes_trees_of_all_rows_are_judged_as_the_trained_ones(n_rows):
+    batch = batch_of(n_rows, depths=(2, 4))
     table = choose_tree(batch, batch.valid_loss(), whole_of(batch)).table
     of_all = (table["fold"] < 0).to_numpy()
     trusted = n_rows / 3 / (n_rows / 3 + HALF_TRUSTED_ROWS)
     score = (1 - trusted) * table["agreement"] + trusted * table["held_out_score"]
-    score += WHOLE_GAIN * of_all * (n_classes > 2)
     loss = table["valid_loss"].to_numpy()
     score[~of_all & (loss > loss[~of_all].min() + WORST)] = -1
     assert table["chosen"].argmax() == score.argmax()
+
+
+@pytest.mark.parametrize("n_classes", [3, 4])
+@pytest.mark.parametrize("n_rows", [90, 300])
+def test_with_more_classes_the_best_tree_of_all_rows_is_taken(n_classes, n_rows):
+    batch = batch_of(n_rows, depths=(2, 4), n_classes=n_classes)
+    whole = whole_of(batch)
+    choice = choose_tree(batch, batch.valid_loss(), whole)
+    assert choice.batch is whole.batch
+    score = choice.table.loc[choice.table["fold"] < 0, "held_out_score"]
+    assert choice.table["chosen"].idxmax() == score.idxmax()
+    assert choice.tree == score.argmax()
+
+
+def test_with_more_classes_a_trained_tree_is_kept_where_all_others_fail():
+    batch = batch_of(300, depths=(2, 4), n_classes=3)
+    whole = whole_of(batch)
+    nonsense = replace(whole, answers=whole.answers.roll(150, 1))
+    choice = choose_tree(batch, batch.valid_loss(), nonsense)
+    assert choice.batch is batch
+    assert choice.table["chosen"].idxmax() == choice.tree
 
 
 def test_a_batch_without_greedy_starts_has_none():

@@ -37,6 +37,11 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         random.
     greedy_starts : bool, default=True
         Whether some restarts begin as greedy trees.
+    taught_trees : bool, default=True
+        Whether trees that a random forest taught join the choice, where there are more
+        than two classes, trees are selected by cross-validation and `teacher` is
+        "none". Each grew on what the forest says of the rows, and of rows made by
+        mixing them; the forest is not kept.
     selection : {"auto", "cv", "holdout"}, default="auto"
         Whether trees are chosen by cross-validation inside the batch or by one
         validation set; "auto" cross-validates up to 5,000 rows.
@@ -106,6 +111,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         search_depth=True,
         n_restarts=8,
         greedy_starts=True,
+        taught_trees=True,
         selection="auto",
         loss="cross_entropy",
         focal_gamma=2.0,
@@ -131,6 +137,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         self.search_depth = search_depth
         self.n_restarts = n_restarts
         self.greedy_starts = greedy_starts
+        self.taught_trees = taught_trees
         self.selection = selection
         self.loss = loss
         self.focal_gamma = focal_gamma
@@ -158,6 +165,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         check_choice("loss", self.loss, LOSSES)
         check_choice("merge_leaves", self.merge_leaves, (True, False))
         check_choice("smote", self.smote, (True, False))
+        check_choice("taught_trees", self.taught_trees, (True, False))
         if self.smote and self.selection == "cv":
             raise ValueError(
                 "smote=True selects on one validation set: use selection='holdout' or "
@@ -172,6 +180,11 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
             check_choice("class_weight", self.class_weight, ("auto", "balanced"))
         check_number("focal_gamma", self.focal_gamma, minimum=0)
         check_number("poly_epsilon", self.poly_epsilon)
+
+    def _wants_taught_trees(self) -> bool:
+        """With two classes they were measured to add nothing."""
+        alone = self.teacher == "none"
+        return self.taught_trees and alone and len(self.labels()) > 2
 
     def _loss_settings(self) -> dict:
         """What the loss needs to know."""

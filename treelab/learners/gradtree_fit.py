@@ -18,6 +18,7 @@ from treelab.learners.diverged import warn_if_diverged
 from treelab.learners.folds import assign_folds
 from treelab.learners.schedule import CosineDecay
 from treelab.learners.starts import start_batch
+from treelab.learners.taught_trees import taught_trees
 from treelab.learners.teacher import TEACHERS, taught_targets
 from treelab.learners.tree_batch import Rows, TreeBatch
 from treelab.learners.tree_choice import choose_tree
@@ -80,11 +81,25 @@ class GradTreeFit:
             whole = whole_trees(batch, target, **starts)
         result = self._train(batch, data, generator, callbacks)
         self.history_ = result.history_frame()
-        choice = choose_tree(batch, result.best_loss, whole)
+        taught = None
+        wanted = self.selection_ == "cv" and self._wants_taught_trees()
+        if wanted and result.reason != "callback":
+            taught = taught_trees(
+                rows,
+                target,
+                depth=self.depth,
+                max_columns=MAX_COLUMNS,
+                seed=int(random.randint(2**31)),
+            )
+        choice = choose_tree(batch, result.best_loss, whole, taught)
         self.candidates_ = choice.table
         self.start_ = choice.batch.candidates[choice.tree].start
         self.model_ = self._export(choice.batch, choice.tree, choice.weighting, data)
         return self
+
+    def _wants_taught_trees(self) -> bool:
+        """Whether trees that a forest taught join the choice."""
+        return False
 
     @property
     def tree_(self) -> Tree:
@@ -257,7 +272,11 @@ class GradTreeFit:
             missing_left,
             self._leaf_values(value),
             classes=labels,
-            notes=self._notes(batch.rows, weighting) + self._teacher_note(),
+            notes=(
+                *self._notes(batch.rows, weighting),
+                *self._teacher_note(),
+                *batch.notes,
+            ),
         )
         told = target if labels is None else self.classes_[target]
         tree = centred(simplify(tree.with_rows(frame, told)))

@@ -1,6 +1,6 @@
 """Many hard, axis-aligned trees as one module: restarts, depths and folds at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +79,8 @@ class TreeBatch(nn.Module):
     loss, focal_gamma, poly_epsilon
         See `class_loss`; not used for regression.
     """
+
+    notes = ()  # what a tree of the batch must say of itself
 
     def __init__(
         self,
@@ -201,6 +203,15 @@ class TreeBatch(nn.Module):
             told[tree, leaf[tree, held_out]]
             for tree, held_out in enumerate(self.held_out)
         ]
+
+    @torch.no_grad()
+    def answers_fitted(self) -> Iterator[Tensor]:
+        """What each tree, fitted to every row, says of it: E of (n, n_classes or 1)."""
+        leaf = self.leaves(self.rows.x)  # (E, n)
+        weight = self.rows.weight[:, 0].expand(len(leaf), -1)
+        told = leaf_means(leaf, self.rows, weight, self.n_leaves, prior=LEAF_PRIOR)
+        for tree, reached in enumerate(leaf):
+            yield told[tree, reached]
 
     @property
     def n_leaves(self) -> int:

@@ -7,8 +7,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from treelab.learners.tree_batch import Rows, TreeBatch, leaf_means
-from treelab.learners.whole_trees import WholeTrees
+from treelab.learners.tree_batch import TreeBatch
+from treelab.learners.whole_trees import WholeTrees, row_loss
 
 # Between equal and balanced weights the square root of balanced is the safest; equal
 # or balanced weights must score this much better in the vote over the held-out rows.
@@ -23,6 +23,9 @@ HALF_TRUSTED_ROWS = 500
 # With more than two classes a fold leaves few rows of each, so a tree of all rows is
 # better than its like in the folds, by which it is judged, by about this much macro F1.
 WHOLE_GAIN = 0.05
+# Taught trees err little by growing: the largest of those that score within this much
+# of the best one is taken.
+NEAR = 0.01
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,8 @@ class Choice:
 
     Attributes
     ----------
-    batch : TreeBatch
-        The trained trees, or the greedy ones of all rows.
+    batch : TreeBatch or TaughtTrees
+        The trained trees, the greedy ones of all rows, or the taught ones.
     tree : int
         Position in the batch.
     weighting : int
@@ -50,7 +53,10 @@ class Choice:
 
 @torch.no_grad()
 def choose_tree(
-    batch: TreeBatch, loss: Tensor, whole: WholeTrees | None = None
+    batch: TreeBatch,
+    loss: Tensor,
+    whole: WholeTrees | None = None,
+    taught: WholeTrees | None = None,
 ) -> Choice:
     """Let the trees vote on the rows they did not see, keep the one most like the vote.
 
@@ -61,6 +67,10 @@ def choose_tree(
     or the squared error for regression; agreement with the vote is that of the tree
     with leaves fitted to every row.
 
+    With more than two classes the vote is heard on the weighting only. Trees of all
+    rows, which have met more of the rare classes, are judged by what their like said of
+    each fold; a trained tree is kept where trained trees say the folds much better.
+
     Parameters
     ----------
     batch : TreeBatch
@@ -68,7 +78,9 @@ def choose_tree(
     loss : Tensor of shape (E,)
         Validation loss of each.
     whole : WholeTrees, optional
-        More trees to choose from, judged by the answers of their like.
+        Greedy trees of all rows, judged by the answers of their like.
+    taught : WholeTrees, optional
+        Trees of all rows that a forest taught, the larger ones later.
     """
     table = _table(batch, loss.cpu().numpy())
     say = np.zeros(len(table))
@@ -94,26 +106,71 @@ def choose_tree(
         scores = (1 - trusted) * (of_vote + safety) + trusted * own[fine].max(0)
         weighting = int(scores.argmax())
     lean = leans[weighting]
-    table["agreement"] = agreement_with(vote, lean, batch, batch.rows)
+    table["agreement"] = agreement_with(vote, lean, batch)
     table["held_out_score"] = own[:, weighting]
-    gain = np.zeros(len(table))
-    if whole is not None:
-        more = _table(whole.batch, whole.loss())
-        more["agreement"] = agreement_with(vote, lean, whole.batch, batch.rows)
-        more["held_out_score"] = [
-            _score(told, batch.rows.truth, lean) for told in whole.answers
-        ]
-        table = pd.concat([table, more], ignore_index=True)
-        fine = np.append(fine, np.ones(len(more), dtype=bool))
-        of_all = WHOLE_GAIN if batch.rows.n_classes > 2 else 0.0
-        gain = np.append(gain, np.full(len(more), of_all))
+    offers = [offer for offer in (whole, taught) if offer is not None]
+    of_all = [_table_of_all(offer, vote, lean) for offer in offers]
+    table = pd.concat([table, *of_all], ignore_index=True)
+    trained = table.index < batch.n_candidates
+    kept = np.append(fine, np.ones(len(table) - len(fine), dtype=bool))
     score = (1 - trusted) * table["agreement"] + trusted * table["held_out_score"]
-    chosen = int(np.where(fine, score + gain, -np.inf).argmax())
+    if batch.rows.n_classes > 2 and offers:
+        by_fold = table["held_out_score"].where(~trained)
+        gain = cross_fitted_score(batch, told, lean) - by_fold.max()
+        score, kept = (score, trained) if gain > WHOLE_GAIN else (by_fold, ~trained)
+    score = np.where(kept, score, -np.inf)
+    chosen = int(score.argmax())
+    if taught is not None:
+        of_taught = score[-taught.batch.n_candidates :]
+        if of_taught.max() >= score[chosen]:
+            near = np.flatnonzero(of_taught >= of_taught.max() - NEAR)
+            chosen = len(score) - len(of_taught) + int(near[-1])
     table["chosen"] = table.index == chosen
-    place = chosen - batch.n_candidates
-    if place >= 0:
-        return Choice(whole.batch, place, weighting, table)
-    return Choice(batch, chosen, weighting, table)
+    for source in (batch, *(offer.batch for offer in offers)):
+        if chosen < source.n_candidates:
+            break
+        chosen -= source.n_candidates
+    return Choice(source, chosen, weighting, table)
+
+
+def _table_of_all(offer: WholeTrees, vote: Tensor, lean: Tensor | None):
+    """One row for each tree of all rows, as for the trained ones."""
+    table = _table(offer.batch, offer.loss())
+    table["agreement"] = agreement_with(vote, lean, offer.batch)
+    truth = offer.batch.rows.truth
+    table["held_out_score"] = [_score(told, truth, lean) for told in offer.answers]
+    return table
+
+
+def cross_fitted_score(
+    batch: TreeBatch, told: list[Tensor], lean: Tensor | None
+) -> float:
+    """Score of trained trees that half of a fold's rows picks, on the other half.
+
+    Parameters
+    ----------
+    told : list of E Tensor
+        See `TreeBatch.held_out_answers`.
+    lean : Tensor of shape (n_classes,) or None
+        Multiplies the shares of the classes; None for regression.
+
+    Returns
+    -------
+    float
+        Macro F1, or minus the mean squared error, over the rows of all folds.
+    """
+    folds = np.array([candidate.fold for candidate in batch.candidates])
+    answers, truths = [], []
+    for fold in np.unique(folds):
+        trees = np.flatnonzero(folds == fold)
+        truth = batch.rows.truth[batch.held_out[trees[0]]]
+        answer = torch.stack([told[tree] for tree in trees])  # (k, m, C)
+        loss = row_loss(answer, truth, batch.rows.n_classes)
+        for half in (slice(0, None, 2), slice(1, None, 2)):
+            other = slice(1 - half.start, None, 2)
+            answers.append(answer[int(loss[:, other].sum(1).argmin()), half])
+            truths.append(truth[half])
+    return _score(torch.cat(answers), torch.cat(truths), lean)
 
 
 def _table(batch: TreeBatch, loss: np.ndarray) -> pd.DataFrame:
@@ -178,9 +235,7 @@ def class_leans(batch: TreeBatch) -> Tensor:
     return leans
 
 
-def agreement_with(
-    vote: Tensor, lean: Tensor | None, batch: TreeBatch, rows: Rows
-) -> np.ndarray:
+def agreement_with(vote: Tensor, lean: Tensor | None, batch: TreeBatch) -> np.ndarray:
     """How well each tree, its leaves fitted to every row, tells the vote.
 
     Parameters
@@ -189,10 +244,8 @@ def agreement_with(
         Rows of NaN do not count.
     lean : Tensor of shape (n_classes,) or None
         Multiplies the shares of the classes; None for regression.
-    batch : TreeBatch
+    batch : TreeBatch or TaughtTrees
         The trees.
-    rows : Rows
-        What the leaves are fitted to.
 
     Returns
     -------
@@ -200,21 +253,10 @@ def agreement_with(
         Macro F1, or minus the mean squared difference.
     """
     voted = torch.isfinite(vote[:, 0])
-    leaf = batch.leaves(rows.x)  # (E, n)
-    weight = rows.weight[:, 0].expand(len(leaf), -1)
-    told = leaf_means(leaf, rows, weight, batch.n_leaves, prior=1.0)  # (E, L, C)
-    agreement = np.empty(len(leaf))
-    vote = vote[voted]
-    if lean is not None:
-        told, vote = (told * lean).argmax(-1), (vote * lean).argmax(1)
-    for tree in range(len(leaf)):
-        answer = told[tree, leaf[tree, voted]]
-        agreement[tree] = (
-            -float((answer - vote).square().mean())
-            if lean is None
-            else macro_f1(confusion(vote, answer, rows.n_classes))
-        )
-    return agreement
+    truth = vote[voted, 0] if lean is None else (vote[voted] * lean).argmax(1)
+    return np.array(
+        [_score(answer[voted], truth, lean) for answer in batch.answers_fitted()]
+    )
 
 
 def confusion(truth: Tensor, told: Tensor, n_classes: int) -> np.ndarray:

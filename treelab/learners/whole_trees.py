@@ -1,4 +1,4 @@
-"""Greedy trees of all rows, judged by what their like said of rows held out."""
+"""Trees of all rows, judged by what their like said of rows held out."""
 
 from dataclasses import dataclass, replace
 
@@ -12,15 +12,15 @@ from treelab.learners.tree_batch import TreeBatch
 
 @dataclass(frozen=True)
 class WholeTrees:
-    """Greedy trees that saw every row, beside the batch whose trees saw a part.
+    """Trees that saw every row, beside the batch whose trees saw a part.
 
     Attributes
     ----------
-    batch : TreeBatch
+    batch : TreeBatch or TaughtTrees
         K trees, not trained further; the fold of each is -1.
     answers : Tensor of shape (K, n, n_classes or 1)
-        What the greedy trees of the same depth and leaf size, each grown without a
-        fold, say of that fold's rows.
+        What their like (of the same depth and leaf size, or as many leaves), each grown
+        without a fold, say of that fold's rows.
     """
 
     batch: TreeBatch
@@ -28,13 +28,16 @@ class WholeTrees:
 
     def loss(self) -> np.ndarray:
         """Mean loss (K,) of the answers: nats, or variances of the target."""
-        truth = self.batch.rows.truth
-        if self.batch.rows.n_classes == 0:
-            told = self.answers[..., 0]
-            return (told - truth).square().mean(1).cpu().numpy()
-        index = truth[None, :, None].expand(len(self.answers), -1, 1)
-        share = self.answers.gather(2, index)[..., 0]
-        return -share.clamp(min=1e-6).log().mean(1).cpu().numpy()
+        rows = self.batch.rows
+        return row_loss(self.answers, rows.truth, rows.n_classes).mean(1).cpu().numpy()
+
+
+def row_loss(answers: Tensor, truth: Tensor, n_classes: int) -> Tensor:
+    """Loss (K, n) of answers (K, n, n_classes or 1): nats, or squared errors."""
+    if n_classes == 0:
+        return (answers[..., 0] - truth).square()
+    index = truth[None, :, None].expand(len(answers), -1, 1)
+    return -answers.gather(2, index)[..., 0].clamp(min=1e-6).log()
 
 
 @torch.no_grad()
