@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,7 +108,8 @@ def test_a_callback_stops_it_and_the_best_tree_so_far_is_kept():
     heard = []
 
     def stop_at_third(progress):
-        heard.append(progress)
+        if math.isfinite(progress.valid_loss):  # others come in mid-epoch
+            heard.append(progress)
         return len(heard) == 3
 
     fitted = GradTreeClassifier(**{**QUICK, "max_steps": 5000}).fit(
@@ -218,5 +221,5 @@ def test_an_ensemble_may_teach_and_the_tree_says_so(key, teacher, name):
     X, _, y, _ = train_test_split(X, y, train_size=120, random_state=0)
     learner = GradTreeRegressor if task == "regression" else GradTreeClassifier
     fitted = learner(**CHECKED, teacher=teacher).fit(X, y)
-    assert name in fitted.tree_.notes[-1]
+    assert name in " ".join(fitted.tree_.notes)
     assert fitted.score(X, y) > 0.3

@@ -4,7 +4,13 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 
 from treelab.learners.folds import assign_folds
-from treelab.learners.starts import greedy_splits, plant, random_splits
+from treelab.learners.starts import (
+    greedy_splits,
+    plant,
+    random_splits,
+    start_batch,
+)
+from treelab.learners.tree_batch import Rows
 from treelab.ops.axis_trees import axis_leaves
 
 
@@ -55,3 +61,38 @@ def test_folds_differ_by_at_most_one_row_of_a_class(n_folds):
     for label in range(3):
         counts = np.bincount(fold[y == label], minlength=n_folds)
         assert np.ptp(counts) <= 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("greedy", [True, False])
+def test_random_trees_of_many_classes_are_no_deeper_than_the_rows_fill(
+    n_classes, greedy
+):
+    rng = np.random.default_rng(0)
+    x = torch.tensor(rng.normal(size=(90, 3)), dtype=torch.float32)
+    y = np.arange(90) % n_classes
+    rows = Rows(
+        x=x,
+        target=torch.tensor(y),
+        truth=torch.tensor(y),
+        weight=torch.ones(90, 1),
+        fold=torch.tensor(assign_folds(y, 3, seed=0)),
+        n_train=90,
+        n_classes=n_classes,
+    )
+    batch = start_batch(
+        rows,
+        y,
+        depths=(2, 4, 6),
+        n_folds=3,
+        n_restarts=4,
+        greedy_leaf_rows=(1,) if greedy else (),
+        max_columns=256,
+        generator=torch.Generator().manual_seed(0),
+        seed=0,
+    )
+    at_random = {c.depth for c in batch.candidates if c.start == "random"}
+    # 60 rows fill 16 leaves with two rows each, but not 64.
+    few = n_classes > 2 and greedy
+    assert at_random == ({2, 4} if few else {2, 4, 6})
+    assert set(batch.depths) == {2, 4, 6}

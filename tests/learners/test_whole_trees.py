@@ -12,7 +12,7 @@ from treelab.learners.tree_choice import (
     WORST,
     choose_tree,
 )
-from treelab.learners.whole_trees import whole_trees
+from treelab.learners.whole_trees import NOTE, whole_trees
 
 SIZES = (1, 5)
 
@@ -48,6 +48,8 @@ def test_each_is_scikit_learns_tree_of_every_row():
     whole = whole_of(batch).batch
     assert len(whole.candidates) == len(SIZES) * len(set(batch.depths))
     assert {candidate.fold for candidate in whole.candidates} == {-1}
+    assert whole.notes == (NOTE,)
+    assert batch.notes == ()
     check_greedy(whole, np.ones((len(whole.candidates), len(batch.rows.x)), bool))
 
 

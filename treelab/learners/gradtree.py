@@ -19,7 +19,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     All splits learn together: the forward pass is the hard tree, the backward pass
     takes the gradient of soft choices (straight-through). Restarts, depths and folds
     train side by side as one batch; some restarts begin as greedy trees, so the
-    result on validation is never worse than greedy.
+    result on validation is never worse than greedy. Cross-validation may prefer a tree
+    that was not trained: a greedy one of all rows or, with more than two classes, one
+    that a random forest taught. ``start_`` and the tree's notes say so.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
@@ -34,7 +36,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     n_restarts : int, default=8
         Trees of each depth and fold, twice as many up to depth 4. The first three
         start as greedy trees with at least 1, 5 and 20 rows a leaf, the others at
-        random.
+        random; with more than two classes not those too deep for the rows.
     greedy_starts : bool, default=True
         Whether some restarts begin as greedy trees.
     taught_trees : bool, default=True
@@ -94,12 +96,13 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     history_ : DataFrame
         Epoch, training and validation loss (nats) of the leading candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold (-1: greedy, of all rows), start, validation loss, agreement with
-        the vote and score on the rows it did not see of each candidate, and which was
-        chosen. Agreement and
-        score are macro F1, or minus the mean squared difference for regression.
+        Depth, fold (-1: of all rows, not trained), start, validation loss, agreement
+        with the vote and score on the rows it did not see of each candidate, and which
+        was chosen. Agreement and score are macro F1, or minus the mean squared
+        difference for regression.
     start_ : str
-        How the chosen tree began: "random" or "greedy, ... rows a leaf".
+        How the chosen tree began: "random", "greedy, ... rows a leaf" or "taught by a
+        forest, ... leaves".
     selection_ : str
         "cv" or "holdout".
     """
@@ -241,7 +244,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     All splits learn together: the forward pass is the hard tree, the backward pass
     takes the gradient of soft choices (straight-through). Restarts, depths and folds
     train side by side as one batch; some restarts begin as greedy trees, so the
-    result on validation is never worse than greedy. The target is standardised.
+    result on validation is never worse than greedy. Cross-validation may prefer a
+    greedy tree of all rows, which was not trained; the tree's notes say so. The target
+    is standardised.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
@@ -297,10 +302,10 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Epoch, training and validation loss (variances of the target) of the leading
         candidate, seconds.
     candidates_ : DataFrame
-        Depth, fold (-1: greedy, of all rows), start, validation loss, agreement with
-        the vote and score on the rows it did not see of each candidate, and which was
-        chosen. Agreement and
-        score are macro F1, or minus the mean squared difference for regression.
+        Depth, fold (-1: of all rows, not trained), start, validation loss, agreement
+        with the vote and score on the rows it did not see of each candidate, and which
+        was chosen. Agreement and score are macro F1, or minus the mean squared
+        difference for regression.
     start_ : str
         How the chosen tree began: "random" or "greedy, ... rows a leaf".
     selection_ : str

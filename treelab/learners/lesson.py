@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-N_TREES = 150
+N_TREES = 100
 COLUMNS, MOST_COLUMNS = 0.5, 100  # share of the columns open to a split, and at most
 BELIEVED = 0.5  # the forest's part in what is told of a real row; the rest is its label
 # Imagined rows for each real one, the fewest and the most.

@@ -14,6 +14,9 @@ from treelab.learners.tree_batch import Candidate, Rows, TreeBatch
 # gradient, once it lies 2 behind; a greedy choice must stay open to change.
 LEAD = 1.0
 SHALLOW = 4  # trees of up to this depth get twice the restarts
+# With more than two classes a step costs more and trees of all rows mostly win: deeper
+# trees at random than the training rows fill, with so many rows a leaf, are left out.
+ROWS_A_LEAF = 2
 FEWEST_COLUMNS = 32  # that a tree may use, however deep
 SPREAD = 0.5  # standard deviation of random preferences
 # Threshold where a greedy tree has no split, in the units of `x`: all rows go left, by
@@ -63,10 +66,14 @@ def start_batch(
     x = rows.x.cpu().numpy()
     weight = rows.weight[:, 0].cpu().numpy()
     fold_of_row = rows.fold.cpu().numpy()
+    held_out = (fold_of_row[: rows.n_train] >= 0).sum() // n_folds
+    n_shown = rows.n_train - held_out  # rows that each tree trains on
     for depth in depths:
         # Shallow trees cost little and depend most on where they start.
         times = 2 if depth <= SHALLOW else 1
-        at_random = 0 if only_greedy else times * n_restarts - len(sizes)
+        too_deep = depth > depths[0] and n_shown < ROWS_A_LEAF * 2**depth
+        left_out = only_greedy or (rows.n_classes > 2 and sizes and too_deep)
+        at_random = 0 if left_out else times * n_restarts - len(sizes)
         starts = [*sizes, *[None] * at_random]
         for fold in range(n_folds):
             trained_on = weight * (fold_of_row != fold)

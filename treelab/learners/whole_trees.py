@@ -9,6 +9,11 @@ from torch import Tensor
 from treelab.learners.starts import start_batch
 from treelab.learners.tree_batch import TreeBatch
 
+NOTE = (
+    "This tree grew greedily on all training rows; validation preferred it to the "
+    "trees that gradient descent trained."
+)
+
 
 @dataclass(frozen=True)
 class WholeTrees:
@@ -81,6 +86,7 @@ def whole_trees(
         seed=seed,
         **settings,
     )
+    grown.notes = (NOTE,)
     grown.candidates = tuple(replace(c, fold=-1) for c in grown.candidates)
     told = batch.held_out_answers()
     shape = (grown.n_candidates, len(batch.rows.x), told[0].shape[1])
