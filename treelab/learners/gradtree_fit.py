@@ -273,9 +273,9 @@ class GradTreeFit:
             self._leaf_values(value),
             classes=labels,
             notes=(
+                *batch.notes,
                 *self._notes(batch.rows, weighting),
                 *self._teacher_note(),
-                *batch.notes,
             ),
         )
         told = target if labels is None else self.classes_[target]

@@ -16,9 +16,8 @@ from treelab.learners.whole_trees import WholeTrees
 
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)  # leaves
 NOTE = (
-    "A random forest taught this tree: it grew on what the forest said of the training "
-    "rows and of rows made by mixing them. Validation preferred it to the trees that "
-    "gradient descent trained. The forest was not kept; this tree answers alone."
+    "A random forest, not kept, taught this tree; validation preferred it to the trees "
+    "that gradient descent trained."
 )
 
 

@@ -10,8 +10,8 @@ from treelab.learners.starts import start_batch
 from treelab.learners.tree_batch import TreeBatch
 
 NOTE = (
-    "This tree grew greedily on all training rows; validation preferred it to the "
-    "trees that gradient descent trained."
+    "Grown greedily on all training rows; validation preferred it to the trees that "
+    "gradient descent trained."
 )
 
 
