@@ -4,6 +4,7 @@ import torch
 from tests.ops.reference import dense_decide, dense_route, dense_select
 from treelab.ops.axis_trees import axis_leaves, axis_trees
 from treelab.ops.decide import SOFT
+from treelab.ops.threads import SMALL
 
 BACKENDS = ["torch", "numba"]
 # E, D, K, B, C, F; K < F is a subset of the columns for each tree
@@ -125,3 +126,20 @@ def test_depths_that_do_not_fit_are_refused(depths):
     x, logits, threshold, leaf, _, _ = make(2, 2, 3, 5, 1, 3)
     with pytest.raises(ValueError, match="depths"):
         axis_trees(x, logits, threshold, leaf, depths=depths)
+
+
+def test_two_threads_answer_as_one():
+    x, logits, threshold, leaf, columns, weight = make(64, 5, 6, 256, 2, 9)
+    parameters = (logits, threshold, leaf)
+    assert SMALL < 6 * 64 * 256 * 5  # else the kernels keep to one thread
+    results = []
+    before = torch.get_num_threads()
+    try:
+        for n_threads in (1, 2):
+            torch.set_num_threads(n_threads)
+            out = axis_trees(x, *parameters, columns=columns, backend="numba")
+            gradients = torch.autograd.grad((out * weight).sum(), parameters)
+            results.append((out, *gradients))
+    finally:
+        torch.set_num_threads(before)
+    torch.testing.assert_close(*results)
