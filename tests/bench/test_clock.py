@@ -22,6 +22,9 @@ def test_steps_take_turns_and_the_first_turn_does_not_count(monkeypatch):
     assert medians(made, 3) == [2, 5]
     assert "".join(order) == "abababab"
     assert median_seconds(step("c", [9, 4, 4]), 2) == 4
+    order.clear()
+    assert median_seconds(step("d", [9, 4, 1, 1, 1, 1]), 2, at_least=8) == 1
+    assert "".join(order) == "dddddd"
 
 
 def test_what_a_visitor_waits_for_can_be_timed(tmp_path):

@@ -7,13 +7,22 @@ import numpy as np
 import torch
 
 
-def median_seconds(step: Callable[[], None], steps: int, device: str = "cpu") -> float:
-    """Run a step once to warm up, then return the median seconds of ``steps`` runs."""
-    return medians([step], steps, device)[0]
+def median_seconds(
+    step: Callable[[], None], steps: int, device: str = "cpu", *, at_least: float = 0.0
+) -> float:
+    """Run a step once to warm up, then return the median seconds of ``steps`` runs.
+
+    Of more runs where these take less than ``at_least`` seconds together.
+    """
+    return medians([step], steps, device, at_least=at_least)[0]
 
 
 def medians(
-    made: list[Callable[[], None]], steps: int, device: str = "cpu"
+    made: list[Callable[[], None]],
+    steps: int,
+    device: str = "cpu",
+    *,
+    at_least: float = 0.0,
 ) -> list[float]:
     """Time several steps in turns, so that a slow moment touches all of them.
 
@@ -21,24 +30,29 @@ def medians(
     ----------
     made : list of callable
     steps : int
-        Runs of each that count; one more warms it up.
+        Runs of each that count, at least; one more warms it up.
     device : str, default="cpu"
         Waited for before and after each run.
+    at_least : float, default=0.0
+        Seconds that all runs that count take together, at least: the median of a few
+        short runs is that of a moment.
 
     Returns
     -------
     list of float
         Median seconds of each.
     """
-    taken = np.empty((steps + 1, len(made)))
-    for turn in range(steps + 1):
-        for place, step in enumerate(made):
+    turns = []
+    while len(turns) <= steps or np.sum(turns[1:]) < at_least:
+        taken = []
+        for step in made:
             _finish(device)
             started = time.perf_counter()
             step()
             _finish(device)
-            taken[turn, place] = time.perf_counter() - started
-    return [float(seconds) for seconds in np.median(taken[1:], axis=0)]
+            taken.append(time.perf_counter() - started)
+        turns.append(taken)
+    return [float(seconds) for seconds in np.median(turns[1:], axis=0)]
 
 
 def _finish(device: str) -> None:
