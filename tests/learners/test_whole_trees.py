@@ -104,6 +104,12 @@ def test_with_more_classes_a_trained_tree_is_kept_where_all_others_fail():
     choice = choose_tree(batch, batch.valid_loss(), nonsense)
     assert choice.batch is batch
     assert choice.table["chosen"].idxmax() == choice.tree
+    # One that failed in training is not kept there either.
+    loss = batch.valid_loss().clone()
+    loss[choice.tree] = torch.inf
+    other = choose_tree(batch, loss, nonsense)
+    assert other.batch is batch
+    assert other.tree != choice.tree
 
 
 def test_a_batch_without_greedy_starts_has_none():

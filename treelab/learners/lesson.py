@@ -81,15 +81,7 @@ def lesson(
         n_jobs=torch.get_num_threads(),
         random_state=random.randint(2**31),
     ).fit(x, y)
-    if n_classes:
-        real = np.eye(n_classes)[y]
-        apart = _spread(forest.oob_decision_function_, forest, n_classes)
-    else:
-        real = y[:, None].astype(np.float64)
-        apart = forest.oob_prediction_[:, None]
-    told = real.copy()
-    known = np.isfinite(apart).all(1)  # a row that every tree drew keeps its label
-    told[known] += BELIEVED * (apart[known] - real[known])
+    told = blended(y, out_of_bag(forest, n_classes), BELIEVED, n_classes=n_classes)
     number = int(np.clip(IMAGINED * len(x), FEWEST_IMAGINED, MOST_IMAGINED))
     made = imagined(x, number, random)
     if n_classes:
@@ -113,6 +105,24 @@ def imagined(x: np.ndarray, number: int, random: np.random.RandomState) -> np.nd
     row, column = np.nonzero(swapped)
     made[row, column] = x[random.randint(n_rows, size=len(row)), column]
     return made
+
+
+def out_of_bag(forest, n_classes: int) -> np.ndarray:
+    """What trees that did not draw a row say of it, (n, C); NaN where all drew it."""
+    if not n_classes:
+        return forest.oob_prediction_[:, None]
+    return _spread(forest.oob_decision_function_, forest, n_classes)
+
+
+def blended(y: np.ndarray, told: np.ndarray, trust: float, *, n_classes: int):
+    """Labels (n,) drawn by ``trust`` towards what is told of them (n, C), (n, C).
+
+    A row of which nothing is told (NaN) keeps its label.
+    """
+    target = np.eye(n_classes)[y] if n_classes else y[:, None].astype(np.float64)
+    known = np.isfinite(told).all(1)
+    target[known] += trust * (told[known] - target[known])
+    return target
 
 
 def _spread(share: np.ndarray, forest, n_classes: int) -> np.ndarray:

@@ -128,15 +128,8 @@ def leaned(value: np.ndarray, rows: Rows, weighting: int) -> np.ndarray:
     """Class shares (..., C) as one weighting of the rows wants them."""
     if rows.n_classes == 0:
         return value
-    value = value * _class_weights(rows)[weighting]
+    value = value * rows.class_weights()[weighting].cpu().numpy()
     return value / value.sum(-1, keepdims=True)
-
-
-def _class_weights(rows: Rows) -> np.ndarray:
-    """What a row of each class counts under each weighting, (W, C)."""
-    weights = np.ones((rows.weight.shape[1], rows.n_classes))
-    weights[:, rows.truth.cpu().numpy()] = rows.weight.cpu().numpy().T
-    return weights
 
 
 def taught_trees(
@@ -162,7 +155,7 @@ def taught_trees(
     # Halfway between equal and balanced, where there are several weightings.
     growth = None
     if rows.n_classes:
-        growth = _class_weights(rows)[rows.weight.shape[1] // 2]
+        growth = rows.class_weights()[rows.weight.shape[1] // 2].cpu().numpy()
 
     def grow(shown):
         taught = lesson(

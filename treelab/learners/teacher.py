@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from treelab.learners.grande import GrandeClassifier, GrandeRegressor
+from treelab.learners.lesson import blended, out_of_bag
 
 TEACHERS = {  # as a tree's note names them
     "none": "",
@@ -41,31 +42,25 @@ def taught_targets(teacher: str, data, x, y, *, n_classes, seed, device) -> np.n
         told = _forest(x[:n_train], y[:n_train], n_classes, seed)
     else:
         told = _grande(data.frame, y[:n_train], n_classes, seed, device)
-    target = np.eye(n_classes)[y] if n_classes else y.astype(np.float64)
-    # A row that every tree saw has no answer and keeps its label.
-    known = np.flatnonzero(np.isfinite(told).reshape(n_train, -1).all(1))
-    target[known] += TRUST * (told[known] - target[known])
-    return target.astype(np.float32)
+    apart = np.full((len(y), told.shape[1]), np.nan)  # later rows keep their label
+    apart[:n_train] = told
+    target = blended(y, apart, TRUST, n_classes=n_classes).astype(np.float32)
+    return target if n_classes else target[:, 0]
 
 
 def _forest(x, y, n_classes, seed) -> np.ndarray:
-    """Out-of-bag answers, (n, n_classes) or (n,); NaN where there is none."""
+    """Out-of-bag answers, (n, n_classes or 1); NaN where there is none."""
     forest = RandomForestClassifier if n_classes else RandomForestRegressor
     forest = forest(N_TREES, oob_score=True, min_samples_leaf=2, random_state=seed)
-    forest.fit(x, y)
-    if not n_classes:
-        return forest.oob_prediction_
-    told = np.zeros((len(x), n_classes))
-    told[:, forest.classes_] = forest.oob_decision_function_
-    return told
+    return out_of_bag(forest.fit(x, y), n_classes)
 
 
 def _grande(frame, y, n_classes, seed, device) -> np.ndarray:
-    """Answers of the trees that hold a row out, (n, n_classes) or (n,)."""
+    """Answers of the trees that hold a row out, (n, n_classes or 1)."""
     learner = GrandeClassifier if n_classes else GrandeRegressor
     fitted = learner(random_state=seed, device=str(device)).fit(frame, y)
     if not n_classes:
-        return fitted.held_out_answers_[:, 0]
+        return fitted.held_out_answers_[:, :1]
     told = np.zeros((len(y), n_classes))
     told[:, fitted.classes_] = fitted.held_out_answers_
     return told

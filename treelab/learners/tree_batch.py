@@ -51,6 +51,12 @@ class Rows:
         """Numbers in a leaf: one for two classes (a logit) and for regression."""
         return self.n_classes if self.n_classes > 2 else 1
 
+    def class_weights(self) -> Tensor:
+        """What a row of each class counts under each weighting, (W, n_classes)."""
+        weights = self.weight.new_ones(self.weight.shape[1], self.n_classes)
+        weights[:, self.truth] = self.weight.t()
+        return weights
+
 
 @dataclass(frozen=True)
 class Candidate:

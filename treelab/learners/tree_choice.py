@@ -117,7 +117,10 @@ def choose_tree(
     if batch.rows.n_classes > 2 and offers:
         by_fold = table["held_out_score"].where(~trained)
         gain = cross_fitted_score(batch, told, lean) - by_fold.max()
-        score, kept = (score, trained) if gain > WHOLE_GAIN else (by_fold, ~trained)
+        if gain > WHOLE_GAIN:
+            kept &= trained
+        else:
+            score, kept = by_fold, ~trained
     score = np.where(kept, score, -np.inf)
     chosen = int(score.argmax())
     if taught is not None:
@@ -229,10 +232,8 @@ def vote_on_held_out(batch: TreeBatch, told: list[Tensor], say: Tensor) -> Tenso
 
 def class_leans(batch: TreeBatch) -> Tensor:
     """What each weighting multiplies the share of each class by, (W, C)."""
-    rows = batch.rows
-    leans = rows.weight.new_ones(rows.weight.shape[1], rows.n_classes)
-    leans[:, rows.truth] = (rows.weight / rows.weight[:, :1]).t()
-    return leans
+    weights = batch.rows.class_weights()
+    return weights / weights[:1]
 
 
 def agreement_with(vote: Tensor, lean: Tensor | None, batch: TreeBatch) -> np.ndarray:
