@@ -12,6 +12,7 @@ from pages.common.look import (
     heaviest_estimators,
     part_scores,
     routed_tree,
+    same_say,
     score_gains,
 )
 from pages.common.parts import part_words, pick_view
@@ -85,12 +86,16 @@ def show_side(view: View, name: str, key: str, place: int | None) -> None:
     st.html(f'<span class="chip">{dot(color, name)}</span>', width="content")
     estimator = None
     if view.is_ensemble:
-        index, _ = heaviest_estimators(view)
-        estimator = int(index[0])
-        st.caption(
-            f"Tree {estimator}, the heaviest of {view.model.n_estimators:,} on the "
-            "test rows; all of them answer together."
-        )
+        index, weight = heaviest_estimators(view)
+        estimator, total = int(index[0]), f"{view.model.n_estimators:,}"
+        if same_say(weight):
+            rank = f" of {total}; all have the same say and answer together."
+        else:
+            rank = (
+                f", the heaviest of {total} on the test rows; all of them answer "
+                "together."
+            )
+        st.caption(f"Tree {estimator}{rank}")
     if place is None:
         show_tree(view, drawn_tree(view, estimator), key, f"drawn {estimator}")
         return

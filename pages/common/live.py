@@ -9,7 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.groups import found_words
-from pages.common.look import drawn_tree, heaviest_estimators, open_run, rows_for
+from pages.common.look import (
+    drawn_tree,
+    heaviest_estimators,
+    open_run,
+    rows_for,
+    same_say,
+)
 from pages.common.problem import class_colors_of
 from pages.common.settings import setting_words
 from pages.common.store import queue, split_of, store
@@ -224,11 +230,14 @@ def _picture(home: Path, run_id: str, epoch: float | None, _run: Run) -> Picture
     if epoch is None:
         view = open_run(_run)
         split = view.split
-        heaviest = int(heaviest_estimators(view)[0][0]) if view.is_ensemble else None
-        tree = drawn_tree(view, heaviest)
-        words = count(tree.n_leaves, "leaf", "leaves")
-        if heaviest is not None:
-            words = f"tree {heaviest} of {view.model.n_estimators:,}, the heaviest"
+        if view.is_ensemble:
+            index, weight = heaviest_estimators(view)
+            tree = drawn_tree(view, int(index[0]))
+            place = "all with the same say" if same_say(weight) else "the heaviest"
+            words = f"tree {index[0]} of {view.model.n_estimators:,}, {place}"
+        else:
+            tree = drawn_tree(view)
+            words = count(tree.n_leaves, "leaf", "leaves")
     else:
         tree = prune_empty(store().snapshot(run_id, epoch))
         split = rows_for(_run, tree)

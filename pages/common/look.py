@@ -249,6 +249,11 @@ def heaviest_estimators(view: View) -> tuple[np.ndarray, np.ndarray]:
     return _heaviest(*view.key, view)
 
 
+def same_say(weight: np.ndarray) -> bool:
+    """Whether trees with these mean shares of the answers all count alike."""
+    return bool(np.ptp(weight) <= 1e-9)
+
+
 @st.cache_resource(show_spinner="Weighing the trees…", max_entries=16)
 def _heaviest(home: Path, run_id: str, epoch, _view: View):
     mean = np.zeros(_view.model.n_estimators)

@@ -2,7 +2,6 @@
 
 import html
 
-import numpy as np
 import streamlit as st
 
 from pages.common.look import (
@@ -11,6 +10,7 @@ from pages.common.look import (
     heaviest_estimators,
     label_colors,
     open_run,
+    same_say,
 )
 from pages.common.picker import pick_run
 from pages.common.theme import dot, mode
@@ -62,13 +62,14 @@ def pick_estimator(view: View) -> int | None:
     if st.session_state.get(key) not in index.tolist():
         st.session_state[key] = int(index[0])
     total = count(view.model.n_estimators, "tree")
-    if np.ptp(weight) > 1e-9:
+    alike = same_say(weight)
+    if alike:
+        which = f"these are the first {len(index)}. All have the same say."
+    else:
         which = (
             f"these {len(index)} have the most say on the "
             f"{len(view.split.X_test):,} test rows."
         )
-    else:
-        which = f"these are the first {len(index)}. All have the same say."
     st.markdown(
         f"**The ensemble answers, not this one tree.** Its {total} share each answer; "
         f"{which}"
@@ -96,7 +97,8 @@ def pick_estimator(view: View) -> int | None:
                 )
     if view.model.n_estimators > _THUMBNAILS:
         most = min(_MOST_THUMBNAILS, view.model.n_estimators)
-        st.toggle(f"Show the {most} heaviest trees", key=more)
+        those = f"{most} trees" if alike else f"the {most} heaviest trees"
+        st.toggle(f"Show {those}", key=more)
     return st.session_state[key]
 
 

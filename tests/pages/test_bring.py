@@ -8,7 +8,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import treelab
-from pages.common.live import best_run
+from pages.common.live import best_run, growing_tree
 from tests.pages.look import said, viewers
 from treelab.data.builtin import BUILTIN
 from treelab.runs.import_model import NOTE
@@ -54,8 +54,19 @@ def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind)
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert "answer by their mean" in notes
     assert "All have the same say" in said(app)
-    for page in ("routing", "explain", "compare"):
+    for page in ("routing", "explain"):
         assert not visit(page, run=run.id).exception
+
+
+def test_no_tree_of_a_forest_is_called_the_heaviest(store, visit):
+    model = RandomForestClassifier(30, max_depth=3, random_state=0).fit(X, Y)
+    for _ in range(2):
+        app = bring(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+    assert "Show 24 trees" in [toggle.label for toggle in app.toggle]
+    assert growing_tree(store.runs()[0]).words == "tree 0 of 30, all with the same say"
+    captions = [caption.value for caption in visit("compare").caption]
+    told = "Tree 0 of 30; all have the same say and answer together."
+    assert captions.count(told) == 2
 
 
 @pytest.mark.parametrize("n_trees", [1, 3])
