@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
 from treelab.learners.greedy_ensemble import lay_out
@@ -62,7 +63,7 @@ def start_batch(
         For `TreeBatch`.
     """
     sizes = tuple(greedy_leaf_rows[:n_restarts])
-    candidates, planted = [], {}
+    candidates, greedy = [], {}
     x = rows.x.cpu().numpy()
     weight = rows.weight[:, 0].cpu().numpy()
     fold_of_row = rows.fold.cpu().numpy()
@@ -81,7 +82,7 @@ def start_batch(
             for size in starts:
                 name = "random" if size is None else f"greedy, {size} rows a leaf"
                 if size is not None:
-                    planted[len(candidates)] = greedy_splits(
+                    greedy[len(candidates)] = delayed(greedy_splits)(
                         x,
                         y,
                         trained_on,
@@ -91,6 +92,8 @@ def start_batch(
                         seed=seed,
                     )
                 candidates.append(Candidate(depth, fold, name))
+    grown = Parallel(n_jobs=torch.get_num_threads(), prefer="threads")(greedy.values())
+    planted = dict(zip(greedy, grown, strict=True))
     of_depth = np.array([c.depth for c in candidates])
     columns, logits, threshold = [], [], []
     for depth in depths:
