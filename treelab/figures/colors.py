@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from treelab.trees.dot_colors import OKABE_ITO
+
 Mode = Literal["light", "dark"]
 
 # One colour a learner, on every page.
@@ -17,20 +19,7 @@ LEARNER_COLORS = {
 }
 
 # Okabe and Ito's eight, blue first; then Tol's muted ones for tables of many classes.
-_CLASS_COLORS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#F0E442",
-    "#6F6F6F",
-    "#882255",
-    "#999933",
-    "#332288",
-    "#AA4499",
-)
+_CLASS_COLORS = (*OKABE_ITO, "#882255", "#999933", "#332288", "#AA4499")
 
 SEQUENTIAL = "Viridis"
 
