@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from treelab.learners.get_budget import GetSettings
 from treelab.learners.get_gain import formula_splits
@@ -36,6 +37,8 @@ WEIGHT_DECAY = 1e-4
 POLISH_SHARE = 0.4  # of the epochs, added for growth and polish in what is reported
 
 
+# Matrices are small here: BLAS threads that wait for the next one only hold the cores.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def fit_trees(
     rows: Rows,
     valid: Rows,

@@ -8,9 +8,12 @@ import numba
 import numpy as np
 
 from treelab.learners.get_starts import LOOKED_AT, directions
+from treelab.ops.threads import run_alone
 
 FORMULA_COLUMNS = 40  # that enter a formula while splits are compared, at most
 CUTS = (9, 24, 4)  # tried along every direction; then near the best of some directions
+
+_OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}}
 
 
 def formula_splits(
@@ -126,45 +129,66 @@ def _columns_that_matter(design, formula) -> np.ndarray:
     return np.append(0, 1 + np.sort(most))
 
 
-@numba.njit(cache=True, nogil=True)
 def _best_cut(sums, orders, shown, min_leaf_rows, coarse, fine, n_finalists):
     """Gain, direction (-1: none) and threshold of the best cut of ``sums`` (K, n).
 
     ``orders`` (K, n) sorts them; ``shown`` (n, P + 1) holds the design, with unit
     penalties, and what is to be told.
     """
-    n_directions, n_rows = sums.shape
-    low, high = min_leaf_rows, n_rows - min_leaf_rows
-    n_numbers = shown.shape[1] - 1
-    total = np.zeros((n_numbers + 1, n_numbers))
-    _add(total, shown, np.arange(n_rows), 0, n_rows)
-    work = np.empty_like(total)
-    sides = np.empty((2, *total.shape))
-    nobody = np.zeros_like(total)
-    before = _explained(total, nobody, work)
-    gains = np.full(n_directions, -np.inf)
-    places = np.zeros(n_directions)
-    for d in range(n_directions):
-        cuts = _cuts(sums[d], orders[d], low, high, float(low), float(high), coarse)
-        gains[d], place = _try_cuts(orders[d], cuts, shown, total, sides, work)
-        places[d] = place
+    low, high = min_leaf_rows, sums.shape[1] - min_leaf_rows
+    total, before = _all_rows(shown)
+    gains, places = np.full(len(sums), -np.inf), np.zeros(len(sums))
+    of_all = (sums, orders, shown, total, low, high, coarse)
+    run_alone(_try_directions, len(sums) * shown.size, *of_all, gains, places)
     width = (high - low) / max(1, coarse - 1)
     best_gain, best, threshold = -np.inf, -1, 0.0
-    for _ in range(min(n_finalists, n_directions)):
-        d = np.argmax(gains)
+    for d in np.argsort(-gains, kind="stable")[:n_finalists]:
         if gains[d] == -np.inf:
             break
-        gains[d] = -np.inf
-        order, told = orders[d], sums[d]
-        cuts = _cuts(told, order, low, high, places[d] - width, places[d] + width, fine)
-        gain, place = _try_cuts(order, cuts, shown, total, sides, work)
+        near = (places[d] - width, places[d] + width, fine)
+        gain, place = _try_direction(sums[d], orders[d], shown, total, low, high, *near)
         if gain > best_gain:
-            best_gain, best = gain, d
-            threshold = 0.5 * (told[order[place - 1]] + told[order[place]])
+            best_gain, best = gain, int(d)
+            order = orders[d]
+            threshold = 0.5 * (sums[d, order[place - 1]] + sums[d, order[place]])
     return best_gain - before, best, threshold
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**_OPTIONS)
+def _all_rows(shown):
+    """Moments of all rows, and what one formula explains of them."""
+    n_rows, n_numbers = shown.shape[0], shown.shape[1] - 1
+    total = np.zeros((n_numbers + 1, n_numbers))
+    _add(total, shown, np.arange(n_rows), 0, n_rows)
+    return total, _explained(total, np.zeros_like(total), np.empty_like(total))
+
+
+@numba.njit(parallel=True, **_OPTIONS)
+def _try_directions(sums, orders, shown, total, low, high, number, gains, places):
+    """Gain and place of the best cut of every direction, into the last two."""
+    for d in numba.prange(len(sums)):
+        gains[d], places[d] = _try_direction(
+            sums[d], orders[d], shown, total, low, high, float(low), float(high), number
+        )
+
+
+@numba.njit(**_OPTIONS)
+def _try_direction(told, order, shown, total, low, high, first, last, number):
+    """Most that two formulas explain at a cut between two places, and that cut."""
+    cuts = _cuts(told, order, low, high, first, last, number)
+    best, place, done = -np.inf, 0, 0
+    left, nobody = np.zeros_like(total), np.zeros_like(total)
+    work = np.empty_like(total)
+    for cut in cuts:
+        _add(left, shown, order, done, cut)
+        done = cut
+        gain = _explained(left, nobody, work) + _explained(total, left, work)
+        if gain > best:
+            best, place = gain, cut
+    return best, place
+
+
+@numba.njit(**_OPTIONS)
 def _cuts(told, order, low, high, first, last, number):
     """Places to cut between ``first`` and ``last``, none of them between equal sums."""
     found = np.empty(2 * number, np.int64)
@@ -188,34 +212,25 @@ def _cuts(told, order, low, high, first, last, number):
     return found[:n_found]
 
 
-@numba.njit(cache=True, nogil=True)
-def _try_cuts(order, cuts, shown, total, sides, work):
-    """Most that two formulas explain at one of the cuts, and that cut."""
-    best, place, done = -np.inf, 0, 0
-    left = sides[0]
-    left[:] = 0.0
-    sides[1] = 0.0
-    for cut in cuts:
-        _add(left, shown, order, done, cut)
-        done = cut
-        gain = _explained(left, sides[1], work) + _explained(total, left, work)
-        if gain > best:
-            best, place = gain, cut
-    return best, place
-
-
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**_OPTIONS)
 def _add(moments, shown, order, first, last):
     """Add rows to the lower triangle of design' @ [design, told] (P + 1, P)."""
     n_numbers = moments.shape[1]
-    for place in range(first, last):
+    last_of_four = first + (last - first) // 4 * 4
+    for place in range(first, last_of_four, 4):  # moments are read once for four rows
+        a, b = shown[order[place]], shown[order[place + 1]]
+        c, d = shown[order[place + 2]], shown[order[place + 3]]
+        for i in range(n_numbers + 1):
+            for j in range(min(i + 1, n_numbers)):
+                moments[i, j] += a[i] * a[j] + b[i] * b[j] + c[i] * c[j] + d[i] * d[j]
+    for place in range(last_of_four, last):
         row = shown[order[place]]
         for i in range(n_numbers + 1):
             for j in range(min(i + 1, n_numbers)):
                 moments[i, j] += row[i] * row[j]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**_OPTIONS)
 def _explained(moments, less, work):
     """What ridge explains of the rows in ``moments`` that are not in ``less``.
 
