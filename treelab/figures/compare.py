@@ -77,7 +77,7 @@ def difference_figure(
         xaxis={
             "title": {"text": f"{escape_html(second)} minus {escape_html(first)}"},
             "range": [-reach, reach],
-            "tickformat": ".3~f",
+            "tickformat": ".3~r",
             "nticks": 7,
         },
         yaxis={"showgrid": False, "autorange": "reversed"},
