@@ -54,7 +54,7 @@ def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind)
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert "answer by their mean" in notes
     assert "All have the same say" in said(app)
-    for page in ("routing", "explain"):
+    for page in ("routing", "explain", "compare"):
         assert not visit(page, run=run.id).exception
 
 
