@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.common import sidebar
-from pages.common.frame import enter_frame
 from pages.common.theme import ASSETS, load_style, mode
+from pages.common.views import sidebar
+from pages.common.widgets.app_shell import enter_frame
 
 st.set_page_config(
     page_title="treelab",

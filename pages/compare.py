@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from pages.common import store as door
-from pages.common.look import (
+from pages.common.cached import store as door
+from pages.common.cached.look import (
     View,
     answers,
     comparable,
@@ -15,18 +15,18 @@ from pages.common.look import (
     same_say,
     score_gains,
 )
-from pages.common.parts import part_words, pick_view
-from pages.common.picker import last_choice
 from pages.common.theme import dot, mode, page_title, show_figure
-from pages.common.tree_picture import show_tree, way
+from pages.common.views.parts import part_words, pick_view
+from pages.common.views.tree_picture import show_tree, way
+from pages.common.widgets.run_picker import last_choice
 from pages.common.words import duration, plain, run_name
-from treelab.difference import Difference
-from treelab.disagreement import disagreement
+from treelab.evaluation.disagreement import disagreement
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.paired import Difference
 from treelab.figures.colors import learner_color
 from treelab.figures.compare import difference_figure
 from treelab.figures.words import count, number
-from treelab.metrics import TITLES, headline
-from treelab.runs.run import Run
+from treelab.runs.store.run import Run
 
 MOST_ROWS = 200  # rows of a number target that are listed
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common.columns import chosen_kinds, column_editor
-from pages.common.problem import (
+from pages.common.cached.store import split_of, start_runs, table
+from pages.common.state.problem import (
     choose_problem,
     choose_table,
     current_problem,
@@ -16,9 +16,9 @@ from pages.common.problem import (
     table_key,
     with_target,
 )
-from pages.common.store import split_of, start_runs, table
 from pages.common.theme import mode, page_title, show_figure, split_bar
-from pages.common.upload import forget_report, upload_box, upload_report
+from pages.common.widgets.columns import chosen_kinds, column_editor
+from pages.common.widgets.upload import forget_report, upload_box, upload_report
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.split import SPLITS

@@ -2,21 +2,27 @@
 
 import streamlit as st
 
-from pages.common.look import View, answers, drawn_tree, label_colors, routed_tree
-from pages.common.parts import pick_view
-from pages.common.row import Row, pick_place, pick_row
+from pages.common.cached.look import (
+    View,
+    answers,
+    drawn_tree,
+    label_colors,
+    routed_tree,
+)
 from pages.common.theme import dot, mode, page_title, show_figure
-from pages.common.tree_picture import show_tree, way
+from pages.common.views.parts import pick_view
+from pages.common.views.tree_picture import show_tree, way
+from pages.common.widgets.row import Row, pick_place, pick_row
 from pages.common.words import plain
-from treelab.evidence import Evidence, answers_alone, leaf_evidence
+from treelab.evaluation.evidence import Evidence, answers_alone, leaf_evidence
 from treelab.figures.colors import palette
 from treelab.figures.tree import columns_asked
 from treelab.figures.weights import percent, weights_figure
 from treelab.figures.words import count, number
 from treelab.trees.labels import plain_label
-from treelab.trees.numerals import probability
+from treelab.trees.text.numerals import probability
+from treelab.trees.text.words import path_in_words
 from treelab.trees.tree import Tree
-from treelab.trees.words import path_in_words
 
 BARS = 8  # trees that are named in "who decided"
 MOST_OF_IT = 0.9

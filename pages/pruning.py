@@ -4,12 +4,19 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common.groups import LOSS, LOSS_AXIS
-from pages.common.look import Steps, View, pruning_steps, ranked_classes, routed_tree
-from pages.common.parts import part_words, pick_view
+from pages.common.cached.look import (
+    Steps,
+    View,
+    pruning_steps,
+    ranked_classes,
+    routed_tree,
+)
 from pages.common.theme import mode, page_title, show_figure
-from pages.common.tree_picture import show_tree
+from pages.common.views.groups import LOSS, LOSS_AXIS
+from pages.common.views.parts import part_words, pick_view
+from pages.common.views.tree_picture import show_tree
 from pages.common.words import plain
+from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.path import (
     KNEE_TOLERANCE,
     MARGINS,
@@ -19,8 +26,7 @@ from treelab.figures.path import (
 )
 from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
 from treelab.figures.words import count, number
-from treelab.metrics import TITLES, headline
-from treelab.trees.numerals import number as as_typed
+from treelab.trees.text.numerals import number as as_typed
 
 TEST = "test_score"
 

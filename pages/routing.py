@@ -3,9 +3,9 @@
 import numpy as np
 import streamlit as st
 
-from pages.common.look import PARTS, View, ranked_classes, routed_tree
-from pages.common.parts import part_words, pick_estimator, pick_view
+from pages.common.cached.look import PARTS, View, ranked_classes, routed_tree
 from pages.common.theme import mode, page_title, show_figure
+from pages.common.views.parts import part_words, pick_estimator, pick_view
 from pages.common.words import plain
 from treelab.figures.routing import (
     BANDS,

@@ -3,15 +3,15 @@
 import pandas as pd
 import streamlit as st
 
-from pages.common.live import state_color
-from pages.common.settings import setting_words
-from pages.common.store import store
+from pages.common.cached.store import store
 from pages.common.theme import page_title
+from pages.common.views.live import state_color
+from pages.common.widgets.settings import setting_words
 from pages.common.words import plain, run_name, score
+from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.words import count
 from treelab.learners.registry import learner_title
-from treelab.metrics import TITLES, headline
-from treelab.runs.run import Run
+from treelab.runs.store.run import Run
 
 
 def rows(runs: list[Run]) -> pd.DataFrame:

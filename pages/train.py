@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.common.bring import bring_box
-from pages.common.frame import require_frame
-from pages.common.groups import (
+from pages.common.cached.store import find_run, queue, start_runs, store
+from pages.common.state.problem import current_problem, findings
+from pages.common.theme import mode, page_title, show_figure
+from pages.common.views.groups import (
     AIM,
     LOSS,
     LOSS_AXIS,
@@ -15,7 +16,7 @@ from pages.common.groups import (
     pick_aim,
     pick_labels,
 )
-from pages.common.live import (
+from pages.common.views.live import (
     best_run,
     card,
     curve,
@@ -27,11 +28,10 @@ from pages.common.live import (
     result_words,
     runs_of,
 )
-from pages.common.problem import current_problem, findings
-from pages.common.settings import settings_form
-from pages.common.store import find_run, queue, start_runs, store
-from pages.common.theme import mode, page_title, show_figure
-from pages.common.viewer import tree_viewer
+from pages.common.views.viewer import tree_viewer
+from pages.common.widgets.app_shell import require_frame
+from pages.common.widgets.import_model import bring_box
+from pages.common.widgets.settings import settings_form
 from pages.common.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import loss_figure, loss_panels

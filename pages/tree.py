@@ -5,9 +5,16 @@ from functools import partial
 
 import streamlit as st
 
-from pages.common.look import View, drawn_tree, part_scores, score_alone, whole_tree
-from pages.common.look import rules as rules_of
-from pages.common.look_choices import (
+from pages.common.cached.look import (
+    View,
+    drawn_tree,
+    part_scores,
+    score_alone,
+    whole_tree,
+)
+from pages.common.cached.look import rules as rules_of
+from pages.common.cached.store import store
+from pages.common.state.look_choices import (
     AREAS,
     PLAIN,
     SLUGS,
@@ -16,9 +23,10 @@ from pages.common.look_choices import (
     remember,
     selected,
 )
-from pages.common.node_panel import facts_of, show_node, show_rows, show_split
-from pages.common.overview import overview
-from pages.common.parts import (
+from pages.common.theme import page_title
+from pages.common.views.node_panel import facts_of, show_node, show_rows, show_split
+from pages.common.views.overview import overview
+from pages.common.views.parts import (
     draw_tree,
     facts_table,
     part_words,
@@ -27,14 +35,12 @@ from pages.common.parts import (
     shown_rows,
     tree_notes,
 )
-from pages.common.store import store
-from pages.common.theme import page_title
-from pages.common.viewer import HEIGHT, tree_viewer
+from pages.common.views.viewer import HEIGHT, tree_viewer
+from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.export import has_dot, picture_file
-from treelab.figures.viewer_nodes import keys, node_at
+from treelab.figures.viewer.nodes import keys, node_at
 from treelab.figures.words import count, number
-from treelab.html_export import html_page
-from treelab.metrics import TITLES, headline
+from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
 

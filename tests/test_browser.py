@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from tests.pages.stores import add_run
-from treelab.runs.queue import Queue
-from treelab.runs.store import RunStore
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.workers.queue import Queue
 
 sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from treelab.learners.argmin_clusters import ArgminTreeClusterer
+from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import make_estimator
 from treelab.ops.activity import preference_activity, ridge_activity
 from treelab.ops.axis_trees import axis_trees

@@ -1,72 +1,8 @@
-"""The command line: ``python -m treelab train``, ``predict``, ``export``, ..."""
+"""``python -m treelab``: the command line, see ``treelab.cli``."""
 
-import argparse
 import sys
-from collections.abc import Sequence
 
-from treelab import bench
-from treelab.runs import (
-    shell_cluster,
-    shell_import,
-    shell_models,
-    shell_train,
-    shell_worker,
-)
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; each sets ``command`` to a function."""
-    parser = argparse.ArgumentParser(
-        prog="python -m treelab",
-        description="Decision trees that people can read and that gradients train.",
-    )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    shell_train.add_command(commands)
-    shell_cluster.add_command(commands)
-    shell_models.add_commands(commands, _html_page)
-    shell_import.add_command(commands)
-    shell_worker.add_command(commands)
-    benchmark = commands.add_parser(
-        "bench", help="repeat the papers' tables and measure speed"
-    )
-    if bench.COMMANDS:
-        inner = benchmark.add_subparsers(metavar="BENCHMARK", required=True)
-        for add_command in bench.COMMANDS:
-            add_command(inner)
-    else:
-        benchmark.description = "No benchmark has been written yet."
-        benchmark.set_defaults(command=lambda _: benchmark.print_help())
-    return parser
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
-
-    What a user can put right ends as one sentence on stderr and the code 2.
-    """
-    chosen = build_parser().parse_args(arguments)
-    try:
-        return chosen.command(chosen) or 0
-    except (ValueError, LookupError, OSError, ImportError) as error:
-        print(f"treelab: {_sentence(error)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-
-
-def _html_page(*found) -> str:
-    """Write a tree as a page; plotly is not loaded for other commands."""
-    from treelab.html_export import html_page
-
-    return html_page(*found)
-
-
-def _sentence(error: Exception) -> str:
-    """Say an error without the system's codes and quotes."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}."
-    return str(error)
-
+from treelab.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,7 +6,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.common.frame import require_frame
+from pages.common.widgets.app_shell import require_frame
 from treelab.figures.colors import Mode, Palette, mix, palette, text_on
 
 ASSETS = Path(__file__).parents[2] / "assets"

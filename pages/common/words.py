@@ -2,10 +2,10 @@
 
 import re
 
+from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.words import number
 from treelab.learners.registry import learner_title
-from treelab.metrics import TITLES, headline
-from treelab.runs.run import Run
+from treelab.runs.store.run import Run
 
 SPLIT_NAMES = {"train": "training", "valid": "validation", "test": "test"}
 

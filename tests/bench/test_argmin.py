@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.__main__ import main
 from treelab.bench.argmin import glass, parts_of
 from treelab.bench.hierarchies import birch, halving
 from treelab.bench.solver_speed import SOLVER_STEPS, argmin_fit, solver_step
-from treelab.learners.argmin import ArgminTreeClassifier
+from treelab.cli.main import main
+from treelab.learners.argmin.estimators import ArgminTreeClassifier
 
 
 def blobs(n_rows=60):

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.__main__ import main
 from treelab.bench.contenders import CONTENDERS, Contender
 from treelab.bench.runner import Results, measure, splits, summary
 from treelab.bench.tables import choose, read_manifest
+from treelab.cli.main import main
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.__main__ import main
 from treelab.bench.runner import splits
+from treelab.cli.main import main
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from treelab.__main__ import main
 from treelab.bench import viewer
+from treelab.cli.main import main
 
 
 def test_the_viewer_is_measured_in_a_browser(capsys):

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.problem import make_problem
-from treelab.metrics import scores
-from treelab.runs.model_facts import model_size, with_names
-from treelab.runs.process import ProcessId
-from treelab.runs.store import RunStore
+from treelab.evaluation.metrics import scores
+from treelab.runs.jobs.model_facts import model_size, with_names
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
-from treelab.trees.path import PruningPath
 from treelab.trees.predictor import NodePredictor
+from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
 
 COLORS = ("amber", "blue", "<b>red</b>")

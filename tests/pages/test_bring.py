@@ -8,10 +8,10 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import treelab
-from pages.common.live import best_run, growing_tree
+from pages.common.views.live import best_run, growing_tree
 from tests.pages.look import said, viewers
 from treelab.data.builtin import BUILTIN
-from treelab.runs.import_model import NOTE
+from treelab.runs.jobs.import_model import NOTE
 
 TABLE = BUILTIN["breast_cancer"].load()
 X, Y = TABLE.drop(columns="diagnosis"), TABLE["diagnosis"]

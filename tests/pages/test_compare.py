@@ -4,7 +4,7 @@ from sklearn.datasets import load_iris
 
 from tests.pages.look import figures, said, viewers
 from tests.pages.stores import add_run
-from tests.runs.clustered import clustered
+from tests.runs.jobs.clustered import clustered
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from pages.common import look
+from pages.common.cached import look
 from tests.pages.look import figures, questions, said, viewers
 from tests.pages.stores import add_run
-from tests.runs.clustered import clustered
+from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
+from treelab.evaluation.metrics import scores
 from treelab.figures.words import number
-from treelab.metrics import scores
 
 
 def slide(app, step: int):

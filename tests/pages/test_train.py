@@ -6,10 +6,10 @@ import pytest
 
 from tests.pages.look import questions, said, viewers
 from tests.pages.stores import add_run, table
-from tests.runs.clustered import clustered
-from treelab.learners.argmin_clusters import ArgminTreeClusterer
-from treelab.runs.clusters import clusters_problem, name_clusters
-from treelab.runs.process import ProcessId
+from tests.runs.jobs.clustered import clustered
+from treelab.learners.argmin.clustering import ArgminTreeClusterer
+from treelab.runs.jobs.clusters import clusters_problem, name_clusters
+from treelab.runs.store.process import ProcessId
 from treelab.training.events import Progress
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.runs.slow_tree import SPEC
+from tests.runs.workers.slow_tree import SPEC
 from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS
-from treelab.runs.store import RunStore
+from treelab.runs.store.run_store import RunStore
 
 
 def small_table(n_rows: int = 120) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from treelab.learners.gradtree import GradTreeClassifier
+from treelab.learners.gradtree.estimators import GradTreeClassifier
 from treelab.trees.adapters import from_sklearn
 from treelab.trees.centre import centred, midpoint
 

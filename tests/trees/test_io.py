@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_target, make_tree, same_arrays
+from tests.trees.pruning.test_path import make_path
 from tests.trees.test_ensemble import make_ensemble
-from tests.trees.test_path import make_path
 from treelab import PruningPath, Tree, WeightedTrees, load_model
 from treelab.trees.feature import Feature
 from treelab.trees.io import model_from_dict
@@ -246,7 +246,7 @@ def test_a_folder_that_cannot_be_written_keeps_its_model(tmp_path, monkeypatch):
 def test_using_a_model_needs_no_torch():
     code = (
         "import sys, treelab; treelab.load_model, treelab.Tree, treelab.WeightedTrees, "
-        "treelab.PruningPath; import treelab.trees.dot, treelab.trees.rules; "
+        "treelab.PruningPath; import treelab.trees.text.dot, treelab.trees.text.rules; "
         "sys.exit('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
-from tests.figures.test_viewer import random_case
+from tests.figures.viewer.test_payload import random_case
 from tests.viewer.page import BOXES, NODE, TIP, keys, settle, show
 from tests.viewer.payloads import AWKWARD, payload, tree_nodes
-from treelab.figures.viewer import settings, tree_payload
+from treelab.figures.viewer.payload import settings, tree_payload
 
 pytestmark = pytest.mark.browser
 

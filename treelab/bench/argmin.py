@@ -13,11 +13,11 @@ from sklearn.model_selection import train_test_split
 
 from treelab.bench.hierarchies import birch, halving
 from treelab.bench.tables import read_manifest
-from treelab.learners.argmin import ArgminTreeClassifier
-from treelab.learners.argmin_clusters import ArgminTreeClusterer
-from treelab.learners.argmin_path import macro_f1
-from treelab.learners.cart import CartClassifier
-from treelab.metrics import dendrogram_purity
+from treelab.evaluation.metrics import dendrogram_purity
+from treelab.learners.argmin.clustering import ArgminTreeClusterer
+from treelab.learners.argmin.estimators import ArgminTreeClassifier
+from treelab.learners.argmin.path import macro_f1
+from treelab.learners.cart.estimators import CartClassifier
 
 DEPTHS = (3, 4, 5, 6)  # deeper, Glass has fewer training rows than nodes
 GRID = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)

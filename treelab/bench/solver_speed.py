@@ -6,7 +6,7 @@ import numpy as np
 from torch import Generator, Tensor, float32, full, randn
 
 from treelab.bench.clock import medians
-from treelab.learners.argmin import ArgminTreeClassifier
+from treelab.learners.argmin.estimators import ArgminTreeClassifier
 from treelab.ops.activity import path_scores, ridge_activity, ridge_traversal
 
 # name, trees, depth, rows

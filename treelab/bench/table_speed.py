@@ -10,10 +10,10 @@ import pandas as pd
 
 from treelab.bench.clock import median_seconds
 from treelab.data.builtin import BUILTIN
-from treelab.data.encode import TableEncoder
+from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.data.problem import make_problem
-from treelab.data.read import read_table
-from treelab.runs.store import RunStore
+from treelab.data.reading.read import read_table
+from treelab.runs.store.run_store import RunStore
 
 
 def table_rows(steps: int) -> list[dict]:

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from treelab.bench.machine import machine
-from treelab.figures.viewer import to_json, tree_payload
-from treelab.figures.viewer_page import viewer_page
-from treelab.learners.cart import CartRegressor
+from treelab.figures.viewer.page import viewer_page
+from treelab.figures.viewer.payload import to_json, tree_payload
+from treelab.learners.cart.estimators import CartRegressor
 
 DEPTHS = (7, 10)  # 255 and 2,047 nodes
 N_ROWS = 50_000

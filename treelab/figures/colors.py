@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from treelab.trees.dot_colors import OKABE_ITO
+from treelab.trees.text.dot_colors import OKABE_ITO
 
 Mode = Literal["light", "dark"]
 

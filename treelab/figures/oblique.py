@@ -14,7 +14,7 @@ from treelab.figures.colors import (
 )
 from treelab.figures.template import template
 from treelab.figures.words import count, escape_html, number, shorten
-from treelab.trees.sums import term_name
+from treelab.trees.text.sums import term_name
 from treelab.trees.walk import OBLIQUE, filled, read
 
 BINS = 40  # of the histogram

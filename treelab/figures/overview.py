@@ -10,11 +10,11 @@ from plotly.colors import sample_colorscale
 from treelab.figures.colors import SEQUENTIAL, Mode, mix, palette, text_on
 from treelab.figures.template import template
 from treelab.figures.words import count, escape_html
-from treelab.trees.conditions import add
-from treelab.trees.numerals import percent
+from treelab.trees.text.conditions import add
+from treelab.trees.text.numerals import percent
+from treelab.trees.text.words import answer
 from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
-from treelab.trees.words import answer
 
 Kind = Literal["icicle", "sunburst"]
 MOST_NODES = 1_000  # drawn; a page with more answers slowly, and areas get too small
@@ -109,7 +109,7 @@ def step(tree: Tree, node: int, **cut) -> str:
     tree : Tree
     node : int
     **cut
-        ``most`` and ``length``, as in ``treelab.trees.words.question``.
+        ``most`` and ``length``, as in ``treelab.trees.text.words.question``.
     """
     if node == 0:
         return "all rows"

@@ -7,7 +7,7 @@ from plotly.subplots import make_subplots
 
 from treelab.figures.colors import Mode, palette
 from treelab.figures.template import template
-from treelab.trees.numerals import number
+from treelab.trees.text.numerals import number
 
 KNEE_TOLERANCE = 0.01  # how much validation score a smaller tree may cost
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.

@@ -66,8 +66,8 @@ LEARNERS: dict[str, LearnerSpec] = {
             title="CART",
             summary="The greedy tree: one split after another, never revised.",
             paper="Breiman et al., 1984",
-            classifier="treelab.learners.cart:CartClassifier",
-            regressor="treelab.learners.cart:CartRegressor",
+            classifier="treelab.learners.cart.estimators:CartClassifier",
+            regressor="treelab.learners.cart.estimators:CartRegressor",
             settings=(
                 Setting(
                     "depth",
@@ -94,8 +94,8 @@ LEARNERS: dict[str, LearnerSpec] = {
             title="GradTree",
             summary="One tree with ordinary splits, all learned together by gradients.",
             paper="Marton et al., AAAI 2024, arXiv:2305.03515",
-            classifier="treelab.learners.gradtree:GradTreeClassifier",
-            regressor="treelab.learners.gradtree:GradTreeRegressor",
+            classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
+            regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
             settings=(
                 Setting(
                     "depth",
@@ -134,8 +134,8 @@ LEARNERS: dict[str, LearnerSpec] = {
             title="GRANDE",
             summary="Many small trees; for each row the sure ones weigh more.",
             paper="Marton et al., ICLR 2024, arXiv:2309.17130",
-            classifier="treelab.learners.grande:GrandeClassifier",
-            regressor="treelab.learners.grande:GrandeRegressor",
+            classifier="treelab.learners.grande.estimators:GrandeClassifier",
+            regressor="treelab.learners.grande.estimators:GrandeRegressor",
             single_tree=False,
             settings=(
                 Setting(
@@ -158,8 +158,8 @@ LEARNERS: dict[str, LearnerSpec] = {
             title="GET",
             summary="One tree whose splits weigh several columns at once.",
             paper="Mao and Cao, 2024, arXiv:2411.17003",
-            classifier="treelab.learners.get:GetClassifier",
-            regressor="treelab.learners.get:GetRegressor",
+            classifier="treelab.learners.get.estimators:GetClassifier",
+            regressor="treelab.learners.get.estimators:GetRegressor",
             settings=(
                 Setting(
                     "depth",
@@ -205,8 +205,8 @@ LEARNERS: dict[str, LearnerSpec] = {
             title="Argmin tree",
             summary="A tree that learns which of its nodes should live.",
             paper="Zantedeschi, Kusner and Niculae, arXiv:2010.04627",
-            classifier="treelab.learners.argmin:ArgminTreeClassifier",
-            regressor="treelab.learners.argmin:ArgminTreeRegressor",
+            classifier="treelab.learners.argmin.estimators:ArgminTreeClassifier",
+            regressor="treelab.learners.argmin.estimators:ArgminTreeRegressor",
             settings=(
                 Setting(
                     "depth",
@@ -247,8 +247,8 @@ CLUSTERS = LearnerSpec(
     title="Argmin clusters",
     summary="Groups of rows that are alike, found without labels, as a tree.",
     paper="Zantedeschi, Kusner and Niculae, arXiv:2010.04627",
-    classifier="treelab.learners.argmin_clusters:ArgminTreeClusterer",
-    regressor="treelab.learners.argmin_clusters:ArgminTreeClusterer",
+    classifier="treelab.learners.argmin.clustering:ArgminTreeClusterer",
+    regressor="treelab.learners.argmin.clustering:ArgminTreeClusterer",
     settings=(
         Setting(
             "depth", "Depth", "Splits on every path, before pruning.", "int", 4, 1, 8

@@ -14,7 +14,7 @@ from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.labels import most_probable, task_of
 from treelab.trees.leaf_codes import LeafCodes
 from treelab.trees.logits import class_probabilities, softmax
-from treelab.trees.prune import simplify
+from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 
 LEAVES_SAY = ("logits", "probabilities")

@@ -22,7 +22,7 @@ VERSION = 1
 TYPES = {
     "Tree": "treelab.trees.tree",
     "WeightedTrees": "treelab.trees.ensemble",
-    "PruningPath": "treelab.trees.path",
+    "PruningPath": "treelab.trees.pruning.path",
 }
 _ARRAY_TYPES = ("bool", "int32", "int64", "float32", "float64")
 _SETTINGS, _ARRAYS = "model.json", "model.safetensors"

@@ -350,25 +350,25 @@ class Tree(Arrays):
 
     def question(self, node: int) -> str:
         """Return what a split asks: "petal width ≤ 0.8 cm"."""
-        from treelab.trees.words import question
+        from treelab.trees.text.words import question
 
         return question(self, node)
 
     def left_categories(self, node: int) -> tuple[str, ...]:
         """Return the categories that go left at a split of a category column."""
-        from treelab.trees.words import left_categories
+        from treelab.trees.text.words import left_categories
 
         return left_categories(self, node)
 
     def describe(self, node: int) -> str:
         """Return what a node says: its question, or its answer."""
-        from treelab.trees.words import describe
+        from treelab.trees.text.words import describe
 
         return describe(self, node)
 
     def rule(self, node: int) -> str:
         """Return all that is asked on the way to ``node``, simplified, in words."""
-        from treelab.trees.rules import rule
+        from treelab.trees.text.rules import rule
 
         return rule(self, node)
 
@@ -382,18 +382,18 @@ class Tree(Arrays):
             confidence are of training rows; confidence is the predicted class's
             probability, or NaN for regression.
         """
-        from treelab.trees.rules import to_rules
+        from treelab.trees.text.rules import to_rules
 
         return to_rules(self)
 
     def to_text(self) -> str:
         """Return the tree as indented text."""
-        from treelab.trees.rules import to_text
+        from treelab.trees.text.rules import to_text
 
         return to_text(self)
 
     def to_dot(self, **options) -> str:
-        """Return the picture of the tree as DOT text; see ``treelab.trees.dot``."""
-        from treelab.trees.dot import to_dot
+        """Return the tree as DOT text; see ``treelab.trees.text.dot``."""
+        from treelab.trees.text.dot import to_dot
 
         return to_dot(self, **options)

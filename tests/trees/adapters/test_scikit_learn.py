@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import treelab
 from treelab.trees.adapters import Forest
-from treelab.trees.cost_complexity import cost_complexity_path
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.tree import Tree
 
 CLASSIFIERS = [

@@ -18,7 +18,7 @@ from tests.trees.code.run import (
 )
 from tests.trees.make import make_table, make_tree
 from treelab.data.builtin import BUILTIN
-from treelab.learners.cart import CartClassifier, CartRegressor
+from treelab.learners.cart.estimators import CartClassifier, CartRegressor
 from treelab.trees.code import LANGUAGES, to_c, to_python, to_sql
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree

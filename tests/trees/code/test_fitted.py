@@ -4,10 +4,10 @@ import pytest
 
 from tests.trees.code.run import check_all
 from treelab.data.builtin import BUILTIN
-from treelab.learners.argmin import ArgminTreeClassifier
-from treelab.learners.get import GetClassifier, GetRegressor
-from treelab.learners.gradtree import GradTreeClassifier, GradTreeRegressor
-from treelab.learners.grande import GrandeClassifier
+from treelab.learners.argmin.estimators import ArgminTreeClassifier
+from treelab.learners.get.estimators import GetClassifier, GetRegressor
+from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
+from treelab.learners.grande.estimators import GrandeClassifier
 
 SHORT = {"max_epochs": 3, "random_state": 0}
 GET = {**SHORT, "depth": 3, "n_starts": 2}

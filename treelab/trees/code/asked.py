@@ -5,7 +5,7 @@ from math import isnan
 
 import numpy as np
 
-from treelab.trees.conditions import score_goes_left
+from treelab.trees.text.conditions import score_goes_left
 from treelab.trees.walk import OBLIQUE, used_features
 
 

@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterable
 
 from treelab.trees.code.asked import Input
-from treelab.trees.numerals import clean
-from treelab.trees.words import answer, rows_text
+from treelab.trees.text.numerals import clean
+from treelab.trees.text.words import answer, rows_text
 
 # Keywords of C and C++, and words that headers or compilers define as macros.
 _C_WORDS = """alignas alignof and asm atomic auto bool break case catch char class

@@ -1,0 +1,1 @@
+"""What the run store holds, read once and cached."""

@@ -1,0 +1,1 @@
+"""What the visitor chose, kept across pages."""

@@ -1,0 +1,42 @@
+"""The foot of the sidebar: where trees train, and what is training now."""
+
+import html
+
+import streamlit as st
+
+from pages.common.cached.store import queue, store
+from pages.common.words import plain, run_name
+from treelab.figures.colors import learner_color
+from treelab.figures.words import count
+
+MOST_JOBS = 4
+
+
+def foot() -> None:
+    """Show the device and the running jobs at the foot of the sidebar."""
+    busy = any(not run.is_finished for run in store().runs())
+    with st.sidebar.container(key="jobs", gap="xsmall"):
+        st.fragment(_jobs, run_every="2s" if busy else None)()
+
+
+def _jobs() -> None:
+    """Draw the jobs that are not finished, as small bars that lead to Train."""
+    queue().check()
+    st.caption(f":material/memory: {plain(queue().device())}")
+    if trouble := queue().trouble():
+        st.error(plain(trouble), icon=":material/error:")
+    jobs = [run for run in reversed(store().runs()) if not run.is_finished]
+    for run in jobs[:MOST_JOBS]:
+        color = learner_color(run.learner, run.settings)
+        st.page_link(
+            "pages/train.py",
+            label=plain(run_name(run))
+            + (f" {run.progress:.0%}" if run.state == "running" else " waits"),
+            query_params={"run": run.id},
+        )
+        st.html(
+            f'<div class="job" title="{html.escape(run.title, quote=True)}">'
+            f'<span style="width:{run.progress:.0%};background:{color}"></span></div>'
+        )
+    if len(jobs) > MOST_JOBS:
+        st.caption(f"and {count(len(jobs) - MOST_JOBS, 'more job')}")

@@ -1,0 +1,231 @@
+"""What the tree viewer shows of a run: one tree, or one a frame, made once and kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.common.cached import store as door
+from pages.common.cached.look import View, label_colors
+from pages.common.views.viewer import Packed, packed, tree_viewer
+from pages.common.words import SPLIT_NAMES
+from treelab.evaluation.metrics import TITLES, headline, scores
+from treelab.figures.viewer.nodes import NAME_LENGTH, keys
+from treelab.figures.viewer.payload import (
+    FIRST_WAY,
+    SECOND_WAY,
+    Frames,
+    Way,
+    tree_payload,
+    way_of,
+)
+from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.statistics import class_codes
+from treelab.trees.text.numerals import number as as_typed
+from treelab.trees.text.numerals import short
+from treelab.trees.tree import Tree
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What the viewer draws, and the trees that it draws.
+
+    Attributes
+    ----------
+    payload : Packed
+    trees : tuple of Tree
+        One a frame of the payload; a single one where it has no frames.
+    chosen : int
+        The frame that is shown first.
+    """
+
+    payload: Packed
+    trees: tuple[Tree, ...]
+    chosen: int = 0
+
+    def tree(self, frame: int | None) -> Tree:
+        """Return the tree of a frame, or of the first that is shown."""
+        at = self.chosen if frame is None else frame
+        return self.trees[min(at, len(self.trees) - 1)]
+
+
+def rows_label(part: str) -> str:
+    """Name the rows of a part: "training rows"."""
+    return f"{SPLIT_NAMES[part]} rows"
+
+
+def picture_of(
+    view: View, tree: Tree, what: str | None, part: str = "train"
+) -> Picture:
+    """Return the picture of one tree of a run.
+
+    Parameters
+    ----------
+    view : View
+    tree : Tree
+    what : str or None
+        What the tree is called among the run's trees: caches know it by this name.
+        None: it is not worth keeping.
+    part : {"train", "valid", "test"}, default="train"
+        Rows that the picture counts.
+    """
+    if what is None:
+        return Picture(packed(_payload(view, tree, part, None)), (tree,))
+    return _picture(*view.key, what, part, tree, view)
+
+
+@st.cache_resource(show_spinner=False, max_entries=96)
+def _picture(home: Path, run_id, epoch, what, part, _tree: Tree, _view) -> Picture:
+    payload = _payload(_view, _tree, part, None)
+    return Picture(packed(payload), (_tree,))
+
+
+def show_tree(
+    view: View,
+    tree: Tree,
+    key: str,
+    what: str | None,
+    *,
+    ways: Sequence[Way] = (),
+    **options,
+) -> None:
+    """Draw one tree of a run in the viewer, where no node is asked about.
+
+    Parameters
+    ----------
+    view : View
+    tree : Tree
+    key : str
+        Names the picture on its page.
+    what : str or None
+        As in ``picture_of``.
+    ways : sequence of Way
+        Rows that are followed.
+    **options
+        As in ``tree_viewer``.
+    """
+    picture = picture_of(view, tree, what)
+    tree_viewer(picture.payload, f"tree-view-{key}-{view.run.id}", ways=ways, **options)
+    st.caption("Rows and bars in the picture: training rows.")
+
+
+def growth(view: View, tree: Tree, part: str = "train") -> Picture | None:
+    """Return a run's tree over its training; None where it kept too few snapshots.
+
+    Parameters
+    ----------
+    view : View
+    tree : Tree
+        The tree that the run ended with: the last frame.
+    """
+    epochs = tuple(door.store().snapshots(view.run.id))
+    if not epochs:
+        return None
+    return _growth(*view.key, epochs, part, tree, view)
+
+
+@st.cache_resource(show_spinner="Reading how the tree grew…", max_entries=16)
+def _growth(
+    home: Path, run_id: str, epoch, epochs, part: str, _tree: Tree, _view: View
+) -> Picture | None:
+    seen = {}
+    for at in epochs:
+        try:
+            tree = door.store().snapshot(run_id, at)
+        except LookupError:  # thinned out since it was listed
+            continue
+        seen[at] = prune_empty(tree)
+    if not seen:
+        return None
+    labels = [f"epoch {at:g}" for at in seen]
+    values = list(seen)
+    trees = list(seen.values())
+    if epoch is None:
+        values.append(max(values) + 1)
+        labels.append("the last tree")
+        trees.append(_tree)
+    frames = _scored("epoch", "epoch", values, labels, trees, len(trees) - 1, _view)
+    return _framed(_view, trees, frames, part)
+
+
+def along_path(view: View, trees: tuple[Tree, ...], part: str = "train") -> Picture:
+    """Return the trees of a pruning path, one a strength."""
+    return _along_path(*view.key, part, trees, view)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _along_path(home: Path, run_id, epoch, part: str, _trees, _view: View) -> Picture:
+    path: PruningPath = _view.model
+    labels = [f"lambda {as_typed(s)}" for s in path.strengths]
+    task = _view.run.problem.task
+    X, y = _view.split.rows("valid")
+    found = [
+        scores(task, y, path.predict(X, i))[headline(task)] for i in range(len(path))
+    ]
+    frames = Frames(
+        "lambda",
+        "pruning strength (lambda)",
+        path.strengths.tolist(),
+        labels,
+        path.chosen,
+        found,
+        _score_label(_view),
+    )
+    return _framed(_view, list(_trees), frames, part)
+
+
+def _framed(view: View, trees: list[Tree], frames: Frames, part: str) -> Picture:
+    """Make a picture of frames; some may be left out of it."""
+    payload = _payload(view, trees, part, frames)
+    kept = payload["frames"]
+    place = {label: i for i, label in enumerate(frames.labels)}
+    shown = tuple(trees[place[label]] for label in kept["labels"])
+    return Picture(packed(payload), shown, kept["chosen"])
+
+
+def _scored(kind, name, values, labels, trees, chosen: int, view: View) -> Frames:
+    """Score each frame's tree on the validation rows."""
+    task = view.run.problem.task
+    X, y = view.split.rows("valid")
+    found = [scores(task, y, tree.predict(X))[headline(task)] for tree in trees]
+    return Frames(kind, name, values, labels, chosen, found, _score_label(view))
+
+
+def _score_label(view: View) -> str:
+    """Name the score of a frame, and the rows behind it."""
+    metric = TITLES[headline(view.run.problem.task)]
+    return f"{metric} · validation, {len(view.split.y_valid):,} rows"
+
+
+def _payload(view: View, trees, part: str, frames: Frames | None) -> dict:
+    """Write trees for the viewer, in the run's colours."""
+    return tree_payload(
+        trees,
+        *view.split.rows(part),
+        part=part,
+        rows_label=rows_label(part),
+        colors=label_colors(view) or None,
+        frames=frames,
+        notes=(ON_TOP,) if view.on_top else (),
+    )
+
+
+def way(tree: Tree, row: pd.DataFrame, label: str, *, second: bool = False) -> Way:
+    """Follow a row in the colour of the first, or of the second, row."""
+    return way_of(tree, row, label, SECOND_WAY if second else FIRST_WAY)
+
+
+def flow_of(view: View, tree: Tree, label, part: str = "train") -> dict:
+    """Count where the rows of one class go, as the viewer reads it."""
+    X, y = view.split.rows(part)
+    position = int(class_codes(tree.classes, np.array([label], dtype=object))[0])
+    counts = tree.node_counts(X, y)[:, position]
+    return {
+        "class": short(label, NAME_LENGTH),
+        "counts": {key: int(n) for key, n in zip(keys(tree), counts)},
+    }

@@ -1,0 +1,211 @@
+"""One row to explain: chosen among the test rows, or edited by the visitor."""
+
+from dataclasses import dataclass, field
+from math import floor, isfinite, log10
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.common.cached.look import View, answers
+from pages.common.words import plain
+from treelab.data.columns import column_kind
+from treelab.figures.words import number
+
+_FIELDS = 12  # fields that stand open; the other columns unfold
+_MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row, and what is known of it.
+
+    Attributes
+    ----------
+    values : DataFrame
+        Of one row, in the table's own columns.
+    truth : object
+        Its class or value; None once it was edited.
+    original : DataFrame
+        The row as the table has it.
+    changed : dict
+        Column to (value before, value now), as text.
+    """
+
+    values: pd.DataFrame
+    truth: object
+    original: pd.DataFrame
+    changed: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def pick_row(view: View, place: int, columns_first: tuple[str, ...]) -> Row:
+    """Return a test row, with the values that the visitor changed in it.
+
+    Parameters
+    ----------
+    view : View
+    place : int
+        Of the row among the test rows, from 0.
+    columns_first : tuple of str
+        Columns whose fields come first, such as those the tree asks about.
+    """
+    X, y = view.split.rows("test")
+    original, truth = X.iloc[[place]], y.iloc[place]
+    with st.expander("Change its values", icon=":material/edit:"):
+        new = _edit(view, original, place, columns_first)
+    changed = {
+        column: (_as_text(original[column].iloc[0]), _as_text(value))
+        for column, value in new.items()
+        if not _same(original[column].iloc[0], value)
+    }
+    if not changed:
+        return Row(original, truth, original)
+    values = original.copy()
+    for column in changed:
+        kind = column_kind(view.split.X_train[column])
+        dtype = float if kind == "number" else object
+        value = np.nan if new[column] is None else new[column]
+        values[column] = pd.Series([value], index=values.index, dtype=dtype)
+    return Row(values, None, original, changed)
+
+
+def pick_place(view: View) -> int:
+    """Let the visitor choose a test row, or go on to the next wrong answer.
+
+    Returns
+    -------
+    int
+        Its place among the test rows, from 0.
+    """
+    n_rows = len(view.split.y_test)
+    if not 1 <= st.session_state.get("row", 1) <= n_rows:
+        st.session_state["row"] = 1
+    with st.container(horizontal=True, vertical_alignment="bottom", key="row-controls"):
+        place = st.number_input(
+            f"Test row, 1 to {n_rows:,}",
+            1,
+            n_rows,
+            step=1,
+            key="row",
+            width=180,
+            bind="query-params",
+            persist_state="session",
+        )
+        if view.model.classes is not None:
+            wrong = _wrong_places(view)
+            later = wrong[wrong > place - 1]
+            goes_to = later if len(later) else wrong
+            st.button(
+                "Next wrong answer",
+                icon=":material/skip_next:",
+                disabled=not len(wrong),
+                help=f"{len(wrong):,} of {n_rows:,} test rows are answered wrongly.",
+                on_click=_go_to,
+                args=(int(goes_to[0]) + 1 if len(goes_to) else 1,),
+            )
+        label = view.split.X_test.index[place - 1]
+        st.caption(
+            f"Row {int(label) + 1:,} of the table {plain(view.run.problem.table_name)}"
+        )
+    return place - 1
+
+
+def _go_to(row: int) -> None:
+    """Turn to a test row, counted from 1."""
+    st.session_state["row"] = row
+
+
+def _wrong_places(view: View) -> np.ndarray:
+    """Places of the test rows whose class the run does not say."""
+    return np.flatnonzero(answers(view, "test") != view.split.y_test.to_numpy())
+
+
+def _edit(view: View, original: pd.DataFrame, place: int, first) -> dict:
+    """Show a field a column and return the values in them, None where missing."""
+    prefix = f"edit-{view.run.id}-{place}-"
+    version = st.session_state.setdefault(f"{prefix}version", 0)
+    columns = [c for c in first if c in original.columns]
+    columns += [c for c in original.columns if c not in columns]
+    open_ones, folded = columns[:_FIELDS], columns[_FIELDS:]
+    st.button(
+        "Back to the row as it is",
+        icon=":material/undo:",
+        key=f"{prefix}reset",
+        on_click=st.session_state.__setitem__,
+        args=(f"{prefix}version", version + 1),
+    )
+    new = _fields(view, original, open_ones, f"{prefix}{version}-")
+    if folded and st.toggle(
+        f"Show the other {len(folded):,} columns", key=f"{prefix}all"
+    ):
+        new |= _fields(view, original, folded, f"{prefix}{version}-")
+    return new
+
+
+def _fields(view: View, original: pd.DataFrame, columns, prefix: str) -> dict:
+    """Show fields four to a line; return the values in them."""
+    values = {}
+    units = dict(view.run.problem.units)
+    for start in range(0, len(columns), 4):
+        for column, place in zip(columns[start : start + 4], st.columns(4)):
+            now, seen = original[column].iloc[0], view.split.X_train[column]
+            unit = f" ({plain(units[column])})" if units.get(column) else ""
+            label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
+            with place:
+                if column_kind(seen) == "number":
+                    values[column] = _number_field(label, key, now, seen)
+                else:
+                    values[column] = _category_field(label, key, now, seen)
+    return values
+
+
+def _number_field(label: str, key: str, now, seen: pd.Series) -> float | None:
+    """A field for a number; empty is missing."""
+    seen = seen.astype(float)
+    low, high = seen.min(), seen.max()
+    step = 1.0
+    if isfinite(high - low) and high > low:
+        step = 10.0 ** floor(log10((high - low) / 20))
+    # The value comes from the session, not from the field: emptied, a field falls
+    # back to a value of its own, and a number could never be taken away.
+    st.session_state.setdefault(key, None if pd.isna(now) else float(now))
+    return st.number_input(
+        label,
+        value=None,
+        step=step,
+        format="%.6g",
+        key=key,
+        placeholder=_MISSING,
+        help=f"Training rows hold {number(low)} to {number(high)}; empty is missing.",
+    )
+
+
+def _category_field(label: str, key: str, now, seen: pd.Series):
+    """A field for a category; empty is missing."""
+    known = {str(value): value for value in seen.dropna().unique()}
+    if not pd.isna(now):
+        known.setdefault(str(now), now)
+    st.session_state.setdefault(key, None if pd.isna(now) else str(now))
+    chosen = st.selectbox(
+        label,
+        sorted(known),
+        index=None,
+        key=key,
+        placeholder=_MISSING,
+        help="Empty is missing.",
+    )
+    return None if chosen is None else known[chosen]
+
+
+def _same(before, now) -> bool:
+    """Whether a field still holds what the table does."""
+    if now is None or pd.isna(before):
+        return now is None and bool(pd.isna(before))
+    return str(before) == str(now) if isinstance(now, str) else before == now
+
+
+def _as_text(value) -> str:
+    """A cell's value in words."""
+    if value is None or pd.isna(value):
+        return _MISSING
+    return number(float(value)) if isinstance(value, float) else str(value)

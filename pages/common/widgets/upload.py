@@ -1,0 +1,63 @@
+"""A visitor's own table: read it, keep it, say what was done to it."""
+
+import streamlit as st
+
+from pages.common.cached.store import store
+from pages.common.state.problem import choose_table
+from pages.common.words import plain
+from treelab.data.builtin import BUILTIN
+from treelab.data.reading.read import TableError, read_table
+
+KINDS = ["csv", "tsv", "txt", "gz", "parquet"]
+
+
+def upload_box() -> None:
+    """Offer a place for a file; what comes is read before the page is drawn."""
+    st.file_uploader(
+        "A table as CSV, TSV or Parquet; may be gzipped",
+        type=KINDS,
+        key="upload",
+        on_change=_take,
+        help="It stays on the machine that runs treelab.",
+    )
+
+
+def upload_report() -> None:
+    """Say what became of the last file: why it was refused, or what was changed."""
+    if error := st.session_state.get("upload-error"):
+        st.error(plain(error), icon=":material/error:")
+    for note in st.session_state.get("upload-notes", []):
+        st.caption(f":material/info: {plain(note)}")
+
+
+def forget_report() -> None:
+    """Let the report of the last file go, once another table was chosen."""
+    st.session_state.pop("upload-error", None)
+    st.session_state.pop("upload-notes", None)
+
+
+def _take() -> None:
+    """Read the file that came; on trouble, the table in view stays."""
+    forget_report()
+    file = st.session_state["upload"]
+    if file is None:  # taken out of the box again
+        return
+    try:
+        found = read_table(file.getvalue(), file.name)
+        name = _free_name(file.name)
+        key = store().add_table(found.frame, name)
+        choose_table(key)
+    except TableError as error:  # names the file itself
+        st.session_state["upload-error"] = str(error)
+        return
+    except ValueError as error:
+        st.session_state["upload-error"] = f"{file.name}: {error}"
+        return
+    st.session_state["upload-notes"] = found.notes
+    st.session_state["table"] = key
+
+
+def _free_name(name: str) -> str:
+    """Return a file's name, told apart from the built-in tables' titles."""
+    titles = {built.title for built in BUILTIN.values()}
+    return f"{name} (uploaded)" if name in titles else name

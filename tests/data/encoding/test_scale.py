@@ -1,0 +1,87 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm
+from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
+
+from treelab.data.encoding.scale import SCALES
+
+COLUMNS = st.integers(1, 60).flatmap(
+    lambda n: arrays(
+        np.float64,
+        n,
+        elements=st.one_of(
+            st.integers(-3, 3).map(float),
+            st.floats(-1e9, 1e9),
+            st.floats(-1e-9, 1e-9),
+            st.floats(-1e140, 1e140),
+        ),
+    )
+)
+
+
+@pytest.mark.parametrize("name", SCALES)
+@given(x=COLUMNS, probe=COLUMNS)
+@settings(deadline=None)
+def test_every_scale_is_finite_and_never_decreases(name, x, probe):
+    scale = SCALES[name](x)
+    points = np.sort(np.concatenate([x, probe]))
+    mapped = scale(points)
+    assert np.isfinite(mapped).all()
+    assert (np.diff(mapped) >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["quantile", "zscore", "minmax"])
+def test_a_constant_column_becomes_zero_also_for_values_never_seen(name):
+    scale = SCALES[name](np.full(5, 7.5))
+    assert (scale(np.array([7.5, 0.0, 1e6])) == 0).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 20, 500])
+def test_normal_scores_are_scikit_learns_where_no_values_are_equal(n):
+    x = np.random.default_rng(n).normal(size=n)
+    theirs = QuantileTransformer(output_distribution="normal", n_quantiles=n)
+    expected = theirs.fit_transform(x[:, None])[:, 0]
+    assert np.allclose(SCALES["quantile"](x)(x), expected, atol=1e-6)
+
+
+@given(x=st.lists(st.integers(-4, 4), min_size=2, max_size=30))
+@settings(deadline=None)
+def test_equal_values_share_the_score_of_their_middle_rank(x):
+    mapped = SCALES["quantile"](np.array(x, dtype=float))(np.array(x, dtype=float))
+    for value, score in zip(x, mapped):
+        ranks = [r for r, other in enumerate(sorted(x)) if other == value]
+        share = np.mean(ranks) / (len(x) - 1)
+        if min(x) < value < max(x):
+            assert score == pytest.approx(norm.ppf(share))
+        elif min(x) < max(x):
+            assert abs(score) == pytest.approx(norm.isf(1e-7))
+
+
+@given(x=arrays(np.float64, 30, elements=st.floats(-100, 100)))
+@settings(deadline=None)
+def test_affine_scales_are_scikit_learns(x):
+    if np.ptp(x) < 1e-3:
+        return
+    for name, theirs in (("zscore", StandardScaler()), ("minmax", MinMaxScaler())):
+        expected = theirs.fit_transform(x[:, None])[:, 0]
+        assert np.allclose(SCALES[name](x)(x), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1, 1e12])
+@pytest.mark.parametrize("name", ["quantile", "zscore", "minmax"])
+def test_the_unit_of_a_column_does_not_matter(name, unit):
+    x = np.random.default_rng(0).lognormal(0, 3, 200)
+    assert np.allclose(SCALES[name](x * unit)(x * unit), SCALES[name](x)(x))
+
+
+def test_large_numbers_are_scaled_without_overflow():
+    x = np.array([-1e150, 0.0, 1e150])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.allclose(SCALES["zscore"](x)(x), [-(1.5**0.5), 0, 1.5**0.5])
+        assert np.allclose(SCALES["minmax"](x)(x), [0, 0.5, 1])

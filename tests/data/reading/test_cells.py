@@ -1,0 +1,85 @@
+"""Cells: numbers, dates, missing and infinite values, codes and words."""
+
+import pytest
+
+from tests.data.reading.files import frame_of, notes_of, refusal
+
+
+@pytest.mark.parametrize("mark", ["", "?", "NA", "N/A", "NaN", "null"])
+def test_missing_values_are_counted_by_their_mark(mark):
+    text = f"word,n\na,1\n{mark},2\nb,{mark}\n{mark},4\n"
+    frame = frame_of(text)
+    assert frame["word"].isna().tolist() == [False, True, False, True]
+    assert frame["n"].isna().tolist() == [False, False, True, False]
+    said = notes_of(text)
+    assert "2 in 'word', 1 in 'n'" in said
+    assert (f'"{mark}"' if mark else "Empty cells") in said
+
+
+def test_some_marks_mean_missing_among_numbers_only():
+    text = "n,word\n1.5,-\n-,a\nnone,none\n2,b\n"
+    frame = frame_of(text)
+    assert frame["n"].isna().tolist() == [False, True, True, False]
+    assert frame["word"].tolist() == ["-", "a", "none", "b"]
+
+
+def test_rows_without_a_value_are_left_out_and_said():
+    text = "a,b\n1,x\n,\n,\n2,y\n"
+    assert frame_of(text)["a"].tolist() == [1, 2]
+    assert "2 rows without any value are left out" in notes_of(text)
+    assert "no value in any row" in refusal("a,b\n,\n?,?\n")
+
+
+@pytest.mark.parametrize("word", ["inf", "-Infinity", "INF", "1e999", "1e200"])
+def test_infinite_values_are_missing_and_named_by_line(word):
+    text = f"a,b\n1,0.5\n2,{word}\n3,1\n4,{word}\n"
+    assert frame_of(text)["b"].isna().tolist() == [False, True, False, True]
+    assert f"'b' holds '{word}' on line 3 and in 1 more cell" in notes_of(text)
+
+
+def test_inf_among_words_is_a_word():
+    assert frame_of("w,n\ninf,1\nsup,2\n")["w"].tolist() == ["inf", "sup"]
+
+
+def test_a_few_bad_cells_make_a_category_and_are_named():
+    text = "price,n\n" + "".join(f"{i}.5,{i}\n" for i in range(20)) + "12 kg,3\n"
+    assert frame_of(text)["price"].dtype == "str"
+    said = notes_of(text)
+    assert "'price' is a category, as 1 of its 21 cells is no number" in said
+    assert "'12 kg' on line 22" in said
+
+
+@pytest.mark.parametrize(
+    ("cells", "delimiter", "numbers"),
+    [
+        (["1,5", "2", "-0,25"], ";", [1.5, 2, -0.25]),
+        (["1.234,5", "1.234.567"], ";", [1234.5, 1234567]),
+        (["1,234", "5,678"], ";", [1.234, 5.678]),
+        (['"1,234"', '"5,678"'], ",", [1234, 5678]),
+        (['"1,234,567.5"', "2.5"], ",", [1234567.5, 2.5]),
+        (["+3", ".5", "5.", "1e3", "1E-3"], ",", [3, 0.5, 5, 1000, 0.001]),
+    ],
+)
+def test_numbers_are_read_in_the_ways_people_write_them(cells, delimiter, numbers):
+    rows = "".join(f"{cell}{delimiter}w\n" for cell in cells)
+    assert frame_of(f"n{delimiter}w\n{rows}")["n"].tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (["01234", "00501"], "leading zeros"),
+        (["12345678901234567", "1"], "more than 15 digits"),
+    ],
+)
+def test_codes_that_look_like_numbers_stay_text(cells, words):
+    text = "code,n\n" + "".join(f"{cell},1.5\n" for cell in cells)
+    assert frame_of(text)["code"].tolist() == cells
+    assert words in notes_of(text)
+
+
+def test_dates_become_years_with_decimals():
+    text = "day,n\n2019-01-01,1\n2019-07-02 12:00,2\n,3\n"
+    assert frame_of(text)["day"][:2].tolist() == [2019.0, 2019.5]
+    assert "'day' holds dates" in notes_of(text)
+    assert frame_of("day,n\n2019-13-45,1\n2019-01-01,2\n")["day"].dtype == "str"

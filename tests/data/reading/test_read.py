@@ -1,0 +1,162 @@
+"""Whole tables, from text and from Parquet."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.data.reading.files import frame_of, notes_of, refusal
+from treelab.data.reading import read
+from treelab.data.reading.read import TableError, read_table
+
+PLAIN = "age,word\n31,a\n28,b\n45,a\n"
+
+
+def test_a_plain_table_is_read_without_a_note():
+    result = read_table(PLAIN.encode(), "t.csv")
+    assert result.notes == []
+    assert result.frame["age"].tolist() == [31, 28, 45]
+    assert result.frame["age"].dtype == np.int64
+    assert result.frame["word"].tolist() == ["a", "b", "a"]
+
+
+def test_one_column_is_refused():
+    for text in ("a\n1\n2\n", "one long sentence\nand another one\n"):
+        assert "one column only" in refusal(text)
+    assert "one column only, 'a'" in refusal("a,\n1,\n2,\n")
+
+
+@pytest.mark.parametrize("content", ["a,b\n", "a,b"])
+def test_a_header_without_rows_is_refused(content):
+    assert "has no rows" in refusal(content)
+
+
+def test_columns_of_one_name_are_renamed_and_said():
+    text = "a,a,a_2,b\n1,2,3,4\n5,6,7,8\n"
+    assert list(frame_of(text).columns) == ["a", "a_3", "a_2", "b"]
+    assert "'a_3'" in notes_of(text)
+
+
+def test_columns_without_a_name_are_named_and_empty_ones_go():
+    text = ",a,,b\n1,2,,4\n5,6,,8\n"
+    assert list(frame_of(text).columns) == ["column_1", "a", "b"]
+    assert "'column_1'" in notes_of(text)
+
+
+def test_row_names_and_delimiters_at_the_end_shift_nothing():
+    row_names = 'a,b\n"r1",1,2\n"r2",3,4\n'
+    assert frame_of(row_names)["b"].tolist() == [2, 4]
+    assert list(frame_of("a,b\n1,2,\n3,4,\n").columns) == ["a", "b"]
+
+
+def test_useless_columns_are_said():
+    rows = "".join(f"person {i},{i},x,,{i % 7}\n" for i in range(30))
+    said = notes_of("name,row,same,none,u\n" + rows)
+    assert "'name' holds nearly as many values as rows, like an id" in said
+    assert "'row' holds the rows' numbers" in said
+    assert "'same' holds one value only" in said
+    assert "'none' holds no value at all" in said
+
+
+def parquet(frame):
+    """The bytes of a Parquet file."""
+    content = io.BytesIO()
+    frame.to_parquet(content)
+    return content.getvalue()
+
+
+def test_parquet_is_read_by_its_types():
+    given = pd.DataFrame(
+        {
+            "whole": [1, 2, 3],
+            "gap": pd.array([1, None, 3], dtype="Int64"),
+            "real": [0.5, np.inf, np.nan],
+            "word": ["a", None, "b"],
+            "kind": pd.Categorical(["x", "y", None]),
+            "flag": [True, False, True],
+            "maybe": pd.array([True, None, False], dtype="boolean"),
+            "day": pd.to_datetime(["2020-01-01", None, "2021-01-01"]),
+            "list": [[1], [2], [3]],
+        }
+    )
+    result = read_table(parquet(given), "t.parquet")
+    frame = result.frame
+    assert frame["whole"].dtype == np.int64
+    assert frame["gap"].isna().tolist() == [False, True, False]
+    assert frame["real"].isna().tolist() == [False, True, True]
+    assert frame["word"].dtype == frame["kind"].dtype == frame["maybe"].dtype == "str"
+    assert frame["flag"].dtype == bool
+    assert frame["day"].dropna().tolist() == [2020.0, 2021.0]
+    said = "\n".join(result.notes)
+    assert "'real' holds an infinite value in row 2" in said
+    assert "'day' holds dates" in said
+    assert "'list' is left out" in said
+
+
+def test_parquet_without_rows_is_refused():
+    assert "has no rows" in refusal(parquet(pd.DataFrame({"a": [], "b": []})))
+
+
+def test_tables_with_too_many_cells_are_refused_with_a_size_that_fits(monkeypatch):
+    monkeypatch.setattr(read, "MOST_CELLS", 5)
+    assert "Take a sample of 2 rows" in refusal(PLAIN)
+    monkeypatch.setattr(read, "MOST_COLUMNS", 1)
+    assert "2 columns; at most 1" in refusal(PLAIN)
+
+
+def test_fifty_thousand_rows_are_read_as_they_were_written():
+    rng = np.random.default_rng(0)
+    given = pd.DataFrame(rng.normal(size=(50_000, 9)).round(3))
+    given = given.assign(**{f"w{j}": rng.choice([*"abc"], 50_000) for j in range(6)})
+    found = read_table(given.to_csv(index=False).encode(), "t.csv").frame
+    assert found.columns.tolist() == [str(name) for name in given.columns]
+    assert np.array_equal(found.to_numpy(), given.to_numpy())
+
+
+CELL = st.one_of(
+    st.integers(-(10**12), 10**12).map(str),
+    st.floats(allow_nan=False, allow_infinity=False, width=32).map(repr),
+    st.text(
+        st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp", "Zs"]), max_size=6
+    ),
+    st.sampled_from(["", "?", "inf", "a,b", 'say "x"', "1,5", "-", "2020-01-01"]),
+)
+
+
+@given(
+    rows=st.integers(2, 4).flatmap(
+        lambda width: st.lists(
+            st.lists(CELL, min_size=width, max_size=width), min_size=1, max_size=12
+        )
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_whatever_is_in_the_cells_a_table_or_a_reason_comes_out(rows):
+    names = [f"name {j}" for j in range(len(rows[0]))]
+    content = pd.DataFrame(rows, columns=names).to_csv(index=False).encode()
+    try:
+        frame = read_table(content, "t.csv", header=True, delimiter=",").frame
+    except TableError:
+        return
+    assert len(frame) <= len(rows)
+    assert set(frame.columns) <= set(names)
+    for name in frame:
+        assert frame[name].dtype in (np.float64, np.int64, "str")
+        if frame[name].dtype == np.float64:
+            assert not np.isinf(frame[name]).any()
+
+
+@given(content=st.binary(max_size=300))
+@settings(max_examples=150, deadline=None)
+def test_any_bytes_give_a_table_or_a_reason(content):
+    try:
+        width = read_table(content, "t.csv").frame.shape[1]
+    except TableError as error:
+        named, width = str(error).startswith("t.csv"), 2
+    else:
+        named = True
+    assert named
+    assert width >= 2

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+
+from treelab.evaluation.metrics import (
+    dendrogram_purity,
+    guessing_loss,
+    headline,
+    scores,
+)
+
+
+def test_classification_scores_by_hand():
+    found = scores("binary", ["a", "a", "b", "b"], ["a", "b", "b", "b"])
+    assert found["accuracy"] == 0.75
+    assert found["macro_f1"] == pytest.approx((2 / 3 + 0.8) / 2)
+    assert found["n_rows"] == 4
+
+
+def test_a_class_never_predicted_counts_zero_without_a_warning(recwarn):
+    found = scores("multiclass", [0, 1, 2], [0, 0, 0])
+    assert found["macro_f1"] == pytest.approx(0.5 / 3)
+    assert len(recwarn) == 0
+
+
+def test_balanced_accuracy_is_scikit_learns(recwarn):
+    rng = np.random.default_rng(0)
+    y, guess = rng.integers(0, 3, 50), rng.integers(0, 3, 50)
+    found = scores("multiclass", y, guess)["balanced_accuracy"]
+    assert found == pytest.approx(balanced_accuracy_score(y, guess))
+    assert scores("binary", [0, 0], [0, 1])["balanced_accuracy"] == 0.5
+    assert len(recwarn) == 0
+
+
+def test_log_loss_takes_any_order_of_classes_and_labels_unseen_in_training():
+    proba = np.array([[0.2, 0.8], [0.6, 0.4]])
+    found = scores("binary", ["a", "b"], ["a", "b"], proba, classes=("b", "a"))
+    assert found["log_loss"] == pytest.approx(-np.log([0.8, 0.6]).mean())
+    odd = scores("binary", ["a", "new"], ["a", "b"], proba, classes=("b", "a"))
+    assert np.isfinite(odd["log_loss"])
+
+
+def test_regression_scores_by_hand():
+    found = scores("regression", [1.0, 3.0], [2.0, 3.0])
+    assert found["mae"] == 0.5
+    assert found["r2"] == 0.5
+    assert np.isnan(scores("regression", [1.0], [1.0])["r2"])
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ValueError, match="no row"):
+        scores("binary", [], [])
+
+
+def test_headline():
+    assert headline("regression") == "r2"
+    assert headline("multiclass") == "macro_f1"
+
+
+def test_guessing_costs_the_entropy_or_one_variance():
+    y = ["a"] * 30 + ["b"] * 10
+    entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    assert guessing_loss("binary", y, y) == pytest.approx(entropy)
+    assert guessing_loss(
+        "regression", [1.0, 2.0, 6.0], [1.0, 2.0, 6.0]
+    ) == pytest.approx(1)
+    assert guessing_loss("regression", [1.0, 3.0], [5.0]) == pytest.approx(9)
+    assert np.isfinite(guessing_loss("binary", ["a", "b"], ["new"]))
+    assert guessing_loss("regression", [2.0, 2.0], [2.0]) == 1.0
+
+
+def purity_by_brute_force(parent, leaf, y):
+    """Every pair of one class, its lowest common node, the class's share there."""
+
+    def above(node):
+        return [node, *above(parent[node])] if node >= 0 else []
+
+    shares = []
+    for i in range(len(y)):
+        for j in range(i):
+            if y[i] == y[j]:
+                common = next(n for n in above(leaf[i]) if n in above(leaf[j]))
+                under = [y[k] for k in range(len(y)) if common in above(leaf[k])]
+                shares.append(np.mean([label == y[i] for label in under]))
+    return np.mean(shares)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_dendrogram_purity_is_that_of_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    n_nodes = int(rng.integers(1, 12))
+    parent = np.array([-1] + [int(rng.integers(0, n)) for n in range(1, n_nodes)])
+    leaf, y = rng.integers(0, n_nodes, 20), rng.integers(0, 3, 20)
+    expected = purity_by_brute_force(parent.tolist(), leaf.tolist(), y.tolist())
+    assert dendrogram_purity(parent, leaf, y) == pytest.approx(expected)
+
+
+def test_dendrogram_purity_of_a_perfect_and_of_a_trivial_hierarchy():
+    y = ["a", "a", "b", "b"]
+    assert dendrogram_purity([-1, 0, 0], [1, 1, 2, 2], y) == 1
+    assert dendrogram_purity([-1], [0, 0, 0, 0], y) == 0.5
+    assert np.isnan(dendrogram_purity([-1], [0, 0], ["a", "b"]))

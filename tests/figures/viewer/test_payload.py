@@ -1,0 +1,316 @@
+"""The payload of the viewer says what the tree says."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
+from tests.trees.make import make_table, make_target, make_tree
+from treelab.figures.viewer import payload as viewer
+from treelab.figures.viewer.nodes import keys, node_at
+from treelab.figures.viewer.payload import Frames, to_json, tree_payload, way_of
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
+
+
+def random_case(seed: int, n_rows: int = 150, **options):
+    rng = np.random.default_rng(seed)
+    tree = make_tree(rng, int(rng.integers(2, 16)), **options)
+    X = make_table(rng, n_rows)
+    return tree, X, make_target(rng, tree, n_rows)
+
+
+def only(payload: dict) -> list[dict]:
+    (tree,) = payload["trees"]
+    return tree["nodes"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("oblique", [0.0, 0.5])
+def test_nodes_count_the_rows_that_pass_them(seed, oblique):
+    tree, X, y = random_case(seed, oblique=oblique)
+    payload = tree_payload(tree, X, y)
+    labels = [entry["label"] for entry in payload["classes"]]
+    counts = tree.node_counts(X, y)
+    assert len(only(payload)) == tree.n_nodes
+    for entry in only(payload):
+        per_class = counts[entry["id"]]
+        assert entry["rows"] == per_class.sum()
+        if entry["rows"]:
+            shares = [per_class[tree.classes.index(label)] for label in labels]
+            np.testing.assert_allclose(
+                entry["shares"], np.array(shares) / per_class.sum(), atol=1e-5
+            )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_histograms_tell_how_many_rows_go_left(seed):
+    tree, X, y = random_case(seed, oblique=0.3, infinite=0.0)
+    rows = tree.node_counts(X)
+    for entry in only(tree_payload(tree, X, y)):
+        if "hist" not in entry:
+            continue
+        hist, node = entry["hist"], entry["id"]
+        total = [sum(bar) for bar in hist["counts"]]
+        if "left" in hist:
+            left = sum(n for n, side in zip(total, hist["left"]) if side)
+        else:
+            left = sum(total[: hist["edges"].index(entry["threshold"])])
+        if entry.get("missing") == "left":
+            left += entry["missing_rows"]
+        assert left == rows[tree.left[node]]
+        assert sum(total) + entry.get("missing_rows", 0) == rows[node]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_leaves_answer_as_the_tree_predicts(seed):
+    tree, X, y = random_case(seed)
+    by_id = {entry["id"]: entry for entry in only(tree_payload(tree, X, y))}
+    said = [by_id[leaf]["answer"] for leaf in tree.apply(X)]
+    assert said == [str(label) for label in tree.predict(X)]
+
+
+def test_keys_lead_to_their_nodes_and_parents_come_first():
+    tree, X, y = random_case(3)
+    nodes = only(tree_payload(tree, X, y))
+    for place, entry in enumerate(nodes):
+        assert node_at(tree, entry["key"]) == entry["id"]
+        if entry["parent"] < 0:
+            assert entry["key"] == ""
+        else:
+            assert entry["parent"] < place
+            assert nodes[entry["parent"]]["key"] == entry["key"][:-1]
+    assert node_at(tree, "0" * 50) is None
+    assert node_at(tree, "x") is None
+
+
+def test_a_number_target_has_means_and_one_axis_of_bars():
+    tree, X, y = number_tree()
+    payload = tree_payload(tree, X, y)
+    root, left, _ = only(payload)
+    assert payload["scale"] == {"low": 2.0, "high": 6.0}
+    assert payload["classes"] == []
+    assert root["mean"] == pytest.approx(y.mean(), abs=1e-4)
+    assert left["answer"] == "2 kg"
+    assert left["std"] == pytest.approx(y[:20].std(), abs=1e-4)
+    edges = [entry["target_hist"]["edges"] for entry in only(payload)]
+    assert edges[0] == edges[1] == edges[2]
+    counts = np.array(root["target_hist"]["counts"])  # as those of a split: by class
+    assert counts.shape == (len(edges[0]) - 1, 1)
+    assert counts.sum() == len(y)
+    assert root["gain"] == pytest.approx(y.var() - y[:20].var(), rel=1e-4)
+
+
+def test_linear_leaves_say_their_formula():
+    tree, X, y = random_case(1, n_classes=0, oblique=0.5, linear=True)
+    leaves = [e for e in only(tree_payload(tree, X, y)) if "question" not in e]
+    formulas = [entry for entry in leaves if "formula" in entry]
+    assert formulas
+    assert all("answer" not in entry for entry in formulas)
+
+
+def test_an_oblique_split_lists_its_weights_largest_share_first():
+    tree, X, y = random_case(0, oblique=1.0)
+    for entry in only(tree_payload(tree, X, y)):
+        if "weights" in entry and entry["rows"] > 1:
+            shares = [share for _, _, share, _ in entry["weights"]]
+            assert shares == sorted(shares, reverse=True)
+            assert sum(shares) == pytest.approx(1, abs=1e-4) or sum(shares) == 0
+
+
+def test_an_oblique_split_carries_its_numbers_as_its_question_writes_them():
+    tree, X, y = random_case(0, oblique=1.0)
+    asking = [e for e in only(tree_payload(tree, X, y)) if "weights" in e]
+    assert asking
+    for entry in asking:
+        assert entry["question"].endswith(f"≤ {entry['bound']}")
+        for name, weight, _, size in entry["weights"]:
+            if name.endswith("†"):
+                name = f"[score of {name[:-1]}]"
+            term = name if size == "1" else f"{size}·{name}"
+            sign = "−" if weight < 0 else ""
+            assert sign in entry["question"]
+            assert term in entry["question"]
+
+
+def test_scores_of_categories_in_a_sum_are_told_below_the_picture():
+    features = (
+        Feature("sex", "category", "", 0.0, ("m", "f, x"), (0.75, -0.5), 0.0),
+        Feature("age"),
+    )
+    tree = Tree.complete(features, None, [1.5], [False], [0, 1], weights=[[2.0, 0.5]])
+    payload = tree_payload(tree)
+    names = [name for name, *_ in only(payload)[0]["weights"]]
+    assert sorted(names) == ["age", "sex†"]
+    (note,) = payload["trees"][0]["notes"]
+    assert note == "† counts by its category: sex “f, x” −0.5, m 0.75."
+
+
+def test_what_a_missing_value_counts_as_in_a_sum_is_said():
+    tree, X, y = random_case(0, oblique=1.0)
+    known = X.notna().all(axis=1).to_numpy()
+    X, y = X[known].reset_index(drop=True), np.asarray(y)[known]
+    features = tuple(
+        replace(f, fill=2.5) if f.kind == "number" else f for f in tree.features
+    )
+    tree = replace(tree, features=features)
+    used = np.flatnonzero((tree.weights != 0).any(axis=0))
+    column = next(features[j].column for j in used if features[j].kind == "number")
+    for missing in (False, True):
+        if missing:
+            X.loc[0, column] = np.nan
+        notes = " ".join(tree_payload(tree, X, y)["trees"][0]["notes"])
+        assert ("In a sum" in notes and f"{column} 2.5" in notes) == missing
+
+
+def test_more_than_eight_classes_share_a_last_entry():
+    tree, X = complete_tree(4, 160)
+    classes = tuple(f"digit {i}" for i in range(10))
+    value = np.eye(10)[np.arange(tree.n_nodes) % 10]
+    tree = replace(tree, classes=classes, value=value, class_counts=None)
+    y = np.array([classes[min(i // 10, 9)] for i in range(160)])
+    payload = tree_payload(tree, X, y)
+    entries = payload["classes"]
+    assert len(entries) == 8
+    assert entries[0]["label"] == "digit 9"  # the most frequent
+    assert entries[-1] == {"label": "3 others", "color": viewer.OTHER, "other": True}
+    assert all(sum(e["shares"]) == pytest.approx(1, abs=1e-4) for e in only(payload))
+
+
+def test_colours_given_by_label_set_order_and_colour():
+    tree, X, y = stump_and_more()
+    colors = {"fine": "#111111", "small": "#222222", "rough": "#333333"}
+    payload = tree_payload(tree, X, y, colors=colors)
+    assert [e["label"] for e in payload["classes"]] == ["fine", "small", "rough"]
+    assert only(payload)[1]["shares"] == [0, 1, 0]
+
+
+def test_a_part_without_rows_is_drawn_from_the_tree_alone():
+    tree, X, y = stump_and_more()
+    payload = tree_payload(tree, X.iloc[:0], y[:0])
+    assert payload["rows"]["total"] == 0
+    to_json(payload)
+    labels = [entry["label"] for entry in payload["classes"]]
+    assert only(payload)[1]["shares"] == [float(name == "small") for name in labels]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_rows_the_tree_s_own_numbers_are_shown(seed):
+    n_classes = 3 * (seed % 2)
+    tree, X, y = random_case(seed, n_classes=n_classes, oblique=0.5)
+    tree = tree.with_rows(X, y)
+    payload = tree_payload(tree)
+    assert [e["rows"] for e in only(payload)] == tree.n_rows[
+        [e["id"] for e in only(payload)]
+    ].tolist()
+    assert payload["rows"]["total"] == len(X)
+    assert not any("hist" in e or "target_hist" in e for e in only(payload))
+    if n_classes:
+        assert payload["classes"] == tree_payload(tree, X, y)["classes"]
+
+
+def test_rows_that_do_not_fit_are_refused():
+    tree, X, y = stump_and_more()
+    with pytest.raises(ValueError, match="one value for each"):
+        tree_payload(tree, X, y[:-1])
+    with pytest.raises(ValueError, match="frames"):
+        tree_payload([tree, tree], X, y)
+
+
+def frames_of(n: int, chosen: int) -> Frames:
+    labels = [f"epoch {i}" for i in range(n)]
+    return Frames("epoch", "epoch", range(n), labels, chosen)
+
+
+def test_each_frame_has_its_tree():
+    tree, X, y = stump_and_more()
+    other = replace(tree, threshold=[5.5, np.nan, 2.5, np.nan, np.nan], between=None)
+    payload = tree_payload([tree, other], X, y, frames=frames_of(2, 1))
+    assert [t["nodes"][0]["threshold"] for t in payload["trees"]] == [9.5, 5.5]
+    assert payload["frames"]["chosen"] == 1
+
+
+def test_frames_too_many_are_left_out_evenly_but_not_the_chosen_one():
+    tree, X = complete_tree(6, 300)
+    y = tree.predict(X)
+    payload = tree_payload([tree] * 60, X, y, frames=frames_of(60, 41))
+    frames = payload["frames"]
+    assert len(payload["trees"]) == len(frames["values"]) < 60
+    assert frames["labels"][frames["chosen"]] == "epoch 41"
+    assert frames["values"][-1] == 59
+    assert len(to_json(payload).encode()) < viewer.MOST_BYTES
+
+
+@pytest.mark.parametrize("depth", [8, 10, 12])
+def test_no_payload_is_larger_than_its_limit(depth):
+    tree, X = complete_tree(depth, 2**depth)
+    payload = tree_payload(tree, X, tree.predict(X))
+    assert len(to_json(payload).encode()) < viewer.MOST_BYTES
+    nodes = only(payload)
+    hidden = sum(entry.get("hidden", 0) for entry in nodes)
+    assert len(nodes) + hidden == tree.n_nodes
+    assert hidden == 0 or len(nodes) >= viewer.MOST_NODES - 2
+
+
+def test_long_names_do_not_break_the_limit():
+    categories = tuple(f"{i} {'long name ' * 30}" for i in range(60))
+    rng = np.random.default_rng(0)
+    tree, X = complete_tree(9, 600)
+    job = Feature("job " * 50, "category", categories=categories, scores=range(60))
+    tree = replace(
+        tree,
+        features=(tree.features[0], job),
+        feature=np.where(tree.is_leaf, -1, 1),
+        threshold=np.where(tree.is_leaf, np.nan, rng.integers(0, 59, tree.n_nodes)),
+        between=None,
+    )
+    X = X.assign(**{"job " * 50: rng.choice(categories, 600)})
+    payload = tree_payload(tree, X, tree.predict(X))
+    assert len(to_json(payload).encode()) < viewer.MOST_BYTES
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=30), st.text(min_size=1, max_size=30), st.text(max_size=9))
+def test_awkward_names_are_written_as_json(column, category, unit):
+    features = (
+        Feature(column, unit=unit),
+        Feature(
+            "other" + column, "category", "", 0, (category, category + "x"), (0, 1)
+        ),
+    )
+    tree = Tree.complete(
+        features,
+        [0, 1, 1],
+        [0.5, 0.5, 0.5],
+        [True, False, True],
+        np.eye(2)[[0, 1, 0, 1]],
+        classes=(category, category + "y"),
+        target=column,
+    )
+    X = pd.DataFrame({column: [0.0, 1.0, np.nan]})
+    X["other" + column] = [category, category + "x", None]
+    # numpy's own texts lose a last zero character.
+    labels = np.array(tree.classes, dtype=object)
+    y = labels[tree.predict_proba(X).argmax(axis=1)]
+    payload = json.loads(to_json(tree_payload(tree, X, y, title=column)))
+    written = to_json(payload)
+    written.encode()  # no lone surrogate
+    assert payload["trees"][0]["nodes"][0]["missing"] == "left"
+    way_of(tree, X.iloc[:1], column, "#000000")
+
+
+def test_a_followed_row_says_what_it_holds():
+    tree, X, _ = stump_and_more()
+    way = way_of(tree, X.iloc[[12]], "row 13", "#D55E00")
+    assert way.keys == ["", "1", "11"]
+    assert way.parts == {"": "radius is 12 mm", "1": "texture is 2"}
+
+
+def test_keys_say_the_way_from_the_root():
+    tree, _, _ = stump_and_more()
+    assert keys(tree) == ["", "0", "1", "10", "11"]

@@ -1,0 +1,301 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics import f1_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load_model
+from treelab.data.builtin import BUILTIN
+from treelab.learners.argmin import estimators as argmin
+from treelab.learners.argmin.network import even_bias
+from treelab.learners.argmin.path import macro_f1, smallest_good
+from treelab.ops.activity import known_traversal
+from treelab.trees.tree import Tree
+
+QUICK = {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 60}
+KINDS = [
+    {"predictor": "linear"},
+    {"predictor": "leaf"},
+    {"predictor": "mlp", "hidden_size": 8, "n_hidden_layers": 2, "dropout": 0.2},
+    {"predictor": "linear", "uses_x": True},
+    {"predictor": "linear", "split": "elu"},
+    {"formulation": "preference", "pruning_strength": (0.0, 0.01)},
+]
+
+
+@parametrize_with_checks(
+    [
+        ArgminTreeClassifier(depth=2, max_epochs=30, learning_rate=0.1),
+        ArgminTreeRegressor(depth=2, max_epochs=30, learning_rate=0.1),
+    ]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def fitted(key, monkeypatch, **settings):
+    """A model of a built-in table, its columns, and the network that it trained."""
+    kept = {}
+    build = argmin._Argmin._build
+
+    def keep(self, data, *args):
+        kept["data"] = data
+        kept["network"], generator = build(self, data, *args)
+        return kept["network"], generator
+
+    monkeypatch.setattr(argmin._Argmin, "_build", keep)
+    table = BUILTIN[key]
+    frame = table.load().dropna(subset=[table.target])
+    target = frame.pop(table.target)
+    kind = ArgminTreeRegressor if table.task == "regression" else ArgminTreeClassifier
+    settings = {"depth": 3, "max_epochs": 10, "random_state": 0} | settings
+    model = kind(**settings).fit(frame, target)
+    return model, frame, kept["network"].eval(), kept["data"]
+
+
+@pytest.mark.parametrize("key", ["diabetes", "wine"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_export_answers_as_the_trained_tensors(key, kind, monkeypatch):
+    model, _X, network, data = fitted(key, monkeypatch, **kind)
+    # Other rows may enter a node that no training row passed; there the export stops.
+    rows = torch.tensor(data.encoder.transform(data.frame).T, dtype=torch.float32)
+    with torch.no_grad():
+        z = known_traversal(network.scores(rows), network.reference_activity())
+        said = network.outputs(z, rows).double()  # (E, C, B)
+    for e in range(len(model.path_)):
+        if key == "wine":
+            found = model.path_.predict_proba(data.frame, e)
+            np.testing.assert_allclose(found, said[e].softmax(0).T, atol=1e-4)
+        else:
+            found = (model.path_.predict(data.frame, e) - data.y.mean()) / data.y.std()
+            np.testing.assert_allclose(found, said[e, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize("key", BUILTIN)
+def test_rows_take_the_route_of_the_trained_splits(key, monkeypatch):
+    settings = {"depth": 4, "max_epochs": 3, "pruning_strength": (1.0, 300.0)}
+    model, X, network, data = fitted(key, monkeypatch, **settings)
+    encoded = torch.tensor(data.encoder.transform(X).T, dtype=torch.float32)
+    trained = X.index.isin(data.frame.index)
+    with torch.no_grad():
+        left = network.scores(encoded) >= 0  # (E, N, B)
+    for e, tree in enumerate(model.path_.trees):
+        # Nodes of the export are the trained ones in their order; find them again.
+        place = {0: 0}
+        for node in np.flatnonzero(~tree.is_leaf):
+            place[tree.left[node]] = 2 * place[node] + 1
+            place[tree.right[node]] = 2 * place[node] + 2
+        passed = tree.decision_path(X)
+        for node in np.flatnonzero(~tree.is_leaf):
+            here = passed[:, node]
+            agree = (passed[:, tree.left[node]] == left[e, place[node]].numpy())[here]
+            assert agree[trained[here]].all()
+            assert len(agree) == 0 or agree.mean() >= 0.999
+        z = model.path_.traversal(e, X)
+        assert ((z > 0) == (passed & (tree.activity > 0))).all()
+
+
+def test_with_constants_in_leaves_the_tree_alone_predicts():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = ArgminTreeClassifier(predictor="leaf", random_state=0, **QUICK).fit(X, y)
+    assert model.path_.predictors == (None, None)
+    assert (model.tree_.predict_proba(X) == model.predict_proba(X)).all()
+    assert model.score(X, y) > 0.9
+
+
+def test_leaves_of_a_tree_with_a_predictor_say_what_their_rows_say():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = ArgminTreeClassifier(random_state=0, **QUICK).fit(
+        X, y, X_valid=X, y_valid=y
+    )
+    tree, leaf = model.tree_, model.tree_.apply(X)
+    for node in np.unique(leaf):
+        share = np.bincount(y[leaf == node], minlength=3) / (leaf == node).sum()
+        np.testing.assert_allclose(tree.value[node], share)
+        assert (tree.class_counts[node] == share * (leaf == node).sum()).all()
+
+
+def test_breast_cancer_with_default_settings():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
+    model = ArgminTreeClassifier(random_state=0).fit(X, y)
+    assert model.score(X_test, y_test) >= 0.9
+    scores = model.path_.scores
+    assert list(scores["strength"]) == list(model.path_.strengths)
+    assert model.pruning_strength_ == scores["strength"][model.path_.chosen]
+
+
+def test_a_table_with_categories_and_missing_values(tmp_path):
+    frame = BUILTIN["mixed"].load().dropna(subset=[BUILTIN["mixed"].target])
+    y = frame.pop(BUILTIN["mixed"].target)
+    model = ArgminTreeClassifier(random_state=0, **QUICK).fit(frame, y)
+    assert model.score(frame, y) > y.value_counts(normalize=True).max() + 0.05
+    model.path_.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert (again.predict_proba(frame) == model.predict_proba(frame)).all()
+
+
+def test_a_saved_path_knows_how_its_splits_count(tmp_path):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = ArgminTreeClassifier(split="elu", random_state=0, **QUICK).fit(X, y)
+    model.path_.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.split == "elu"
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+
+
+def test_a_seed_gives_the_same_tree_every_time():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    first, second = (
+        ArgminTreeClassifier(random_state=3, **QUICK).fit(X, y) for _ in range(2)
+    )
+    assert first.path_.to_dict() == second.path_.to_dict()
+
+
+def test_strengths_train_side_by_side_as_they_would_alone():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    settings = {"depth": 2, "max_epochs": 20, "patience": 50, "random_state": 0}
+    grid = ArgminTreeClassifier(pruning_strength=(1.0, 100.0), **settings).fit(X, y)
+    for e, strength in enumerate((1.0, 100.0)):
+        alone = ArgminTreeClassifier(pruning_strength=strength, **settings).fit(X, y)
+        np.testing.assert_allclose(
+            alone.predict_proba(X), grid.path_.predict_proba(X, e), atol=1e-3
+        )
+
+
+def test_a_callback_hears_every_epoch_and_stops_the_training():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    heard = []
+
+    def listen(progress):
+        heard.append(progress)
+        return len(heard) == 5
+
+    model = ArgminTreeClassifier(random_state=0, **QUICK)
+    model.fit(X, y, callbacks=[listen])
+    assert [progress.epoch for progress in heard] == [1, 2, 3, 4, 5]
+    assert len(model.history_) == 5
+    assert np.isfinite(model.history_["valid_loss"]).all()
+    assert isinstance(heard[-1].snapshot(), Tree)
+    assert model.predict(X).shape == y.shape
+
+
+def test_a_lower_price_on_a_class_is_paid_by_the_other():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    found = [
+        ArgminTreeClassifier(
+            depth=1, pruning_strength=1.0, class_weight=weight, random_state=0
+        )
+        .fit(X, y)
+        .predict_proba(X)[:, 0]
+        .mean()
+        for weight in ({0: 1, 1: 50}, None, {0: 50, 1: 1})
+    ]
+    assert found[0] < found[1] < found[2]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("depth", 0, "depth must be an integer from 1 to 8, got 0"),
+        ("depth", 9, "depth must be an integer from 1 to 8, got 9"),
+        ("pruning_strength", -1.0, "pruning_strength must be .* >= 0, got -1.0"),
+        ("pruning_strength", (0.0, np.nan), "pruning_strength must be .* got nan"),
+        ("pruning_strength", (10.0, 1.0), "ascending .* 1.0 follows 10.0"),
+        ("pruning_strength", (1.0, 1.0), "ascending .* 1.0 follows 1.0"),
+        ("pruning_strength", (), "got none"),
+        ("pruning_strength", "high", "got 'high'"),
+        ("formulation", "lasso", "formulation must be one of 'ridge'"),
+        ("split", "cubic", "split must be one of 'linear', 'elu', got 'cubic'"),
+        ("predictor", "forest", "predictor must be one of 'linear'"),
+        ("n_hidden_layers", 6, "n_hidden_layers must be an integer from 1 to 5"),
+        ("dropout", 1.0, "dropout must be .* <= 0.95, got 1.0"),
+        ("learning_rate", 0.0, "learning_rate must be .* > 0, got 0.0"),
+        ("max_epochs", 0, "max_epochs must be an integer >= 1"),
+        ("patience", 0, "patience must be an integer >= 1"),
+        ("batch_size", 0, "batch_size must be an integer >= 1"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_name(setting, value, words):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    with pytest.raises(ValueError, match=words):
+        ArgminTreeClassifier(**{setting: value}).fit(X, y)
+
+
+def test_fewer_rows_than_nodes_are_refused_with_a_depth_that_works():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    with pytest.raises(ValueError, match=r"255 nodes.*142 training rows.*at most 6"):
+        ArgminTreeClassifier(depth=7).fit(X, y)
+    ArgminTreeClassifier(depth=6, max_epochs=1, pruning_strength=1.0).fit(X, y)
+
+
+def test_a_constant_that_cannot_read_the_row_is_not_asked_to():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    with pytest.raises(ValueError, match="uses_x=True needs predictor"):
+        ArgminTreeClassifier(predictor="leaf", uses_x=True).fit(X, y)
+
+
+def test_a_constant_target_is_learned():
+    X = pd.DataFrame({"a": np.arange(40.0)})
+    model = ArgminTreeRegressor(random_state=0, **QUICK).fit(X, np.full(40, 7.0))
+    np.testing.assert_allclose(model.predict(X), 7.0, atol=0.5)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 5])
+def test_first_biases_spread_the_rows_evenly(depth):
+    rng = torch.Generator().manual_seed(depth)
+    weights = torch.randn(2**depth - 1, 3, generator=rng)
+    x = torch.randn(3, 1024, generator=rng)
+    bias = even_bias(weights, x)
+    node = torch.zeros(1024, dtype=torch.long)
+    score = weights @ x + bias[:, None]
+    for _ in range(depth):
+        left = score[node, torch.arange(1024)] >= 0
+        node = torch.where(left, 2 * node + 1, 2 * node + 2)
+    counts = torch.bincount(node - (2**depth - 1), minlength=2**depth)
+    assert (counts > 0.6 * 1024 / 2**depth).all()
+
+
+def test_the_smallest_tree_within_one_standard_error_is_chosen():
+    def chosen(size, score):
+        size, score = np.array(size), np.array(score)
+        return smallest_good(size, score, np.full(4, 0.1), loss=1 - score)
+
+    assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.79, 0.2]) == 1
+    assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.81, 0.2]) == 2
+    assert chosen([9, 5, 5, 1], [0.9, 0.85, 0.87, 0.2]) == 2
+
+
+def test_where_no_score_is_a_number_the_loss_chooses():
+    nothing = np.full(3, np.nan)
+    assert smallest_good(np.ones(3), nothing, nothing, np.array([0.3, 0.1, 0.2])) == 1
+
+
+def test_the_chosen_trees_score_is_near_the_best():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    path = ArgminTreeClassifier(depth=3, max_epochs=60, random_state=0).fit(X, y).path_
+    table = path.scores
+    assert table["valid_score"][path.chosen] >= table["valid_score"].max() - 0.03
+    assert table["active_splits"][path.chosen] <= table["active_splits"].median()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_error_of_macro_f1_is_its_spread_over_samples_of_rows(n_classes):
+    rng = np.random.default_rng(n_classes)
+    truth = rng.integers(0, n_classes, 300)
+    answer = np.where(rng.uniform(size=300) < 0.7, truth, rng.permutation(truth))
+    drawn = [rng.integers(0, 300, 300) for _ in range(300)]
+    spread = np.std([f1_score(truth[i], answer[i], average="macro") for i in drawn])
+    score, error = macro_f1(truth, answer, n_classes)
+    assert score == pytest.approx(f1_score(truth, answer, average="macro"))
+    assert error == pytest.approx(spread, rel=0.25)
+    assert macro_f1(truth, truth, n_classes) == (1, 0)
+
+
+def test_macro_f1_leaves_out_classes_that_do_not_occur():
+    truth, answer = np.array([0, 0, 2, 2]), np.array([0, 2, 2, 2])
+    expected = f1_score(truth, answer, average="macro")
+    assert macro_f1(truth, answer, 4)[0] == pytest.approx(expected)

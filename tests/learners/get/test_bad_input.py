@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from tests.learners.get.test_estimators import QUICK, mixed_table
+from treelab.learners.get.estimators import GetClassifier, GetRegressor
+
+LEAVES = pytest.mark.parametrize("leaves", ["constant", "linear"])
+
+
+@LEAVES
+def test_a_target_outlier_leaves_finite_answers(leaves):
+    X, y = mixed_table(120)
+    y = y.copy()
+    y[7] = 1e9
+    told = GetRegressor(leaves=leaves, **QUICK).fit(X, y).predict(X)
+    assert np.isfinite(told).all()
+
+
+@LEAVES
+def test_fewer_rows_than_leaves_are_survived(leaves):
+    X, y = mixed_table(14)
+    model = GetRegressor(leaves=leaves, **(QUICK | {"depth": 6})).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.tree_.n_leaves <= 14
+
+
+@LEAVES
+def test_duplicated_rows_and_constant_columns_are_survived(leaves):
+    X = np.zeros((80, 3))
+    X[40:, 1] = 1.0
+    y = np.repeat([1.0, 5.0], 40)
+    model = GetRegressor(leaves=leaves, **QUICK).fit(X, y)
+    assert np.allclose(model.predict(X), y, atol=0.5)
+
+
+@LEAVES
+def test_a_constant_target_is_one_leaf(leaves):
+    X, _ = mixed_table(60)
+    model = GetRegressor(leaves=leaves, **QUICK).fit(X, np.full(60, 3.0))
+    assert np.allclose(model.predict(X), 3.0)
+    assert model.tree_.n_leaves == 1
+
+
+@pytest.mark.parametrize("n_rows", [2, 5, 12, 40])
+def test_tiny_tables_with_an_outlier_and_a_constant_column_can_be_taught(n_rows):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=n_rows), np.full(n_rows, 3.0)])
+    y = X[:, 0].copy()
+    y[-1] = 1e9
+    taught = {"leaves": "linear", "n_starts": 2, "max_epochs": 2, "random_state": 0}
+    model = GetRegressor(**taught).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.tree_.n_rows[0] == n_rows
+    same = GetRegressor(**taught).fit(X, np.full(n_rows, 3.0)).predict(X)
+    assert np.allclose(same, 3.0)
+
+
+def test_a_leaf_with_few_rows_says_that_it_is_constant():
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 12))
+    y = np.where(X[:, 0] < 0.03, 50.0, X[:, 1] * 3) + 0.01 * rng.normal(size=400)
+    tree = GetRegressor(leaves="linear", **QUICK).fit(X, y).tree_
+    constant = tree.is_leaf & ~tree.leaf_weights.any(axis=1)
+    few = tree.is_leaf & (tree.n_rows <= 13)
+    assert (constant == few).all()
+    assert bool(tree.notes) == constant.any()
+
+
+def test_a_class_of_one_row_is_survived():
+    X, y = mixed_table(60)
+    labels = np.where(y > 1, "high", "low").astype(object)
+    labels[3] = "rare"
+    model = GetClassifier(**QUICK).fit(X, labels)
+    assert set(model.predict(X)) <= {"high", "low", "rare"}
+    assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_class_weights_move_the_answer():
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    y = (rng.random(400) < np.where(X[:, 0] > 0.7, 0.4, 0.02)).astype(int)
+    told = {
+        weights: GetClassifier(class_weight=weights, **QUICK).fit(X, y)
+        for weights in (None, "balanced", "auto")
+    }
+    rare = {weights: model.predict(X).mean() for weights, model in told.items()}
+    assert rare[None] < rare["auto"]
+    assert rare[None] < rare["balanced"]
+    assert "Shares weigh the rows of each class" in told["auto"].tree_.notes[0]
+    assert not told[None].tree_.notes

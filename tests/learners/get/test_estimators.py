@@ -1,0 +1,123 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treelab.learners.get.estimators import GetClassifier, GetRegressor
+from treelab.learners.get.trees import Rows
+
+QUICK = {"depth": 3, "n_starts": 3, "budget": "quick", "random_state": 0}
+CHECKED = {"depth": 2, "n_starts": 2, "budget": "quick", "max_epochs": 6}
+
+
+def mixed_table(n_rows=300, seed=0):
+    """Numbers of very different scale, categories and missing values."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "small": rng.normal(size=n_rows) * 1e-6,
+            "large": rng.normal(size=n_rows) * 1e9 + 1e10,
+            "kind": rng.choice(["red", "green", "blue"], n_rows),
+            "flag": rng.random(n_rows) < 0.5,
+            "constant": 3.0,
+        }
+    )
+    slope = frame["small"] * 1e6 + (frame["large"] - 1e10) / 1e9
+    target = slope + 2 * (frame["kind"] == "red")
+    frame.loc[rng.random(n_rows) < 0.1, "large"] = np.nan
+    frame.loc[rng.random(n_rows) < 0.1, "kind"] = None
+    return frame, target.to_numpy()
+
+
+@parametrize_with_checks(
+    [
+        GetClassifier(**CHECKED),
+        GetRegressor(**CHECKED),
+        GetRegressor(leaves="linear", **CHECKED),
+    ]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_wine_with_default_settings_is_learned():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    train, test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
+    model = GetClassifier(random_state=0).fit(train, y_train)
+    assert model.score(test, y_test) >= 0.90
+
+
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+def test_a_table_with_categories_and_missing_values_is_learned(leaves):
+    X, y = mixed_table()
+    model = GetRegressor(leaves=leaves, **QUICK).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.5
+
+
+def test_by_briers_loss_the_tree_is_judged_by_squared_shares():
+    X, y = load_wine(return_X_y=True)
+    X, X_valid, y, y_valid = train_test_split(X, y, random_state=0, stratify=y)
+    settings = {"budget": "quick", "class_weight": None, "random_state": 0}
+    model = GetClassifier(loss="brier", **settings)
+    model.fit(X, y, X_valid=X_valid, y_valid=y_valid)
+    assert model.score(X_valid, y_valid) > 0.85
+    assert model.history_["valid_loss"].max() <= 2  # in nats it has no bound
+    rows = Rows(X_valid, y_valid, np.ones(len(y_valid)), 3, class_loss="brier")
+    shares = model.predict_proba(X_valid)
+    expected = ((shares - np.eye(3)[y_valid]) ** 2).sum(axis=1).mean()
+    assert rows.loss(shares[None])[0] == pytest.approx(expected)
+    assert model.history_["valid_loss"].iloc[-1] == pytest.approx(expected, abs=0.05)
+
+
+def test_a_diagonal_border_takes_one_split_that_weighs_both_columns():
+    X = np.random.default_rng(0).normal(size=(400, 5))
+    y = np.where(X[:, 1] > 0.5 * X[:, 3], "above", "below")
+    settings = QUICK | {"depth": 1}
+    model = GetClassifier(**settings).fit(X[:300], y[:300])
+    assert model.tree_.n_splits == 1
+    assert model.score(X[300:], y[300:]) > 0.93
+
+
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+def test_the_same_seed_gives_the_same_tree(leaves):
+    X, y = mixed_table(100)
+    settings = {"leaves": leaves, "depth": 2, "n_starts": 3, "random_state": 0}
+    first, second = (GetRegressor(**settings, max_epochs=8).fit(X, y) for _ in "ab")
+    assert "polish" in set(first.history_["stage"])
+    assert (first.predict(X) == second.predict(X)).all()
+
+
+def test_a_stop_keeps_the_best_tree_so_far():
+    X, y = mixed_table()
+    seen = []
+
+    def stop_at_once(progress):
+        seen.append(progress)
+        return True
+
+    model = GetRegressor(**QUICK).fit(X, y, callbacks=[stop_at_once])
+    assert len(seen) == 1
+    assert model.score(X, y) > 0
+    assert seen[0].snapshot().predict(X).shape == (300,)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("depth", 0),
+        ("depth", 13),
+        ("n_starts", 0),
+        ("budget", "endless"),
+        ("learning_rate", 0.0),
+        ("batch_size", 0),
+        ("max_epochs", 0),
+        ("l1", -1.0),
+        ("leaves", "round"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_name(setting, value):
+    X, y = mixed_table(60)
+    with pytest.raises(ValueError, match=setting):
+        GetRegressor(**{setting: value}).fit(X, y)

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+
+from tests.learners.get.test_estimators import mixed_table
+from treelab import GetClassifier, GetRegressor
+from treelab.data.builtin import BUILTIN
+from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.learners.get import estimators as get
+from treelab.learners.get.export import centred, to_tree
+from treelab.learners.get.network import HardTrees, Rows
+from treelab.ops.oblique import hard_leaf
+
+
+def random_trees(depth, n_features, rng):
+    """Splits of one tree: dense, of one column with either sign, and of none."""
+    weights = rng.normal(size=(1, 2**depth - 1, n_features))
+    single = rng.random(2**depth - 1) < 0.4
+    one = np.eye(n_features)[rng.integers(n_features, size=2**depth - 1)]
+    weights[0, single] = (one * rng.choice([-2.0, 3.0], (2**depth - 1, 1)))[single]
+    weights[0, rng.random(2**depth - 1) < 0.1] = 0.0
+    return weights, rng.normal(size=(1, 2**depth - 1)) * 0.5
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_tree_answers_as_the_trained_arrays_on_every_training_row(linear, seed):
+    frame, y = mixed_table(400, seed)
+    rng = np.random.default_rng(seed)
+    encoder = TableEncoder("minmax", task="regression", random_state=0)
+    encoder.fit_transform(frame, y)
+    x = encoder.transform(frame)
+    rows = Rows(x, (y - 5.0) / 2.0, np.ones(len(y)), 0)
+    splits = random_trees(1 + seed % 5, x.shape[1], rng)
+    trees = HardTrees.fit(*splits, rows, linear=linear)
+    before = trees.answers(x)
+    trees = centred(trees, x)
+    assert (trees.answers(x) == before).all()
+    tree = to_tree(
+        trees, encoder, frame, y, classes=None, target_mean=5.0, target_scale=2.0
+    )
+    assert np.allclose(tree.predict(frame), before[0, :, 0] * 2 + 5, atol=1e-6)
+    assert (tree.n_rows > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_class_shares_survive_the_way_into_the_users_table(seed):
+    frame, y = mixed_table(400, seed)
+    labels = np.where(y > 1, "high", np.where(y > 0, "middle", "low"))
+    classes, codes = np.unique(labels, return_inverse=True)
+    encoder = TableEncoder("minmax", task="multiclass", random_state=0)
+    encoder.fit_transform(frame, labels)
+    x = encoder.transform(frame)
+    rows = Rows(x, codes, np.ones(len(y)), 3)
+    splits = random_trees(4, x.shape[1], np.random.default_rng(seed))
+    trees = centred(HardTrees.fit(*splits, rows, linear=False), x)
+    tree = to_tree(trees, encoder, frame, labels, classes=tuple(classes.tolist()))
+    assert np.allclose(tree.predict_proba(frame), trees.answers(x)[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+@pytest.mark.parametrize("key", BUILTIN)
+def test_on_every_built_in_table_the_tree_says_what_the_trained_arrays_said(
+    key, leaves, monkeypatch
+):
+    table = BUILTIN[key]
+    is_number = table.task == "regression"
+    if leaves == "linear" and not is_number:
+        leaves, depth = "constant", 6  # linear leaves are for numbers: go deeper
+    else:
+        depth = 3
+    frame = table.load().dropna(subset=[table.target]).iloc[::2]
+    y = frame.pop(table.target)
+    trained = []
+
+    def note(trees, encoder, frame, y, **units):
+        trained.append((trees, encoder.transform(frame), frame, units))
+        return to_tree(trees, encoder, frame, y, **units)
+
+    def check_centred(trees, x):
+        after = centred(trees, x)
+        leaf = hard_leaf(x, trees.weights, trees.threshold)
+        assert (leaf == hard_leaf(x, after.weights, after.threshold)).all()
+        return after
+
+    monkeypatch.setattr(get, "to_tree", note)
+    monkeypatch.setattr(get, "centred", check_centred)
+    settings = {"depth": depth, "n_starts": 2, "max_epochs": 6, "random_state": 0}
+    settings |= {"budget": "quick", "device": "cpu"}
+    if is_number:
+        model = GetRegressor(leaves=leaves, **settings).fit(frame, y)
+    else:
+        model = GetClassifier(**settings).fit(frame, y)
+    trees, x, rows, units = trained[-1]
+    said = trees.answers(x)[0]  # (n, C)
+    if is_number:
+        said = said[:, 0] * units["target_scale"] + units["target_mean"]
+        assert np.allclose(model.tree_.predict(rows), said, rtol=1e-6)
+    else:
+        assert np.allclose(model.tree_.predict_proba(rows), said, atol=1e-9)
+
+
+def test_the_leading_column_of_a_split_counts_one():
+    frame, y = mixed_table(200)
+    encoder = TableEncoder("minmax", task="regression", random_state=0)
+    x = encoder.fit_transform(frame, y)
+    rows = Rows(x, y, np.ones(len(y)), 0)
+    weights = np.array([[[-3.0, 1.0, 0.5, 0.0, 0.0]]])
+    trees = centred(HardTrees.fit(weights, np.array([[-1.0]]), rows, linear=False), x)
+    tree = to_tree(trees, encoder, frame, y, classes=None)
+    assert tree.weights[0, 0] == 1.0
+    assert (tree.weights[0] != 0).sum() == 3

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from tests.learners.get.tables import wavy_rows
+from treelab.learners.get.gain import formula_splits
+from treelab.learners.get.prune import prune_on
+from treelab.learners.get.sparse import (
+    approximations,
+    explained,
+    sparse_splits,
+)
+from treelab.learners.get.starts import greedy_splits
+from treelab.learners.get.trees import HardTrees, Rows
+
+
+def grown(rows, depth=6, *, linear=False):
+    rng = np.random.default_rng(0)
+    if linear:
+        splits = formula_splits(rows.x, rows.y, depth, rng)
+    else:
+        splits = greedy_splits(rows.x, rows.target, rows.weight, depth, rng)
+    return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)
+
+
+CASES = [(0, False), (0, True), (2, False), (3, False)]
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+def test_pruning_lowers_the_validation_loss_and_says_what_it_is(n_classes, linear):
+    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
+    tree = grown(rows, linear=linear)
+    pruned, loss = prune_on(tree, rows, valid)
+    assert loss == pytest.approx(valid.loss(pruned.answers(valid.x))[0])
+    assert loss <= valid.loss(tree.answers(valid.x))[0]
+
+
+def test_validation_chooses_the_shrinkage_and_keeps_what_helps():
+    rows, valid = wavy_rows(400, 0, 0), wavy_rows(4000, 1, 0)
+    tree = grown(rows, 4)
+    pruned, _ = prune_on(tree, rows, valid)
+    cheapest = [
+        valid.loss(prune_on(tree, rows, valid, shrinkages=[s])[0].answers(valid.x))[0]
+        for s in (0.3, 1.0, 3.0, 10.0, 30.0)
+    ]
+    assert valid.loss(pruned.answers(valid.x))[0] == pytest.approx(min(cheapest))
+    assert np.isfinite(pruned.threshold).sum() > 3
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+def test_noise_is_pruned_to_almost_nothing(n_classes, linear):
+    rng = np.random.default_rng(0)
+
+    def noise(n):
+        y = rng.integers(n_classes, size=n) if n_classes else rng.normal(size=n)
+        return Rows(rng.random((n, 4)), y, np.ones(n), n_classes)
+
+    rows, valid = noise(400), noise(200)
+    pruned, _ = prune_on(grown(rows, linear=linear), rows, valid)
+    assert np.isfinite(pruned.threshold).sum() <= 10
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+@pytest.mark.parametrize("tolerance", [0.0, 0.02])
+def test_sparse_splits_stay_within_the_tolerance(n_classes, linear, tolerance):
+    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
+    tree = grown(rows, 4, linear=linear)
+    sparse = sparse_splits(tree, rows, valid, tolerance)
+    for judge in (valid, rows):
+        before = judge.loss(tree.answers(judge.x))[0]
+        allowed = tolerance * explained(tree, rows, judge)
+        assert judge.loss(sparse.answers(judge.x))[0] <= before + allowed + 1e-12
+    assert (sparse.weights != 0).sum() <= (tree.weights != 0).sum()
+
+
+def test_columns_that_do_nothing_leave_the_splits():
+    rng = np.random.default_rng(0)
+    x = rng.random((300, 5))
+    y = np.where(x[:, 0] + x[:, 1] > 1, 1.0, -1.0)
+    rows, valid = (
+        Rows(x[at], y[at], np.ones(150), 0) for at in np.split(np.arange(300), 2)
+    )
+    weights = np.array([[[1.0, 1.0, 1e-3, -1e-3, 0.0]]])
+    tree = HardTrees.fit(weights, np.array([[1.0]]), rows, linear=False)
+    sparse = sparse_splits(tree, rows, valid, 0.05)
+    assert (sparse.weights[0, 0] != 0).tolist() == [True, True, False, False, False]
+
+
+def test_twins_are_told_by_one_of_them():
+    rng = np.random.default_rng(0)
+    one, other = rng.random((2, 100))
+    x = np.column_stack([one, one, other])
+    (weights, lacking), _ = approximations(x, np.array([0.4, 0.6, 0.01]))
+    assert (weights != 0).sum() == 1
+    assert weights.sum() == pytest.approx(1.0, abs=0.05)
+    assert lacking == pytest.approx(0.01 * other.mean(), abs=0.02)

@@ -1,0 +1,276 @@
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treelab.data.builtin import BUILTIN
+from treelab.data.encoding.table_encoder import to_float32
+from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
+from treelab.ops.axis_trees import axis_trees
+from treelab.trees.tree import Tree
+
+FAST_RATES = {
+    "learning_rate_index": 0.05,
+    "learning_rate_values": 0.05,
+    "learning_rate_leaf": 0.1,
+    "learning_rate_weights": 0.05,
+}
+QUICK = {"n_estimators": 16, "depth": 3, "max_epochs": 40, "random_state": 0}
+QUICK |= FAST_RATES | {"batch_size": 64}
+
+
+CHECKED = QUICK | {"n_estimators": 8, "depth": 2, "max_epochs": 10}
+
+
+@parametrize_with_checks([GrandeClassifier(**CHECKED), GrandeRegressor(**CHECKED)])
+def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
+    check(estimator)
+
+
+def table(key):
+    builtin = BUILTIN[key]
+    frame = builtin.load()
+    return builtin.task, frame.drop(columns=builtin.target), frame[builtin.target]
+
+
+class Recording:
+    """A learner that keeps the network that it exported last."""
+
+    def _export(self, network, data):
+        self.exported = (network, data)
+        return super()._export(network, data)
+
+
+class RecordingClassifier(Recording, GrandeClassifier):
+    pass
+
+
+class RecordingRegressor(Recording, GrandeRegressor):
+    pass
+
+
+@torch.no_grad()
+def of_all_groups(network, x):
+    """Raw outputs (C, B) of all trees under one softmax."""
+    columns = network.columns
+    told = axis_trees(
+        x,
+        network.logits.flatten(0, 1),
+        network.threshold.flatten(0, 1),
+        network.packed(),
+        columns=None if columns is None else columns.flatten(0, 1),
+    ).double()  # (E, C + 1, B)
+    share = told[:, -1].softmax(0)
+    return (share[:, None] * told[:, :-1]).sum(0).numpy()
+
+
+@pytest.mark.parametrize("key", sorted(BUILTIN))
+def test_the_exported_ensemble_answers_as_the_tensors_did_on_training_rows(key):
+    task, X, y = table(key)
+    learner = RecordingRegressor if task == "regression" else RecordingClassifier
+    fitted = learner(**{**QUICK, "max_epochs": 3}).fit(X, y)
+    network, data = fitted.exported
+    encoded = torch.as_tensor(to_float32(fitted._encoder.transform(data.frame)))
+    output = of_all_groups(network, encoded)  # (C, B)
+    ensemble = fitted.ensemble_
+    if task == "regression":
+        told = ensemble.predict(data.frame)
+        expected = fitted._leaf_values(output[0])
+    else:
+        told = ensemble.predict_proba(data.frame)
+        logits = output if len(output) > 1 else np.stack([0 * output[0], output[0]])
+        logits = logits + fitted._lean[:, None]
+        shifted = np.exp(logits - logits.max(0))
+        expected = (shifted / shifted.sum(0)).T
+    np.testing.assert_allclose(told, expected, rtol=2e-5, atol=1e-6)
+
+
+def test_the_estimators_shares_of_a_row_sum_to_one():
+    _, X, y = table("wine")
+    fitted = GrandeClassifier(**QUICK).fit(X, y)
+    weights = fitted.ensemble_.estimator_weights(X)
+    assert weights.shape == (len(X), 16)
+    np.testing.assert_allclose(weights.sum(1), 1)
+    estimator, share = fitted.ensemble_.top_estimators(X, 3)
+    assert (np.diff(share, axis=1) <= 0).all()
+    np.testing.assert_allclose(weights[np.arange(len(X)), estimator[:, 0]], share[:, 0])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"row_share": 0.3, "dropout": 0.5},
+        {"leaf_weights": False},
+        {"loss": "focal"},
+        {"loss": "poly"},
+        {"decision": "entmoid", "selector": "softmax"},
+        {"decision": "logistic", "cosine_decay": True},
+        {"class_weight": "balanced", "feature_share": 0.3},
+        {"n_estimators": 1, "dropout": 0.5, "row_share": 0.5},
+        {"starts": "random", "n_folds": 1},
+        {"starts": "boosted", "n_folds": 3, "dropout": 0.9},
+        {"starts": "forest", "n_estimators": 3},
+    ],
+)
+def test_every_variant_of_the_paper_learns(settings):
+    _, X, y = table("breast_cancer")
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+    fitted = GrandeClassifier(**{**QUICK, "max_epochs": 15, **settings}).fit(X, y)
+    assert fitted.score(X_test, y_test) > 0.85
+
+
+def test_one_weight_an_estimator_is_the_same_at_all_its_leaves():
+    _, X, y = table("wine")
+    fitted = GrandeClassifier(**QUICK, leaf_weights=False).fit(X, y)
+    assert np.ptp(fitted.ensemble_.leaf_weight, axis=1).max() == 0
+
+
+def test_an_estimator_tests_only_its_own_columns():
+    _, X, y = table("breast_cancer")
+    fitted = GrandeClassifier(**QUICK, feature_share=0.2).fit(X, y)
+    used = [len(set(row)) for row in fitted.ensemble_.feature.tolist()]
+    assert max(used) <= 6
+
+
+def test_the_same_seed_gives_the_same_ensemble():
+    _, X, y = table("mixed")
+    X, y = X[:300], y[:300]
+    proba = [GrandeClassifier(**CHECKED).fit(X, y).predict_proba(X) for _ in "ab"]
+    np.testing.assert_array_equal(*proba)
+
+
+def test_a_callback_stops_it_and_a_snapshot_is_one_estimator():
+    _, X, y = table("breast_cancer")
+    trees = []
+
+    def stop_at_second(progress):
+        trees.append(progress.snapshot())
+        return len(trees) == 2
+
+    fitted = GrandeClassifier(**QUICK).fit(X, y, callbacks=[stop_at_second])
+    assert len(fitted.history_) == 2
+    assert all(isinstance(tree, Tree) for tree in trees)
+    assert trees[0].depth <= 3
+
+
+@pytest.mark.parametrize("cosine_decay", [True, False])
+def test_a_loss_that_is_no_number_says_what_to_try(cosine_decay):
+    _, X, y = table("breast_cancer")
+    rates = {"learning_rate_weights": 1e38, "learning_rate_leaf": 1e38}
+    learner = GrandeClassifier(**{**QUICK, **rates}, cosine_decay=cosine_decay)
+    # Either it never was a number, or the best before is kept with a warning.
+    warnings.simplefilter("error", RuntimeWarning)  # pytest puts the filters back
+    with pytest.raises((FloatingPointError, RuntimeWarning), match="learning_rate"):
+        learner.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("n_estimators", 0),
+        ("depth", 11),
+        ("feature_share", 0),
+        ("row_share", 1.5),
+        ("dropout", 1.0),
+        ("loss", "hinge"),
+        ("learning_rate_weights", -1),
+        ("patience", 0),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_name(setting, value):
+    _, X, y = table("iris")
+    with pytest.raises(ValueError, match=setting):
+        GrandeClassifier(**{setting: value}).fit(X, y)
+
+
+def test_logits_lean_to_a_rare_class_where_that_scores_better_on_validation():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.where(rng.random(600) < 0.1 + 0.25 * (X[:, 0] > 0.5), "ill", "well")
+    fitted = GrandeClassifier(**QUICK).fit(X, y)
+    even = GrandeClassifier(**QUICK, class_weight=None).fit(X, y)
+    ill = [(model.predict(X) == "ill").mean() for model in (fitted, even)]
+    assert ill[0] > ill[1]
+
+
+def test_every_row_is_held_out_by_one_group_alone():
+    _, X, y = table("wine")
+    fitted = RecordingClassifier(**QUICK, n_folds=3).fit(X, y)
+    network, _ = fitted.exported
+    held_out = torch.cat(network.held_out).sort().values
+    assert held_out.tolist() == list(range(len(X)))
+    assert network.n_candidates == 3
+
+
+def test_estimators_need_not_share_out_evenly_among_groups():
+    _, X, y = table("wine")
+    fitted = GrandeClassifier(**{**QUICK, "n_estimators": 10, "dropout": 0.8}).fit(X, y)
+    assert fitted.ensemble_.n_estimators == 10
+
+
+def test_given_validation_rows_all_others_are_trained_on():
+    _, X, y = table("breast_cancer")
+    learner = RecordingClassifier(**QUICK)
+    learner.fit(X[:300], y[:300], X_valid=X[300:400], y_valid=y[300:400])
+    network, _ = learner.exported
+    assert network.n_candidates == 1
+    assert network.held_out[0].tolist() == list(range(300, 400))
+
+
+def test_a_start_that_training_does_not_better_is_kept():
+    _, X, y = table("breast_cancer")
+    wild = {"learning_rate_leaf": 1e4, "learning_rate_weights": 1e4}
+    fitted = GrandeClassifier(**{**QUICK, **wild, "max_epochs": 2}).fit(X, y)
+    assert fitted.score(X, y) > 0.9
+
+
+def test_a_table_of_five_thousand_columns_trains():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5000))
+    y = X[:, 4321] > 0
+    fitted = GrandeClassifier(**{**CHECKED, "max_epochs": 3}).fit(X, y)
+    assert fitted.predict(X).shape == (80,)
+
+
+@pytest.mark.parametrize("n_rows", [2, 6, 12, 40])
+def test_fewer_rows_than_a_batch_train(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 3))
+    y = np.arange(n_rows) % 2
+    assert GrandeClassifier(**QUICK).fit(X, y).predict(X).shape == (n_rows,)
+
+
+def test_more_classes_than_leaves_train():
+    X = np.repeat(np.arange(12.0), 8)[:, None]
+    fitted = GrandeClassifier(**{**QUICK, "depth": 2}).fit(X, X[:, 0])
+    assert fitted.score(X, X[:, 0]) > 0.5
+
+
+def test_a_class_of_one_row_trains():
+    _, X, y = table("iris")
+    y = y.to_numpy(dtype=object).copy()
+    y[0] = "a flower seen once"
+    assert GrandeClassifier(**QUICK).fit(X, y).score(X, y) > 0.9
+
+
+def test_one_class_alone_is_refused():
+    with pytest.raises(ValueError, match="one class only"):
+        GrandeClassifier(**QUICK).fit(np.zeros((30, 2)), np.ones(30))
+
+
+@pytest.mark.parametrize("key", ["wine", "breast_cancer", "diabetes"])
+def test_each_training_row_is_answered_by_trees_that_did_not_see_it(key):
+    task, X, y = table(key)
+    learner = GrandeRegressor if task == "regression" else GrandeClassifier
+    fitted = learner(64, max_steps=60, random_state=0).fit(X, y)
+    told = fitted.held_out_answers_
+    assert len(told) == len(X)
+    assert np.isfinite(told).all()
+    if task == "regression":
+        assert np.corrcoef(told[:, 0], y)[0, 1] > 0.5
+    else:
+        np.testing.assert_allclose(told.sum(1), 1, atol=1e-5)
+        assert (fitted.classes_[told.argmax(1)] == y).mean() > 0.85

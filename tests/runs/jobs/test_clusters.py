@@ -1,0 +1,159 @@
+"""Clusters as runs, from the library and from the shell."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from tests.runs.jobs.clustered import clustered
+from treelab.cli.main import main
+from treelab.learners.argmin.clustering import ArgminTreeClusterer
+from treelab.learners.registry import CLUSTERS, find_spec, learner_title
+from treelab.runs.jobs.clusters import (
+    NO_LABELS,
+    OWN_LABELS,
+    clusters_problem,
+    tell_labels,
+)
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.pruning.cut import cut_at
+from treelab.trees.pruning.path import PruningPath
+
+
+def irises() -> pd.DataFrame:
+    """Four columns, and the species as words."""
+    data = load_iris(as_frame=True)
+    return data.data.assign(species=data.target_names[data.target])
+
+
+def test_without_labels_the_run_tells_the_clusters_of_all_rows(store):
+    frame = irises().drop(columns="species")
+    run = store.run(clustered(store, frame))
+    path = store.model(run.id)
+    kept = store.table(run.problem.table_id)
+    assert (run.state, run.learner, run.metrics) == ("done", "clusters", {})
+    assert run.title == "Argmin clusters · irises"
+    assert kept.drop(columns="cluster").equals(frame)
+    assert (kept["cluster"] == path.predict(kept)).all()
+    assert path.tree.n_rows[0] == len(frame)
+    assert kept["cluster"].nunique() == run.summary["leaves"] == path.tree.n_leaves
+    assert all(OWN_LABELS in tree.notes for tree in path.trees)
+    assert run.problem.target == path.target == "cluster"
+    assert set(path.classes) == set(kept["cluster"])
+    for tree in path.trees:  # all speak of the clusters that were chosen
+        leaf = tree.apply(kept)
+        for node in np.unique(leaf):
+            share = (kept["cluster"][leaf == node] == path.classes[0]).mean()
+            assert tree.value[node, 0] == pytest.approx(share)
+    assert "purity" not in path.scores
+    assert path.scores["valid_loss"].notna().all()
+
+
+def test_the_table_of_a_run_is_another_once_its_clusters_are_found(store):
+    frame = irises().drop(columns="species")
+    first = store.add_table(frame, "irises")
+    run = store.run(clustered(store, frame))
+    assert run.problem.origin == first != run.problem.table_id
+    assert not run.problem.awaits_clusters
+    waits = clusters_problem(frame, table_id=first, table_name="irises")
+    assert waits.awaits_clusters
+
+
+def test_with_known_labels_no_split_sees_them_and_leaves_tell_them(store):
+    frame = irises()
+    found = clustered(store, frame, known="species")
+    run, path = store.run(found), store.model(found)
+    assert isinstance(path, PruningPath)
+    split = run.problem.split(frame)
+    assert set(path.columns) <= set(frame.columns) - {"species"}
+    assert path.classes == ("setosa", "versicolor", "virginica")
+    for tree in path.trees:
+        assert NO_LABELS in tree.notes
+        leaf = tree.apply(split.X_train)
+        for node in np.unique(leaf):
+            share = (split.y_train[leaf == node] == "virginica").mean()
+            assert tree.value[node, 2] == pytest.approx(share)
+    assert run.metrics["test"]["accuracy"] > 0.7
+    assert path.scores["purity"].between(0.5, 1).all()
+
+
+@pytest.mark.parametrize("known", [None, "species"])
+def test_trees_of_the_training_tell_what_the_runs_tree_tells(store, known):
+    frame = irises() if known else irises().drop(columns="species")
+    run_id = clustered(store, frame, known=known)
+    (epoch, *_) = store.snapshots(run_id)
+    tree = store.snapshot(run_id, epoch)
+    told = set(irises()["species"]) if known else {f"cluster {k}" for k in range(1, 9)}
+    assert set(tree.classes) <= told
+    assert set(tree.predict(frame)) <= told
+
+
+def test_a_node_without_rows_tells_what_its_parent_tells(store):
+    frame = irises()
+    found = clustered(store, frame, known="species")
+    tree = store.model(found).trees[0]
+    row = frame.drop(columns="species").iloc[:1]
+    told = tell_labels(tree, row, ["b"], ("a", "b"))
+    assert (told.value == [0, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "known", "words"),
+    [
+        (lambda f: f, "sepal length (cm)", "looks like numbers, not like labels"),
+        (lambda f: f.rename(columns={"species": "cluster"}), None, "already: rename"),
+        (lambda f: f[["sepal length (cm)"]], None, "at least 2 columns"),
+    ],
+)
+def test_what_cannot_be_clustered_is_refused(change, known, words):
+    with pytest.raises(ValueError, match=words):
+        clusters_problem(change(irises()), table_id="t", table_name="t", known=known)
+
+
+def test_a_single_cluster_is_no_answer(store, monkeypatch):
+    fit = ArgminTreeClusterer.fit
+
+    def fit_and_cut(self, *rows, **given):
+        fit(self, *rows, **given)
+        path = self.model_
+        stumps = [cut_at(tree, np.arange(tree.n_nodes) == 0) for tree in path.trees]
+        self.model_ = replace(path, trees=stumps)
+        return self
+
+    monkeypatch.setattr(ArgminTreeClusterer, "fit", fit_and_cut)
+    run = store.run(clustered(store, irises().drop(columns="species")))
+    assert (run.state, run.has_model) == ("failed", False)
+    assert "All rows came into one cluster" in run.error
+    assert run.problem.awaits_clusters
+
+
+def test_clusters_from_the_shell(tmp_path, capsys):
+    irises().to_csv(tmp_path / "irises.csv", index=False)
+    command = [
+        "cluster",
+        str(tmp_path / "irises.csv"),
+        "--home",
+        str(tmp_path / "home"),
+    ]
+    command += ["--set", "depth=2", "--set", "max_epochs=20"]
+    assert main([*command, "--known", "species"]) == 0
+    said = capsys.readouterr().out
+    assert "dendrogram purity 0." in said
+    assert "clusters, depth" in said
+    assert main([*command, "--set", "target_columns=each"]) == 0
+    assert "cluster 1: " in capsys.readouterr().out
+    assert [run.state for run in RunStore(tmp_path / "home").runs()] == ["done"] * 2
+    assert main([*command, "--set", "depth=8"]) == 2
+    assert "depth must be at most" in capsys.readouterr().err
+    assert main([*command, "--known", "colour"]) == 2
+    assert "no column 'colour'" in capsys.readouterr().err
+
+
+def test_the_registry_knows_clusters_and_refuses_what_it_does_not_know():
+    assert find_spec("clusters") is CLUSTERS
+    assert find_spec("imported") is None
+    assert learner_title("clusters") == "Argmin clusters"
+    with pytest.raises(ValueError, match="There is no learner 'oak'; choose cart"):
+        find_spec("oak")

@@ -1,0 +1,150 @@
+"""A model from elsewhere becomes a run, or is refused in a sentence."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import treelab
+from tests.runs.conftest import small_table
+from treelab.cli.main import main
+from treelab.runs.jobs.import_model import NOTE
+from treelab.runs.store.run_store import RunStore
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A run store of our own."""
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.fixture
+def table(tmp_path) -> str:
+    """A CSV file."""
+    small_table().to_csv(tmp_path / "small.csv", index=False)
+    return str(tmp_path / "small.csv")
+
+
+def encoded() -> pd.DataFrame:
+    """The small table's numbers."""
+    return small_table()[["size"]]
+
+
+def imported(capsys, *arguments):
+    """Import, and return the run that came of it."""
+    assert main(["import", *map(str, arguments)]) == 0, capsys.readouterr().err
+    return RunStore().runs()[0]
+
+
+def refused(capsys, *arguments) -> str:
+    """Import what has to fail; return its sentence."""
+    assert main(["import", *map(str, arguments)]) == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert RunStore().runs() == []
+    return said
+
+
+def test_a_tree_of_scikit_learn_becomes_a_run_with_scores(home, table, capsys):
+    frame = small_table()
+    model = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model.fit(encoded(), frame["kind"])
+    treelab.from_sklearn(model).save(home / "saved")
+    run = imported(capsys, home / "saved", table, "--target", "kind")
+    assert (run.state, run.learner, run.title) == (
+        "done",
+        "imported",
+        "Imported · small.csv",
+    )
+    split = run.problem.split(RunStore().table(run.problem.table_id))
+    X, y = split.rows("test")
+    assert run.metrics["test"]["accuracy"] == np.mean(model.predict(X[["size"]]) == y)
+    kept = RunStore().model(run.id)
+    assert NOTE in kept.notes
+    assert kept.target == "kind"
+    assert kept.n_rows[0] == len(frame)
+
+
+def test_exported_json_comes_back_as_the_same_answers(home, table, capsys):
+    assert main(["train", table, "--target", "kind", "--learner", "cart"]) == 0
+    first = RunStore().runs()[0]
+    out = home / "tree.json"
+    assert main(["export", first.id, "--format", "json", "-o", str(out)]) == 0
+    run = imported(capsys, out, table, "--target", "kind", "--name", "Again")
+    assert run.title == "Again"
+    assert run.metrics == first.metrics
+
+
+def test_one_tree_of_xgboost_names_its_classes(home, table, capsys):
+    frame = small_table()
+    model = xgboost.XGBClassifier(n_estimators=1, max_depth=2)
+    model.fit(encoded(), (frame["kind"] == "yes").astype(int))
+    model.save_model(home / "model.json")
+    given = ["--target", "kind", "--classes", "no", "yes"]
+    run = imported(capsys, home / "model.json", table, *given)
+    kept = RunStore().model(run.id)
+    wanted = np.array(["no", "yes"])[model.predict(encoded())]
+    assert np.array_equal(kept.predict(encoded()), wanted)
+    assert kept.n_rows[0] == len(run.problem.split(frame).y_train)
+
+
+def test_what_does_not_fit_the_table_is_refused(home, table, capsys):
+    frame = small_table().rename(columns={"size": "length"})
+    model = DecisionTreeClassifier().fit(frame[["length"]], frame["kind"])
+    treelab.from_sklearn(model).save(home / "other")
+    said = refused(capsys, home / "other", table, "--target", "kind")
+    assert "reads 'length', which small.csv lacks" in said
+    number = DecisionTreeRegressor(max_depth=1).fit(encoded(), range(len(frame)))
+    treelab.from_sklearn(number).save(home / "number")
+    said = refused(capsys, home / "number", table, "--target", "kind")
+    assert "predicts numbers, but 'kind'" in said
+    labels = DecisionTreeClassifier(max_depth=1).fit(
+        encoded(), np.where(frame["kind"] == "yes", "Yes", "no")
+    )
+    treelab.from_sklearn(labels).save(home / "labels")
+    said = refused(capsys, home / "labels", table, "--target", "kind")
+    assert "'kind' holds 'yes', and the model says only" in said
+
+
+def test_a_file_of_anything_else_is_refused_and_not_run(home, table, capsys):
+    path = home / "model.json"
+    path.write_bytes(b"\x80\x04cos\nsystem\n")
+    assert "is not JSON" in refused(capsys, path, table, "--target", "kind")
+    path.write_text(json.dumps({"type": "Forest"}))
+    assert "it has no arrays" in refused(capsys, path, table, "--target", "kind")
+    path.write_text(json.dumps([1, 2]))
+    assert "not an xgboost model" in refused(capsys, path, table, "--target", "kind")
+    assert "No such file" in refused(capsys, home / "no", table, "--target", "kind")
+
+
+def test_boosted_trees_become_an_ensemble(home, table, capsys):
+    frame = small_table()
+    model = xgboost.XGBClassifier(n_estimators=3, max_depth=3)
+    model.fit(encoded(), frame["kind"] == "yes")
+    model.save_model(home / "model.json")
+    given = ["--target", "kind", "--classes", "no", "yes"]
+    run = imported(capsys, home / "model.json", table, *given)
+    kept = RunStore().model(run.id)
+    assert kept.n_estimators == run.summary["estimators"] == 3
+    assert NOTE in kept.notes
+    assert kept.predict_proba(encoded()) == pytest.approx(
+        model.predict_proba(encoded()), abs=1e-5
+    )
+
+
+def test_a_forest_of_classes_becomes_a_run_that_answers_alike(home, table, capsys):
+    model = RandomForestClassifier(3, max_depth=6, random_state=0)
+    model.fit(encoded(), small_table()["kind"])
+    text = json.dumps(treelab.from_sklearn(model).to_dict())
+    (home / "forest.json").write_text(text)
+    run = imported(capsys, home / "forest.json", table, "--target", "kind")
+    kept = RunStore().model(run.id)
+    assert kept.n_estimators == 3
+    assert kept.leaves_say == "probabilities"
+    wanted = model.predict_proba(encoded())
+    assert kept.predict_proba(encoded()) == pytest.approx(wanted, abs=1e-12)

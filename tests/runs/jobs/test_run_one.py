@@ -1,0 +1,154 @@
+"""One run, from its id to its model."""
+
+import numpy as np
+import pytest
+
+from tests.runs.conftest import small_table
+from treelab.evaluation.metrics import scores
+from treelab.runs.jobs.run_one import error_sentence, run_one
+
+ENDED = "The program that trained it ended."
+
+
+def train(store, problem, learner="slow", settings=None, **more):
+    """Create a run, train it here, and return how it is then."""
+    run_id = store.create(learner, settings or {}, problem, **more)
+    state = run_one(run_id, store.home)
+    run = store.run(run_id)
+    assert run.state == state
+    return run
+
+
+@pytest.mark.parametrize("learner", ["cart", "slow"])
+def test_a_run_ends_with_a_model_whose_scores_are_the_ones_shown(
+    store, problem, learner
+):
+    run = train(store, problem, learner)
+    assert (run.state, run.error, run.has_model) == ("done", "", True)
+    assert run.summary["rows"] == {"train": 72, "valid": 24, "test": 24}
+    assert run.summary["device"]
+    model = store.model(run.id)
+    assert run.summary["leaves"] == model.n_leaves
+    assert run.summary["depth"] == model.depth
+    assert model.target == "kind"
+    split = problem.split(store.table(problem.table_id))
+    for name, shown in run.metrics.items():
+        X, y = split.rows(name)
+        proba = model.predict_proba(X)
+        again = scores("binary", y, model.predict(X), proba, model.classes)
+        assert shown == pytest.approx(again)
+
+
+def test_a_run_keeps_its_curve_and_a_tree(store, problem):
+    run = train(store, problem, settings={"epochs": 7, "pause": 0.06})
+    assert store.events(run.id)["epoch"].tolist()[:1] == [1]
+    assert store.events(run.id)["epoch"].iloc[-1] == 7
+    assert (run.epoch, run.max_epochs) == (7, 7)
+    assert store.snapshot(run.id, store.snapshots(run.id)[0]).n_leaves > 1
+
+
+def test_the_seed_of_the_problem_deals_rows_and_starts_the_trees(store, problem):
+    one, two = (train(store, problem, "cart") for _ in range(2))
+    assert store.model(one.id).to_text() == store.model(two.id).to_text()
+
+
+def test_a_failure_is_one_sentence_and_its_traceback_is_in_the_log(store, problem):
+    run = train(store, problem, settings={"fail_at": 3})
+    assert run.state == "failed"
+    assert run.error == "The loss was not a number from epoch 3 on."
+    assert not run.has_model
+    assert "Traceback" in store.log(run.id)
+    assert "slow_tree.py" in store.log(run.id)
+    assert store.events(run.id)["epoch"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "named"),
+    [("cart", {"depth": 0}, "depth"), ("cart", {"height": 3}, "height")],
+)
+def test_a_setting_that_is_refused_is_named(store, problem, learner, settings, named):
+    run = train(store, problem, learner, settings)
+    assert run.state == "failed"
+    assert named in run.error
+
+
+def test_a_stopped_run_keeps_its_best_so_far(store, problem):
+    run_id = store.create("slow", {"epochs": 1000, "pause": 0.01}, problem)
+
+    def stop(report):
+        if report.epoch == 3:
+            store.request_stop(run_id)
+
+    assert run_one(run_id, store.home, callbacks=[stop]) == "stopped"
+    run = store.run(run_id)
+    assert run.has_model
+    assert run.metrics["test"]["accuracy"] > 0.5
+    assert run.epoch < 100
+
+
+def test_a_callback_can_stop_a_run(store, problem):
+    run_id = store.create("slow", {"epochs": 1000}, problem)
+    asked = run_one(run_id, store.home, callbacks=[lambda report: report.epoch == 3])
+    assert asked == "stopped"
+    assert store.run(run_id).epoch == 3
+
+
+def test_a_run_is_trained_once(store, problem):
+    run = train(store, problem, "cart")
+    assert run_one(run.id, store.home) == "done"
+    assert store.run(run.id) == run
+
+
+def test_leaving_the_program_interrupts_the_run(store, problem):
+    run_id = store.create("slow", {}, problem)
+
+    def leave(report):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_one(run_id, store.home, callbacks=[leave])
+    assert (store.run(run_id).state, store.run(run_id).error) == ("interrupted", ENDED)
+
+
+def test_a_run_deleted_while_it_trains_leaves_nothing(store, problem):
+    run_id = store.create("slow", {"epochs": 1000, "pause": 0.01}, problem)
+
+    def delete(report):
+        store.delete(run_id)
+
+    run_one(run_id, store.home, callbacks=[delete])
+    assert store.runs() == []
+    assert not store.folder(run_id).exists()
+
+
+def test_a_regression_says_its_unit(store):
+    from treelab.data.problem import Problem
+
+    table = small_table()
+    table["weight"] = np.linspace(1, 3, len(table))
+    problem = Problem(
+        store.add_table(table, "scales"),
+        "scales",
+        "weight",
+        ("size", "color"),
+        task="regression",
+        units={"weight": "kg", "size": "cm"},
+    )
+    run = train(store, problem, "cart")
+    model = store.model(run.id)
+    assert set(run.metrics["test"]) == {"r2", "rmse", "mae", "n_rows"}
+    assert (model.target, model.target_unit) == ("weight", "kg")
+    assert "cm" in [feature.unit for feature in model.features]
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ValueError("depth must be >= 1.\nmore"), "depth must be >= 1."),
+        (MemoryError(), "This machine has too little free memory for this run."),
+        (KeyError("x"), "KeyError: 'x'. The log has the traceback."),
+        (RuntimeError(), "RuntimeError: no message. The log has the traceback."),
+    ],
+)
+def test_an_error_becomes_one_sentence(error, sentence):
+    assert error_sentence(error) == sentence

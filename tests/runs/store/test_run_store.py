@@ -1,0 +1,189 @@
+"""Tables, runs, curves and trees come back from the store as they went in."""
+
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.runs.conftest import small_table
+from treelab.data.problem import Problem
+from treelab.learners.cart.estimators import CartClassifier
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.snapshots import MOST_SNAPSHOTS
+from treelab.training.events import Progress
+
+
+def report(epoch, train_loss=0.5, valid_loss=0.6, **more):
+    """One report of a training of 10 epochs."""
+    return Progress(epoch, 10, train_loss, valid_loss, 0.1 * epoch, **more)
+
+
+def grown_tree():
+    """A small tree."""
+    table = small_table()
+    return CartClassifier(2).fit(table[["size", "color"]], table["kind"]).tree_
+
+
+def running(store, problem, learner="slow"):
+    """A run that this process has begun."""
+    run_id = store.create(learner, {}, problem)
+    assert store.start(run_id, ProcessId.here())
+    return run_id
+
+
+def test_a_table_comes_back_as_it_went_in(store):
+    table = small_table()
+    table["date"] = pd.Timestamp("2024-02-29")
+    table["grade"] = pd.Categorical(["a", "b"] * 60)
+    table["count"] = pd.array([1, None] * 60, dtype="Int64")
+    pd.testing.assert_frame_equal(store.table(store.add_table(table, "t")), table)
+
+
+def test_the_same_table_is_kept_once_whatever_its_index_and_notes(store):
+    first = store.add_table(small_table(), "old name")
+    again = small_table().set_index(np.arange(120) + 7)
+    again.attrs["source"] = "elsewhere"
+    assert store.add_table(again, "new name") == first
+    assert [info.name for info in store.tables()] == ["new name"]
+    assert (store.tables()[0].n_rows, store.tables()[0].n_columns) == (120, 3)
+    assert store.add_table(small_table(119), "other") != first
+
+
+def test_a_column_that_cannot_be_stored_is_named(store):
+    table = small_table()
+    table["mess"] = pd.Series([1, "two", [3]] * 40, dtype=object)
+    with pytest.raises(ValueError, match="'mess'"):
+        store.add_table(table, "mess")
+    assert store.tables() == []
+
+
+def test_a_run_tells_what_was_asked(store, problem):
+    settings = {"depth": np.int64(3), "pruning_strength": (0.1, 1.0)}
+    run = store.run(store.create("argmin", settings, problem, device="cpu"))
+    assert run.problem == problem
+    assert run.settings == {"depth": 3, "pruning_strength": [0.1, 1.0]}
+    assert (run.state, run.device, run.title) == (
+        "queued",
+        "cpu",
+        "Argmin tree · small",
+    )
+    assert (run.progress, run.elapsed, run.remaining) == (0, 0, None)
+    assert not run.is_finished
+
+
+def test_runs_are_listed_newest_first_and_keep_their_titles(store, problem):
+    ids = [store.create("cart", {}, problem, title=f"run {k}") for k in range(5)]
+    store.set_title(ids[0], "the first")
+    assert [run.id for run in store.runs()] == ids[::-1]
+    assert store.runs()[-1].title == "the first"
+    assert [run.id for run in RunStore(store.home).runs()] == ids[::-1]
+
+
+def test_what_does_not_exist_is_refused_by_name(store, problem):
+    with pytest.raises(ValueError, match="no learner 'oak'"):
+        store.create("oak", {}, problem)
+    with pytest.raises(LookupError, match="'nowhere'"):
+        store.create("cart", {}, Problem("nowhere", "", "y", ("x",), task="binary"))
+    with pytest.raises(LookupError, match="no run 'cart-x'"):
+        store.run("cart-x")
+    with pytest.raises(LookupError, match="kept no model"):
+        store.model(store.create("cart", {}, problem))
+
+
+@pytest.mark.parametrize("hostile", ["../tables", "..", "/etc", "a' OR '1'='1", ""])
+def test_an_id_from_an_address_names_no_file(store, problem, hostile):
+    kept = store.create("cart", {}, problem)
+    for ask in (store.run, store.model, store.log, store.snapshots, store.table):
+        with pytest.raises(LookupError):
+            ask(hostile)
+    store.delete(hostile)
+    store.request_stop(hostile)
+    assert store.run(kept).state == "queued"
+    assert len(store.table(problem.table_id)) == 120
+
+
+def test_curves_come_back_in_order_and_a_reader_may_ask_for_what_is_new(
+    store, problem, monkeypatch
+):
+    run_id = running(store, problem)
+    assert list(store.events(run_id)) == [
+        *("epoch", "train_loss", "valid_loss", "metric", "seconds", "stage")
+    ]
+    assert store.add_event(run_id, report(0.5, valid_loss=float("nan"), stage="soft"))
+    assert store.add_events(run_id, [report(1), report(2, metric=0.9)])
+    events = store.events(run_id)
+    assert events["epoch"].tolist() == [0.5, 1, 2]
+    assert events["stage"].tolist() == ["soft", "", ""]
+    assert np.isnan(events["valid_loss"][0])
+    assert events["metric"].isna().tolist() == [True, True, False]
+    assert store.events(run_id, after=1)["epoch"].tolist() == [2]
+    run = store.run(run_id)
+    assert (run.epoch, run.max_epochs, run.progress) == (2, 10, 0.2)
+    monkeypatch.setattr("treelab.runs.store.run.time.time", lambda: run.started + 8)
+    assert (run.elapsed, run.remaining) == pytest.approx((8, 32))
+
+
+def test_a_run_that_ended_takes_no_more_points(store, problem):
+    run_id = running(store, problem)
+    store.add_event(run_id, report(1))
+    store.finish(run_id, "done")
+    assert not store.add_event(run_id, report(2))
+    assert len(store.events(run_id)) == 1
+
+
+def test_snapshots_are_thinned_but_tell_the_whole_training(store, problem):
+    run_id, tree = running(store, problem), grown_tree()
+    for epoch in range(1, 200):
+        store.add_snapshot(run_id, epoch / 2, tree)
+    epochs = store.snapshots(run_id)
+    assert len(epochs) <= MOST_SNAPSHOTS
+    assert (epochs[0], epochs[-1]) == (0.5, 99.5)
+    assert np.diff(epochs).max() <= 4 * 99.5 / MOST_SNAPSHOTS
+    shown = store.snapshot(run_id, epochs[3])
+    assert shown.to_text() == tree.to_text()
+    with pytest.raises(LookupError, match="epoch 1000"):
+        store.snapshot(run_id, 1000)
+
+
+def test_a_model_is_there_once_the_run_has_ended(store, problem):
+    run_id, tree = running(store, problem), grown_tree()
+    store.add_model(run_id, tree)
+    store.add_model(run_id, tree)  # again, over the first
+    assert not store.run(run_id).has_model
+    store.finish(run_id, "done", metrics={"test": {"accuracy": np.float64(0.5)}})
+    assert store.run(run_id).metrics == {"test": {"accuracy": 0.5}}
+    X = small_table()[["size", "color"]]
+    assert store.model(run_id).predict(X).tolist() == tree.predict(X).tolist()
+
+
+def test_a_store_of_a_newer_treelab_is_refused(store):
+    with sqlite3.connect(store.home / "treelab.sqlite") as db:
+        db.execute("PRAGMA user_version=99")
+    with pytest.raises(ValueError, match=r"newer treelab \(schema 99"):
+        RunStore(store.home)
+
+
+def test_a_home_that_cannot_be_used_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="TREELAB_HOME"):
+        RunStore(tmp_path / "file" / "home")
+
+
+def test_the_home_is_the_one_in_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "named"))
+    assert RunStore().home == tmp_path / "named"
+
+
+def test_a_deleted_home_is_an_error_and_no_new_empty_store(store):
+    for file in store.home.iterdir():
+        file.unlink()
+    with pytest.raises(sqlite3.OperationalError):
+        store.runs()
+    assert not store.exists()
+
+
+def test_a_hundred_runs_are_listed_newest_first(store, problem):
+    made = [store.create("cart", {}, problem) for _ in range(100)]
+    assert [run.id for run in store.runs()] == made[::-1]

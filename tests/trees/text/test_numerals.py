@@ -1,0 +1,164 @@
+from math import inf, nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treelab.trees.text.numerals import (
+    clean,
+    count,
+    number,
+    parse,
+    percent,
+    probability,
+    quoted,
+    short,
+    threshold_text,
+    value_text,
+    with_unit,
+)
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.8, "0.8"),
+        (2.4499999999999997, "2.45"),
+        (0.800000011920929, "0.8"),
+        (1337.5, "1337.5"),
+        (15.045, "15.045"),
+        (0.0616961234567, "0.0617"),
+        (1234.56789, "1235"),
+        (-12.5, "−12.5"),
+        (100, "100"),
+        (0.0, "0"),
+        (-0.0, "0"),
+        (2.125e-6, "2.125e−6"),
+        (3e9, "3e9"),
+        (123456.0, "123456"),
+        (inf, "∞"),
+        (-inf, "−∞"),
+        (nan, "unknown"),
+    ],
+)
+def test_numbers_read_as_a_person_writes_them(value, text):
+    assert number(value) == text
+
+
+@given(value=FLOATS)
+def test_a_number_that_must_fit_exactly_is_exact(value):
+    assert parse(number(value, lambda shown: shown == value)) == value
+
+
+@given(value=FLOATS)
+def test_a_number_is_never_further_off_than_a_thousandth(value):
+    assert parse(number(value)) == pytest.approx(value, rel=1e-3)
+
+
+@given(st.lists(FLOATS, min_size=3, max_size=3))
+def test_a_shown_threshold_keeps_its_neighbours_on_their_sides(three):
+    low, threshold, high = sorted(three)
+    shown = parse(threshold_text(threshold, low, high))
+    if threshold < high:
+        assert low <= shown < high
+    assert shown == pytest.approx(threshold, rel=0.011, abs=1e-299)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "low", "high", "text"),
+    [
+        (15.0451234, 14.0, 16.0, "15"),
+        (15.0451234, 15.0, 15.1, "15"),
+        (15.0451234, 15.01, 15.1, "15.05"),
+        (15.0451234, 15.04, 15.046, "15.045"),
+        (1337.5, 1337, 1338, "1337.5"),
+        (0.123456, -inf, inf, "0.123"),
+        (0.123456, nan, nan, "0.123456"),
+        (0.5, 0.7, 0.9, "0.5"),
+    ],
+)
+def test_a_threshold_has_as_few_digits_as_its_neighbours_allow(
+    threshold, low, high, text
+):
+    assert threshold_text(threshold, low, high) == text
+
+
+@given(FLOATS, FLOATS)
+def test_a_shown_value_lies_on_its_side_of_the_shown_threshold(value, threshold):
+    shown = parse(number(threshold))
+    if (value <= shown) == (value <= threshold):
+        text = value_text(value, threshold, shown)
+        assert (parse(text) <= shown) == (value <= threshold)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0%"),
+        (1, "100%"),
+        (0.314159, "31.4%"),
+        (0.3, "30%"),
+        (1e-6, "<0.1%"),
+        (0.99999, ">99.9%"),
+        (nan, "unknown"),
+    ],
+)
+def test_a_share_never_claims_all_or_nothing_wrongly(share, text):
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1, "1.00"), (0, "0.00"), (0.5, "0.50"), (0.907, "0.907"), (0.99999, ">0.999")],
+)
+def test_probabilities_have_two_or_three_digits(value, text):
+    assert probability(value) == text
+
+
+def test_counts_agree_with_their_noun():
+    assert [count(n, "row") for n in (0, 1, 32561)] == [
+        "0 rows",
+        "1 row",
+        "32,561 rows",
+    ]
+    assert count(np.int64(2), "row") == "2 rows"
+
+
+def test_units_follow_their_number():
+    assert with_unit("0.8", "cm") == "0.8 cm"
+    assert with_unit("0.8", "") == "0.8"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a\nb\t c", "a b c"),
+        ("\u202eevil\u202c", "evil"),
+        ("עברית", "\u2068עברית\u2069"),
+        ("\x00\ud800\ufffe", ""),
+        ("👩‍🔬 <b>&\"'\\", "👩‍🔬 <b>&\"'\\"),
+    ],
+)
+def test_names_are_harmless_on_one_line(name, text):
+    assert clean(name) == text
+
+
+@given(st.text(), st.integers(3, 20))
+def test_a_short_name_is_short(name, length):
+    assert len(short(name, length).strip("\u2068\u2069")) <= length
+    assert short(name, None) == clean(name)
+
+
+def test_a_cut_name_keeps_its_ends():
+    assert short("mean corpuscular haemoglobin", 13) == "mean c…globin"
+
+
+@pytest.mark.parametrize(
+    ("category", "text"),
+    [("Sales", "Sales"), ("a, b", "“a, b”"), ("", "“”"), (" x", "“x”")],
+)
+def test_categories_are_quoted_where_a_list_would_be_unclear(category, text):
+    assert quoted(category) == text

@@ -1,0 +1,39 @@
+"""``python -m treelab import``: show a model from elsewhere on every page."""
+
+import argparse
+from pathlib import Path
+
+from treelab.cli.arguments import add_run
+from treelab.cli.train import add_problem, problem_of, tell
+from treelab.runs.jobs.import_model import import_model, read_model
+from treelab.runs.store.run_store import RunStore
+
+
+def add_command(commands) -> None:
+    """Add ``import`` to the commands."""
+    parser = commands.add_parser(
+        "import",
+        help="show a tree that was trained elsewhere",
+        description="Keeps a model as a run that is done, scored on a table, so that "
+        "the app shows it. It may be a folder that a model was saved in (in Python, "
+        "treelab.from_sklearn(model).save('folder')), JSON of 'export --format json', "
+        "or JSON of an xgboost model. Nothing in it is run.",
+    )
+    parser.add_argument("model", metavar="FILE", help="a .json file, or a folder")
+    add_problem(parser)
+    parser.add_argument(
+        "--classes",
+        nargs="+",
+        metavar="LABEL",
+        help="labels in the order of xgboost's numbers (default: 0, 1, ...)",
+    )
+    add_run(parser)
+    parser.set_defaults(command=import_run)
+
+
+def import_run(chosen: argparse.Namespace) -> int:
+    """Import a model, and print its scores; 0 when it was kept."""
+    model = read_model(Path(chosen.model), chosen.classes)
+    store = RunStore(chosen.home)
+    problem = problem_of(chosen, store)
+    return tell(store, store.run(import_model(store, model, problem, chosen.name)))

@@ -1,0 +1,1 @@
+"""From a table to the numbers that learners train on, and splits back again."""

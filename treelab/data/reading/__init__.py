@@ -1,0 +1,1 @@
+"""From a file that a person brought to a table."""

@@ -1,0 +1,1 @@
+"""What is said of finished trees on rows: scores, intervals, routing, reports."""

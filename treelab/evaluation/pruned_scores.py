@@ -1,0 +1,83 @@
+"""Scores of every tree on a cost-complexity path, without building any of them."""
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.pruning.cost_complexity import CostComplexityPath
+
+
+def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
+    """Score each subtree of a path on the same rows.
+
+    Rows are counted once, at the leaves of the whole tree; in a smaller tree they end
+    at the highest node above their leaf which is cut.
+
+    Parameters
+    ----------
+    path : CostComplexityPath
+        Of a tree with rows at its nodes.
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Their truth: labels, or values in the target's unit.
+
+    Returns
+    -------
+    ndarray of shape (n_steps,)
+        Macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
+    """
+    tree = path.tree
+    leaves, row_leaf = np.unique(tree.apply(X), return_inverse=True)
+    ends = _ends(path)[:, leaves]  # (n_steps, n_leaves)
+    y = np.asarray(y)
+    if tree.classes is None:
+        return _r2(tree, X, y.astype(float), leaves, row_leaf, ends)
+    position = {label: i for i, label in enumerate(tree.classes)}
+    truth = np.array([position.get(label, -1) for label in y.tolist()])
+    said = tree.value.argmax(axis=1)[ends]  # what each leaf's rows are told
+    n_rows = np.bincount(row_leaf, minlength=len(leaves))
+    f1, unseen = [], len(np.unique(truth[truth < 0]))  # such a class is never said
+    for k in range(len(tree.classes)):
+        true = np.bincount(row_leaf[truth == k], minlength=len(leaves))
+        both = (said == k) @ true
+        either = (said == k) @ n_rows + true.sum()
+        # A class that is neither said nor true takes no part.
+        f1.append(np.where(either > 0, 2 * both / np.maximum(either, 1), np.nan))
+    counted = np.isfinite(f1).sum(axis=0) + unseen
+    return np.nansum(f1, axis=0) / counted
+
+
+def _r2(tree, X, y, leaves, row_leaf, ends) -> np.ndarray:
+    """R² at each step, by what each leaf's rows would be told there."""
+    spread = np.sum((y - y.mean()) ** 2)
+    if not spread:
+        return np.full(len(ends), np.nan)
+
+    def at_leaf(values):
+        return np.bincount(row_leaf, values, minlength=len(leaves))
+
+    n_rows = at_leaf(np.ones(len(y)))
+    mean = at_leaf(y) / n_rows
+    around = at_leaf((y - mean[row_leaf]) ** 2)
+    whole = at_leaf((y - tree.predict(X)) ** 2)  # a leaf may tell by a formula
+    cut = around + n_rows * (tree.value[ends, 0] - mean) ** 2
+    return 1 - np.where(ends == leaves, whole, cut).sum(axis=1) / spread
+
+
+def pruned_depths(path: CostComplexityPath) -> np.ndarray:
+    """Return the depth of each subtree of a path, int (n_steps,)."""
+    leaves = np.flatnonzero(path.tree.is_leaf)
+    return path.tree.level[_ends(path)[:, leaves]].max(axis=1)
+
+
+def _ends(path: CostComplexityPath) -> np.ndarray:
+    """Where a row that reaches a node ends at each step, int (n_steps, n_nodes)."""
+    tree = path.tree
+    steps = np.arange(len(path))[:, None]
+    ends = np.tile(np.arange(tree.n_nodes), (len(path), 1))
+    for level in range(1, tree.depth + 1):
+        here = np.flatnonzero(tree.level == level)
+        above = tree.parent[here]
+        # A parent that is cut, or itself lies below a cut, hands its end down.
+        ended = path.step[above][None] <= steps
+        ends[:, here] = np.where(ended, ends[:, above], here)
+    return ends

@@ -1,0 +1,1 @@
+"""Argmin trees: oblique splits, and which nodes live is itself learned."""

@@ -1,0 +1,153 @@
+"""The path over pruning strengths: what each tree scores, and which one is chosen."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from treelab.evaluation.metrics import headline, scores
+from treelab.learners.common.base import TrainingData
+from treelab.trees.predictor import NodePredictor
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.tree import Tree
+
+SMALLEST_SHARE = 1e-7  # a probability of 0 would cost without end
+BOOTSTRAPS = 200
+
+
+def pruning_path(
+    strengths: np.ndarray,
+    models: Sequence[tuple[Tree, NodePredictor | None]],
+    data: TrainingData,
+    labels: tuple | None,
+    n_nodes: int,
+    split: str,
+) -> PruningPath:
+    """Bind the trees of all strengths, score them on validation rows, choose one.
+
+    The choice is the smallest tree whose validation score is within one standard error
+    of the best one's (Breiman et al. 1984, section 3.4.3); among equals the better.
+
+    Parameters
+    ----------
+    strengths : ndarray of shape (S,)
+        Ascending.
+    models : sequence of (Tree, NodePredictor or None)
+        One for each strength.
+    data : TrainingData
+    labels : tuple or None
+        Classes; None for regression.
+    n_nodes : int
+        Nodes before pruning.
+    split : {"linear", "elu"}
+        As in ``PruningPath``.
+
+    Returns
+    -------
+    PruningPath
+        Its ``scores``: strength, valid_loss (nats, or squared units of the target),
+        valid_score (see ``metrics.headline``), active_splits, empty_nodes (of
+        ``n_nodes``, where no training row comes), leaves, activity (mean over nodes).
+    """
+    trees, predictors = zip(*models)
+    path = PruningPath(
+        strengths=strengths,
+        trees=trees,
+        predictors=predictors,
+        chosen=0,
+        scores=pd.DataFrame({"strength": strengths}),
+        split=split,
+    )
+    rows, errors = [], []
+    for i, tree in enumerate(trees):
+        loss, score, error = _on_validation(path, i, data, labels)
+        errors.append(error)
+        found = {"strength": strengths[i], "valid_loss": loss, "valid_score": score}
+        rows.append(found | size_of(tree, n_nodes))
+    table = pd.DataFrame(rows)
+    chosen = smallest_good(
+        table["active_splits"].to_numpy(),
+        table["valid_score"].to_numpy(),
+        np.array(errors),
+        table["valid_loss"].to_numpy(),
+    )
+    return replace(path, scores=table, chosen=chosen)
+
+
+def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
+    """Count what is left of ``n_nodes`` nodes, where training rows come at all."""
+    split = np.flatnonzero(~tree.is_leaf)
+    passed = tree.n_rows > 0
+    active = passed[tree.left[split]] & passed[tree.right[split]]
+    return {
+        "active_splits": int(active.sum()),
+        "empty_nodes": n_nodes - int(passed.sum()),
+        "leaves": int((tree.is_leaf & passed).sum()),
+        "activity": float(tree.activity.sum() / n_nodes),
+    }
+
+
+def smallest_good(
+    size: np.ndarray, score: np.ndarray, error: np.ndarray, loss: np.ndarray
+) -> int:
+    """Find the smallest candidate within one standard error of the best score.
+
+    Parameters
+    ----------
+    size, score, error, loss : ndarray of shape (S,)
+        Of each candidate; ``error`` is the standard error of its score.
+
+    Returns
+    -------
+    int
+        Among equals in size the one with the lower loss.
+    """
+    if np.isnan(score).any():  # a single row has no R2
+        return int(np.argmin(loss))
+    best = min(np.flatnonzero(score == score.max()), key=lambda i: loss[i])
+    good = np.flatnonzero(score >= score[best] - error[best])
+    return int(min(good, key=lambda i: (size[i], loss[i])))
+
+
+def macro_f1(
+    truth: np.ndarray, answer: np.ndarray, n_classes: int
+) -> tuple[float, float]:
+    """Macro F1 over the classes that occur, and its standard error by drawing again.
+
+    Parameters
+    ----------
+    truth, answer : int arrays of shape (n_rows,)
+        Class codes.
+    n_classes : int
+
+    Returns
+    -------
+    score : float
+    error : float
+        Standard deviation over bootstrap samples of the rows, always the same ones.
+    """
+    cells = np.bincount(truth * n_classes + answer, minlength=n_classes**2)
+    rng = np.random.default_rng(0)
+    drawn = rng.multinomial(len(truth), cells / len(truth), BOOTSTRAPS)
+    square = np.vstack([cells, drawn]).reshape(-1, n_classes, n_classes)
+    right = np.einsum("skk->sk", square)
+    either = square.sum(1) + square.sum(2)
+    f1 = np.divide(2 * right, either, out=np.zeros(right.shape), where=either > 0)
+    score = f1.sum(1) / np.maximum((either > 0).sum(1), 1)
+    return float(score[0]), float(np.std(score[1:]))
+
+
+def _on_validation(path, i, data: TrainingData, labels):
+    """Mean loss, headline score and its standard error of the i-th tree."""
+    truth, frame = data.y_valid, data.frame_valid
+    if labels is None:
+        answer = path.predict(frame, i)
+        found = scores("regression", truth, answer)
+        loss = (answer - truth) ** 2
+        # R2 is 1 - loss / variance: it is as uncertain as the loss is.
+        error = loss.std() / np.sqrt(len(truth)) / max(truth.var(), 1e-300)
+        return loss.mean(), found[headline("regression")], error
+    proba = path.predict_proba(frame, i)
+    share = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_SHARE)
+    return -np.log(share).mean(), *macro_f1(truth, proba.argmax(axis=1), len(labels))

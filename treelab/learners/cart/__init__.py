@@ -1,0 +1,1 @@
+"""CART: the greedy tree, by scikit-learn."""

@@ -1,0 +1,1 @@
+"""What several learners share: reading a table, checks, starts, batches of trees."""

@@ -1,0 +1,1 @@
+"""GET and GET-Linear: one tree with oblique splits, trained as a whole."""

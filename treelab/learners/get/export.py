@@ -1,0 +1,145 @@
+"""From GET's hard trees in encoded numbers to a Tree in the user's columns and units.
+
+Shapes: N = 2**D - 1 splits, L = 2**D leaves, n rows, F features.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.learners.get.trees import HardTrees
+from treelab.ops.oblique import hard_leaf
+from treelab.trees.centre import midpoint
+from treelab.trees.pruning.simplify import simplify
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+
+def centred(trees: HardTrees, x: np.ndarray) -> HardTrees:
+    """Move each threshold midway between the rows on its two sides.
+
+    No row changes sides. A split that sends all of its rows one way gets an infinite
+    threshold, so that pruning can take it away.
+
+    Parameters
+    ----------
+    trees : HardTrees
+        E trees.
+    x : ndarray of shape (n, F)
+        Encoded training rows, as prediction sees them.
+
+    Returns
+    -------
+    HardTrees
+    """
+    n_splits = trees.threshold.shape[1]
+    leaf = hard_leaf(x, trees.weights, trees.threshold)  # (E, n)
+    threshold = np.empty_like(trees.threshold)
+    for e, weights in enumerate(trees.weights):
+        below = np.full(n_splits, -np.inf)  # largest sum that goes left
+        above = np.full(n_splits, np.inf)  # smallest sum that goes right
+        node = leaf[e] + n_splits
+        while node[0] > 0:
+            goes_left = node % 2 == 1
+            node = (node - 1) // 2
+            total = np.zeros(len(x))
+            for f in range(x.shape[1]):  # in the order of the walk, so exact
+                total += weights[node, f] * x[:, f]
+            np.maximum.at(below, node[goes_left], total[goes_left])
+            np.minimum.at(above, node[~goes_left], total[~goes_left])
+        reached = np.isfinite(below) | np.isfinite(above)
+        threshold[e] = np.where(reached, midpoint(below, above), np.inf)
+        # Nobody right: midpoint gives the infinite bound on the right, as it should.
+    return replace(trees, threshold=threshold)
+
+
+def to_tree(
+    trees: HardTrees,
+    encoder: TableEncoder,
+    frame,
+    y: np.ndarray,
+    *,
+    classes: tuple | None,
+    target_mean: float = 0.0,
+    target_scale: float = 1.0,
+    notes: tuple[str, ...] = (),
+) -> Tree:
+    """Write the one tree of ``trees`` in the user's columns and units.
+
+    Weights are divided by that of the leading column, the one whose weight times its
+    spread is largest: the sum then counts in units of that column.
+
+    Parameters
+    ----------
+    trees : HardTrees
+        A batch of one tree, its thresholds centred.
+    encoder : TableEncoder
+        The affine encoding in which the tree was trained.
+    frame : DataFrame
+        Training rows as the user gave them.
+    y : ndarray of shape (n,)
+        Their labels, or values in the target's own unit.
+    classes : tuple or None
+        Labels in the order of the leaves' class shares; None for regression.
+    target_mean, target_scale : float
+        Undo the standardised target.
+    notes : tuple of str
+        More that a reader must know.
+
+    Returns
+    -------
+    Tree
+        Without empty branches, with the rows of ``frame``.
+    """
+    weights, threshold = encoder.oblique_splits(trees.weights[0], trees.threshold[0])
+    # A leading column is one that matters: its spread as encoded counts, not its unit.
+    spread = encoder.transform(frame).std(axis=0)
+    lead = np.argmax(np.abs(trees.weights[0]) * (spread + 1e-12), axis=1)  # (N,)
+    n_splits = len(threshold)
+    unit = weights[np.arange(n_splits), lead]
+    no_weight = unit == 0
+    unit = np.where(no_weight, 1.0, unit)
+    # A split without weights asks nothing: 0 <= threshold holds or not for all rows.
+    threshold = np.where(no_weight & (threshold >= 0), np.inf, threshold)
+    threshold = np.where(no_weight & (threshold < 0), -np.inf, threshold)
+    weights, threshold = weights / unit[:, None], threshold / unit
+    single = (weights != 0).sum(axis=1) <= 1
+    fill = np.array([feature.fill for feature in encoder.features_])
+    linear = {}
+    if trees.linear is not None:
+        leaf_weights, leaf_bias = encoder.linear_leaves(
+            trees.linear.weights[0] * target_scale,
+            trees.linear.bias[0] * target_scale + target_mean,
+        )
+        linear = {"leaf_weights": leaf_weights, "leaf_bias": leaf_bias[:, None]}
+    tree = Tree.complete(
+        encoder.features_,
+        np.where(single, lead, OBLIQUE),
+        threshold,
+        single & (fill[lead] <= threshold),
+        trees.constants[0] * target_scale + target_mean,
+        weights=np.where(single[:, None], 0.0, weights),
+        classes=classes,
+        **linear,
+    )
+    flipped = np.flatnonzero(unit < 0)  # dividing by a negative number turned them
+    left, right = tree.left.copy(), tree.right.copy()
+    left[flipped], right[flipped] = tree.right[flipped], tree.left[flipped]
+    tree = replace(tree, left=left, right=right)
+    tree = simplify(tree.with_rows(frame, y)).with_rows(frame, y)
+    return replace(tree, notes=(*notes, *_notes(tree)))
+
+
+def _notes(tree: Tree) -> tuple[str, ...]:
+    """What a reader of the tree must know about its leaves."""
+    if tree.leaf_weights is None:
+        return ()
+    constant = int((tree.is_leaf & ~tree.leaf_weights.any(axis=1)).sum())
+    if not constant:
+        return ()
+    leaves = "1 leaf answers" if constant == 1 else f"{constant} leaves answer"
+    return (
+        f"{leaves} with one value instead of a formula: fewer rows than a formula "
+        f"over {len(tree.features)} columns needs.",
+    )

@@ -1,0 +1,1 @@
+"""GradTree: one hard, axis-aligned tree trained by gradient descent."""

@@ -1,0 +1,1 @@
+"""GRANDE: an ensemble of hard trees whose weights depend on the row."""

@@ -1,0 +1,1 @@
+"""Finished trees as documents that open anywhere."""

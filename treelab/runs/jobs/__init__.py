@@ -1,0 +1,1 @@
+"""What a worker does with a run, from its id to its saved model."""

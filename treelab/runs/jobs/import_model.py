@@ -1,0 +1,170 @@
+"""A model from elsewhere becomes a run, so that every page shows it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from treelab.data.columns import listed
+from treelab.data.problem import Problem
+from treelab.data.split import SPLITS
+from treelab.learners.registry import IMPORTED
+from treelab.runs.jobs.model_facts import Model, model_scores, with_names
+from treelab.runs.jobs.save_model import keep_model
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.adapters import Forest, from_xgboost
+from treelab.trees.io import load_model, model_from_dict
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.tree import Tree
+
+NOTE = (
+    "This model was trained elsewhere, perhaps on some of these rows; a score on test "
+    "rows that it has seen flatters it."
+)
+
+
+def read_model(path: Path, classes: list | None = None) -> Model:
+    """Read a model that may come from anyone: JSON or a treelab folder, never pickle.
+
+    Parameters
+    ----------
+    path : Path
+        A folder that a model was saved in, or a file as ``model_from_json`` reads.
+    classes : list or None
+        Labels in the order of xgboost's numbers.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is none of these, or an ensemble that a run cannot keep.
+    """
+    if path.is_dir():
+        return load_model(path)
+    return model_from_json(path.read_bytes(), path.name, classes)
+
+
+def model_from_json(text: bytes, name: str, classes: list | None = None) -> Model:
+    """Read JSON that ``export --format json`` or xgboost wrote.
+
+    Parameters
+    ----------
+    text : bytes
+    name : str
+        What errors call the file.
+    classes : list or None
+        Labels in the order of xgboost's numbers; other models name their own.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or an ensemble that a run cannot keep.
+    """
+    try:
+        stored = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{name} is not JSON. Give a model's folder, JSON that treelab's "
+            "export wrote, or JSON that xgboost's save_model wrote."
+        ) from error
+    if isinstance(stored, dict) and "type" in stored:
+        return model_from_dict(stored)
+    model = from_xgboost(stored, classes=classes)
+    return model.to_weighted_trees() if isinstance(model, Forest) else model
+
+
+def import_model(
+    store: RunStore, model: Model, problem: Problem, title: str = ""
+) -> str:
+    """Keep a model as a run that is done, with its scores on a table.
+
+    Parameters
+    ----------
+    store : RunStore
+    model : Tree, WeightedTrees or PruningPath
+    problem : Problem
+        The table, which must be in the store, and what the model predicts of it.
+    title : str, default=""
+
+    Returns
+    -------
+    str
+        The run's id.
+
+    Raises
+    ------
+    ValueError
+        If the model does not fit the table.
+    """
+    frame = store.table(problem.table_id)
+    problem = _fitting(model, problem, frame)
+    split = problem.split(frame)
+    if model.classes is not None:
+        _check_labels(model, split, problem.target)
+    model = with_names(model, problem)
+    if isinstance(model, Tree) and model.n_rows[0] == 0:
+        model = model.with_rows(split.X_train, split.y_train)
+    if not isinstance(model, PruningPath):
+        model = replace(model, notes=(*model.notes, NOTE))
+    scores = model_scores(model, problem.task, split)
+    run_id = store.create(IMPORTED, {}, problem, device="cpu", title=title)
+    store.start(run_id, ProcessId.here())
+    try:
+        summary = keep_model(
+            store,
+            run_id,
+            model,
+            split,
+            seconds=0.0,
+            device="no device: trained elsewhere",
+            notes=[NOTE],
+        )
+    except BaseException:
+        store.finish(run_id, "failed", error="Its model could not be kept.")
+        raise
+    store.finish(run_id, "done", metrics=scores, summary=summary)
+    return run_id
+
+
+def _fitting(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
+    """Return the problem with the model's own columns, read as the model reads them."""
+    kinds = {feature.column: feature.kind for feature in model.features}
+    missing = [name for name in model.columns if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"The model reads {missing[0]!r}, which {problem.table_name} lacks; it has "
+            f"{listed([str(name) for name in frame.columns])}."
+        )
+    if problem.target in model.columns:
+        raise ValueError(f"The model reads the target {problem.target!r} itself.")
+    if (model.classes is None) != (problem.task == "regression"):
+        what = "numbers" if model.classes is None else "classes"
+        raise ValueError(
+            f"The model predicts {what}, but {problem.target!r} looks like "
+            f"{problem.task}. Choose another target, or say which task it is."
+        )
+    columns = [name for name in kinds if name in frame.columns]
+    columns += [name for name in problem.columns if name not in kinds]
+    units = {f.column: f.unit for f in model.features if f.unit}
+    return replace(
+        problem,
+        task=model.task,
+        columns=tuple(name for name in columns if name != problem.target),
+        kinds=tuple({**dict(problem.kinds), **kinds}.items()),
+        units=tuple({**units, **dict(problem.units)}.items()),
+    )
+
+
+def _check_labels(model: Model, split, target: str) -> None:
+    """Raise ValueError where the table has a label that the model never says."""
+    for name in SPLITS:
+        for label in pd.unique(split.rows(name)[1]):
+            if label not in model.classes:
+                known = listed([repr(known) for known in model.classes])
+                raise ValueError(
+                    f"{target!r} holds {label!r}, and the model says only {known}. "
+                    "The labels of both must be written alike."
+                )

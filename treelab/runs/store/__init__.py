@@ -1,0 +1,1 @@
+"""The run store: tables, runs, events, models and workers, in one folder."""

@@ -1,0 +1,207 @@
+"""How runs move from state to state: atomically, whoever else is at it."""
+
+import json
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+import numpy as np
+
+from treelab.runs.store.database import reading, writing
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run import FINISHED
+
+SILENT_SECONDS = 60  # a run on another machine that is silent for longer has died
+
+
+class RunStates:
+    """The part of the run store that workers, queue and visitors compete for.
+
+    A run goes from "queued" to "running" to one of ``FINISHED``; each step is one
+    transaction that asks for the state it leaves. So of two who would take or end a
+    run, one succeeds and the other learns that it did not.
+    """
+
+    home: Path
+    _path: Path  # the SQLite file
+
+    def folder(self, run_id: str) -> Path:
+        """Folder of a run's snapshots, model and ``log.txt``."""
+        return self.home / "runs" / run_id
+
+    def submit(self, run_id: str) -> None:
+        """Let the workers take a queued run."""
+        with writing(self._path) as db:
+            db.execute("UPDATE runs SET submitted = 1 WHERE id = ?", (run_id,))
+
+    def claim(self, owner: ProcessId, *, quick_only: bool = False) -> str | None:
+        """Take the next submitted run for a worker: quick learners first, then by age.
+
+        Returns
+        -------
+        str or None
+            The run, now "running" and the owner's, or None when none waits.
+        """
+        waiting = (
+            "SELECT id FROM runs WHERE state = 'queued' AND submitted"
+            " AND priority <= ? ORDER BY priority, created, rowid LIMIT 1"
+        )
+        limit = (0 if quick_only else 1,)
+        with reading(self._path) as db:  # looking takes no write lock
+            if db.execute(waiting, limit).fetchone() is None:
+                return None
+        with writing(self._path) as db:
+            row = db.execute(waiting, limit).fetchone()
+            if row is not None:
+                _start(db, row["id"], owner)
+        return row["id"] if row else None
+
+    def start(self, run_id: str, owner: ProcessId) -> bool:
+        """Take one queued run; False if it is not queued any more."""
+        with writing(self._path) as db:
+            return _start(db, run_id, owner)
+
+    def queued(self) -> list[str]:
+        """List the runs that wait for a worker, in the order they will be taken."""
+        with reading(self._path) as db:
+            rows = db.execute(
+                "SELECT id FROM runs WHERE state = 'queued' AND submitted"
+                " ORDER BY priority, created, rowid"
+            ).fetchall()
+        return [row["id"] for row in rows]
+
+    def finish(
+        self,
+        run_id: str,
+        state: str,
+        *,
+        metrics: dict | None = None,
+        summary: dict | None = None,
+        error: str = "",
+    ) -> bool:
+        """End a running run, once: whoever comes second changes nothing.
+
+        Parameters
+        ----------
+        state : {"done", "stopped", "failed", "interrupted"}
+        metrics, summary : dict, optional
+            See ``Run``.
+        error : str, default=""
+            One sentence.
+
+        Returns
+        -------
+        bool
+            Whether the run was running, and so is ended by this call.
+        """
+        if state not in FINISHED:
+            raise ValueError(f"state must be one of {sorted(FINISHED)}, got {state!r}.")
+        has_model = (self.folder(run_id) / "model").is_dir()
+        with writing(self._path) as db:
+            ended = db.execute(
+                "UPDATE runs SET state = ?, finished = ?, metrics = ?, summary = ?,"
+                " error = ?, has_model = ? WHERE id = ? AND state = 'running'",
+                (
+                    state,
+                    time.time(),
+                    to_json(metrics or {}),
+                    to_json(summary or {}),
+                    error,
+                    has_model,
+                    run_id,
+                ),
+            ).rowcount
+            deleted = db.execute(
+                "SELECT 1 FROM runs WHERE id = ? AND deleted", (run_id,)
+            ).fetchone()
+            removed = deleted is not None and _remove(db, run_id)
+        if removed:
+            shutil.rmtree(self.folder(run_id), ignore_errors=True)
+        return ended == 1
+
+    def beat(self, owner: ProcessId) -> None:
+        """Say that a process is alive and still works on its runs."""
+        with writing(self._path) as db:
+            db.execute(
+                "UPDATE runs SET heartbeat = ? WHERE owner = ? AND state = 'running'",
+                (time.time(), str(owner)),
+            )
+
+    def reap(self) -> list[str]:
+        """End the runs whose process died as "interrupted"; return their ids.
+
+        A process of this machine is dead when the system does not know it, however
+        long a laptop slept; one elsewhere when it is silent for ``SILENT_SECONDS``.
+        """
+        with reading(self._path) as db:
+            rows = db.execute(
+                "SELECT id, owner, heartbeat FROM runs WHERE state = 'running'"
+            ).fetchall()
+        reaped = []
+        for row in rows:
+            owner = ProcessId.parse(row["owner"])
+            if owner.is_local:
+                dead = not owner.is_alive()
+            else:
+                dead = time.time() - row["heartbeat"] > SILENT_SECONDS
+            error = "The process that trained it ended in the middle of the run."
+            if dead and self.finish(row["id"], "interrupted", error=error):
+                reaped.append(row["id"])
+        return reaped
+
+    def request_stop(self, run_id: str) -> None:
+        """Ask a run to stop and keep its best so far; a queued one stops at once."""
+        with writing(self._path) as db:
+            db.execute(
+                "UPDATE runs SET state = 'stopped', finished = ?, stop_requested = 1,"
+                " error = 'Stopped before it began.'"
+                " WHERE id = ? AND state = 'queued'",
+                (time.time(), run_id),
+            )
+            db.execute(
+                "UPDATE runs SET stop_requested = 1 WHERE id = ? AND state = 'running'",
+                (run_id,),
+            )
+
+    def delete(self, run_id: str) -> None:
+        """Forget a run. One that trains is hidden at once, stopped, then removed."""
+        with writing(self._path) as db:
+            hidden = db.execute(
+                "UPDATE runs SET deleted = 1, stop_requested = 1"
+                " WHERE id = ? AND state = 'running'",
+                (run_id,),
+            ).rowcount
+            removed = not hidden and _remove(db, run_id)
+        if removed:
+            shutil.rmtree(self.folder(run_id), ignore_errors=True)
+
+
+def _start(db: sqlite3.Connection, run_id: str, owner: ProcessId) -> bool:
+    """Move a run from queued to running, inside the caller's transaction."""
+    now = time.time()
+    return (
+        db.execute(
+            "UPDATE runs SET state = 'running', owner = ?, started = ?, heartbeat = ?"
+            " WHERE id = ? AND state = 'queued'",
+            (str(owner), now, now, run_id),
+        ).rowcount
+        == 1
+    )
+
+
+def _remove(db: sqlite3.Connection, run_id: str) -> bool:
+    """Drop a run's rows, inside the caller's transaction; False if there is none."""
+    db.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
+    return db.execute("DELETE FROM runs WHERE id = ?", (run_id,)).rowcount == 1
+
+
+def to_json(value) -> str:
+    """Write plain values and numpy's scalars and arrays as JSON."""
+
+    def plain(other):
+        if isinstance(other, (np.generic, np.ndarray)):
+            return other.tolist()
+        raise TypeError(f"{other!r} cannot be kept as JSON.")
+
+    return json.dumps(value, default=plain)

@@ -1,0 +1,101 @@
+"""The tables of the run store: a Parquet file each, named by its content's hash."""
+
+import hashlib
+import io
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from treelab.runs.store.database import reading, writing
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A stored table: ``id`` is the SHA-256 of its Parquet file, in hex."""
+
+    id: str
+    name: str
+    n_rows: int
+    n_columns: int
+    created: float  # seconds since 1970
+
+
+class TableShelf:
+    """Keeps each different table once.
+
+    Parameters
+    ----------
+    database : Path
+        The run store's SQLite file.
+    folder : Path
+        Where the Parquet files go; made when the first one comes.
+    """
+
+    def __init__(self, database: Path, folder: Path):
+        self._database = database
+        self._folder = folder
+
+    def add(self, frame: pd.DataFrame, name: str) -> str:
+        """Keep a table and return its id; see ``RunStore.add_table``."""
+        content = _parquet(frame)
+        table_id = hashlib.sha256(content).hexdigest()
+        path = self._folder / f"{table_id}.parquet"
+        if not path.exists():
+            self._folder.mkdir(exist_ok=True)
+            part = path.with_suffix(f".{id(content)}.part")
+            part.write_bytes(content)
+            part.replace(path)
+        with writing(self._database) as db:
+            db.execute(
+                "INSERT INTO tables (id, name, n_rows, n_columns, created)"
+                " VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET name = excluded.name",
+                (table_id, name, *frame.shape, time.time()),
+            )
+        return table_id
+
+    def check(self, table_id: str) -> None:
+        """Raise LookupError unless a table of this id is kept."""
+        with reading(self._database) as db:
+            known = db.execute(
+                "SELECT 1 FROM tables WHERE id = ?", (table_id,)
+            ).fetchone()
+        if known is None:
+            raise LookupError(f"There is no table {table_id!r} in the run store.")
+
+    def read(self, table_id: str) -> pd.DataFrame:
+        """Read a table; LookupError if there is none of this id."""
+        self.check(table_id)
+        return pd.read_parquet(self._folder / f"{table_id}.parquet")
+
+    def list(self) -> list[TableInfo]:
+        """List the tables, newest first."""
+        with reading(self._database) as db:
+            rows = db.execute(
+                "SELECT id, name, n_rows, n_columns, created FROM tables"
+                " ORDER BY created DESC, rowid DESC"
+            ).fetchall()
+        return [TableInfo(*row) for row in rows]
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    """Write a table as Parquet: the same rows give the same bytes."""
+    frame = frame.reset_index(drop=True)
+    frame.attrs = {}  # notes of the reader are no content
+    file = io.BytesIO()
+    try:
+        frame.to_parquet(file, index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, TypeError) as error:
+        for column in frame.columns:
+            try:
+                pa.array(frame[column], from_pandas=True)
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                raise ValueError(
+                    f"Column {column!r} mixes kinds of values and cannot be stored; "
+                    "make it all numbers or all text."
+                ) from error
+        raise ValueError(f"The table cannot be stored: {error}") from error
+    return file.getvalue()

@@ -1,0 +1,110 @@
+"""Who works in a run store: the workers by slot, and the apps that want them."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from treelab.runs.store.database import reading, writing
+from treelab.runs.store.process import ProcessId
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """A worker process, as the store tells of it.
+
+    Attributes
+    ----------
+    slot : str
+        "quick", "cpu:N" or "cuda:N"; see ``treelab.runs.workers.slots``.
+    process : ProcessId
+    state : str
+        "starting", "idle" or "busy".
+    device_name : str
+        The device it found, for people; empty until it is warm.
+    started, heartbeat : float
+        Seconds since 1970.
+    failures : int
+        Workers of this slot in a row, before this one, that ended while starting.
+    """
+
+    slot: str
+    process: ProcessId
+    state: str
+    device_name: str
+    started: float
+    heartbeat: float
+    failures: int
+
+
+class Crew:
+    """The workers' register in the run store's database.
+
+    Parameters
+    ----------
+    database : Path
+        The run store's SQLite file.
+    """
+
+    def __init__(self, database: Path):
+        self._path = database
+
+    def workers(self) -> list[WorkerInfo]:
+        """List the workers that are written down, dead or alive, by slot."""
+        with reading(self._path) as db:
+            rows = db.execute(
+                "SELECT slot, process, state, device_name, started, heartbeat,"
+                " failures FROM workers ORDER BY slot"
+            ).fetchall()
+        return [
+            WorkerInfo(slot, ProcessId.parse(process), *rest)
+            for slot, process, *rest in rows
+        ]
+
+    def enter(self, slot: str, process: ProcessId, failures: int = 0) -> None:
+        """Write down the worker that now fills a slot, as "starting"."""
+        now = time.time()
+        with writing(self._path) as db:
+            db.execute(
+                "INSERT OR REPLACE INTO workers"
+                " (slot, process, state, started, heartbeat, failures)"
+                " VALUES (?, ?, 'starting', ?, ?, ?)",
+                (slot, str(process), now, now, failures),
+            )
+
+    def beat(
+        self, slot: str, process: ProcessId, state: str, device_name: str = ""
+    ) -> bool:
+        """Renew a worker's entry; False when the slot is another's by now."""
+        with writing(self._path) as db:
+            return (
+                db.execute(
+                    "UPDATE workers SET heartbeat = ?, state = ?, device_name = ?"
+                    " WHERE slot = ? AND process = ?",
+                    (time.time(), state, device_name, slot, str(process)),
+                ).rowcount
+                == 1
+            )
+
+    def leave(self, slot: str, process: ProcessId) -> None:
+        """Strike out a worker that ends in peace."""
+        with writing(self._path) as db:
+            db.execute(
+                "DELETE FROM workers WHERE slot = ? AND process = ?",
+                (slot, str(process)),
+            )
+
+    def enter_app(self, process: ProcessId) -> None:
+        """Write down a process that wants workers to stay, and forget dead ones."""
+        with writing(self._path) as db:
+            db.execute("INSERT OR REPLACE INTO apps VALUES (?)", (str(process),))
+            for (text,) in db.execute("SELECT process FROM apps").fetchall():
+                other = ProcessId.parse(text)
+                if other.is_local and not other.is_alive():
+                    db.execute("DELETE FROM apps WHERE process = ?", (text,))
+
+    def is_wanted(self) -> bool:
+        """Whether an app of this machine that wants workers is alive."""
+        with reading(self._path) as db:
+            rows = db.execute("SELECT process FROM apps").fetchall()
+        apps = [ProcessId.parse(text) for (text,) in rows]
+        return any(app.is_local and app.is_alive() for app in apps)

@@ -1,0 +1,1 @@
+"""Who trains: the queue, the worker processes and the Dask cluster."""

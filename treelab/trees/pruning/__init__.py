@@ -1,0 +1,1 @@
+"""Smaller trees from a tree."""

@@ -1,0 +1,198 @@
+"""What is asked of one column on the way to a node, as one condition."""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf, isnan
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.text.numerals import parse, quoted, short, threshold_text, with_unit
+from treelab.trees.text.sums import weighted_sum
+from treelab.trees.walk import OBLIQUE
+
+
+@dataclass
+class Numbers:
+    """The values of a number column that pass: above ``low``, at most ``high``."""
+
+    feature: Feature
+    low: float = -inf
+    high: float = inf
+    low_text: str = ""
+    high_text: str = ""
+    missing: bool = True
+
+    def narrow(self, threshold: float, left: bool, missing_left: bool, text: str):
+        """Add what one split asks, shown with this text."""
+        self.missing = self.missing and missing_left == left
+        # The words keep the bound that is tightest in words: of two thresholds that
+        # are shown rounded, that need not be the tightest one.
+        if left:
+            self.high = min(self.high, threshold)
+            self.high_text = min(self.high_text or text, text, key=parse)
+        else:
+            self.low = max(self.low, threshold)
+            self.low_text = max(self.low_text or text, text, key=parse)
+
+    def holds(self, X: pd.DataFrame) -> np.ndarray:
+        """Tell for each row of the table whether it passes, bool (n_rows,)."""
+        x = feature_matrix([self.feature], X)[:, 0]
+        return np.where(np.isnan(x), self.missing, (x > self.low) & (x <= self.high))
+
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
+        """Return the condition in words, or "" where everything passes."""
+        name, unit = short(self.feature.column, length), self.feature.unit
+        if not self.low < self.high:  # no number passes
+            return f"{name} is missing" if self.missing else f"no {name} passes"
+        if self.low == -inf and self.high == inf:
+            return "" if self.missing else f"{name} is known"
+        if self.low == -inf:
+            text = with_unit(f"{name} ≤ {self.high_text}", unit)
+        elif self.high == inf:
+            text = with_unit(f"{name} > {self.low_text}", unit)
+        else:
+            text = with_unit(f"{self.low_text} < {name} ≤ {self.high_text}", unit)
+        return f"{text} (or missing)" if self.missing and mention_missing else text
+
+
+@dataclass
+class Categories:
+    """The categories of a column that pass."""
+
+    feature: Feature
+    allowed: set = field(default_factory=set)
+    new: bool = True
+    missing: bool = True
+
+    def __post_init__(self):
+        self.allowed = set(self.feature.categories)
+
+    def narrow(self, feature: Feature, threshold: float, left: bool, missing_left):
+        """Add what one split asks of the scores of ``feature``."""
+        passes = {
+            category
+            for category, score in zip(feature.categories, feature.scores)
+            if score_goes_left(score, threshold, missing_left) == left
+        }
+        self.allowed &= passes
+        self.new = (
+            self.new
+            and score_goes_left(feature.unseen, threshold, missing_left) == left
+        )
+        self.missing = self.missing and missing_left == left
+
+    def holds(self, X: pd.DataFrame) -> np.ndarray:
+        """Tell for each row of the table whether it passes, bool (n_rows,)."""
+        known = self.feature.categories
+        places = Feature(
+            self.feature.column, "category", "", -1, known, range(len(known)), -2
+        )
+        x = feature_matrix([places], X)[:, 0]
+        passes = [category in self.allowed for category in known]
+        passes += [self.new, self.missing]  # places -2 and -1
+        return np.array(passes)[np.where(np.isnan(x), -1, x).astype(int)]
+
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
+        """Return the condition in words, or "" where everything passes.
+
+        Parameters
+        ----------
+        mention_missing : bool
+            Whether rows with no category are worth a word.
+        most : int or None
+            Categories that are listed before "... more"; None: all.
+        length : int or None
+            Letters of a name before it is cut; None: all.
+        """
+        name = short(self.feature.column, length)
+        known = self.feature.categories
+        inside = [c for c in known if c in self.allowed]
+        outside = [c for c in known if c not in self.allowed]
+        if not inside and not self.new:
+            return f"{name} is missing" if self.missing else f"no {name} passes"
+        if not outside and self.new:
+            return "" if self.missing else f"{name} is known"
+        if not inside:
+            text = f"{name} is a new category"
+        elif self.new and len(outside) <= len(inside):
+            text = _listed(name, outside, most, length, no=True)
+        else:
+            text = _listed(name, inside, most, length) + (
+                " (or new)" if self.new else ""
+            )
+        return f"{text} (or missing)" if self.missing and mention_missing else text
+
+
+@dataclass
+class Sum:
+    """What an oblique split asks, in words of its own."""
+
+    tree: object
+    node: int
+    left: bool
+
+    def holds(self, X: pd.DataFrame) -> np.ndarray:
+        """Tell for each row of the table whether it passes, bool (n_rows,)."""
+        return (self.tree.margin(X)[:, self.node] >= 0) == self.left
+
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
+        """Return the condition in words."""
+        sign = "≤" if self.left else ">"
+        return weighted_sum(self.tree, self.node, sign, most, length)
+
+
+def conditions(tree, node: int) -> list:
+    """Return what is asked on the way to a node, one condition a column.
+
+    Several splits of one column become one interval, or one set of categories; the
+    order is that in which columns are first asked. Each oblique split stays on its own.
+
+    Returns
+    -------
+    list of Numbers, Categories and Sum
+    """
+    found = {}
+    path = tree.path_to(node)
+    for above, below in pairwise(path):
+        left = bool(tree.left[above] == below)
+        add(found, tree, above, left)
+    return list(found.values())
+
+
+def add(found: dict, tree, node: int, left: bool) -> None:
+    """Add what one split asks to the conditions found so far, by column."""
+    if tree.feature[node] == OBLIQUE:
+        found[("oblique split", node)] = Sum(tree, node, left)
+        return
+    feature = tree.features[tree.feature[node]]
+    threshold = float(tree.threshold[node])
+    missing_left = bool(tree.missing_left[node])
+    if feature.kind == "category":
+        known = found.setdefault(feature.column, Categories(feature))
+        known.narrow(feature, threshold, left, missing_left)
+    else:
+        known = found.setdefault(feature.column, Numbers(feature))
+        known.narrow(threshold, left, missing_left, shown_threshold(tree, node))
+
+
+def shown_threshold(tree, node: int) -> str:
+    """Return the threshold of a split of a number column, as the words show it."""
+    between = (np.nan, np.nan) if tree.between is None else tree.between[node]
+    return threshold_text(float(tree.threshold[node]), *map(float, between))
+
+
+def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
+    """Tell whether a score goes left; one that is NaN goes where missing values go."""
+    return missing_left if isnan(score) else score <= threshold
+
+
+def _listed(name: str, categories: list, most, length, no: bool = False) -> str:
+    """Return "name is A", "name in {A, B}", or with ``no`` their opposites."""
+    if len(categories) == 1:
+        return f"{name} is {'not ' if no else ''}{quoted(categories[0], length)}"
+    shown = [quoted(c, length) for c in categories[:most]]
+    if len(shown) < len(categories):
+        shown.append(f"{len(categories) - len(shown)} more")
+    return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"

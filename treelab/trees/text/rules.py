@@ -1,0 +1,86 @@
+"""A tree as rules, one a leaf, and as indented text."""
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.text.conditions import conditions
+from treelab.trees.text.words import answer, question, rows_text
+
+
+def rule(tree, node: int) -> str:
+    """Return all that is asked on the way to a node, one condition a column.
+
+    Returns
+    -------
+    str
+        Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
+        the root.
+    """
+    parts = []
+    for condition in conditions(tree, node):
+        column = getattr(getattr(condition, "feature", None), "column", None)
+        if text := condition.text(column in tree.missing_columns):
+            parts.append(text)
+    return " and ".join(parts) or "every row"
+
+
+def to_rules(tree) -> pd.DataFrame:
+    """Return one rule a leaf, largest share first; see ``Tree.to_rules``."""
+    leaves = np.flatnonzero(tree.is_leaf)
+    n_rows = tree.n_rows[leaves]
+    if tree.classes is None:
+        prediction = tree.value[leaves, 0]
+        confidence = np.full(len(leaves), np.nan)
+    else:
+        best = tree.value[leaves].argmax(axis=1)
+        prediction = pd.Series([tree.classes[i] for i in best])
+        confidence = tree.value[leaves].max(axis=1)
+    share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
+    table = pd.DataFrame(
+        {
+            "leaf": leaves,
+            "rule": [rule(tree, leaf) for leaf in leaves],
+            "n_rows": n_rows,
+            "share": share,
+            "prediction": prediction,
+            "confidence": confidence,
+        }
+    )
+    if tree.leaf_weights is not None:
+        table["formula"] = [answer(tree, leaf) for leaf in leaves]
+    return table.sort_values(
+        "n_rows", ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def to_text(tree) -> str:
+    """Return the tree as indented text, a line a node.
+
+    Returns
+    -------
+    str
+        Such as::
+
+            petal width ≤ 0.8 cm?
+            ├─ yes: setosa (1.00) · 50 rows, 33.3%
+            └─ no: petal width ≤ 1.75 cm?
+               ├─ yes: versicolor (0.907) · 54 rows, 36%
+               └─ no: virginica (0.978) · 46 rows, 30.7%
+    """
+    lines = []
+    waiting = [(0, "", "", "")]  # node, what stands before it, before its children
+    while waiting:
+        node, before, below, side = waiting.pop()
+        if tree.is_leaf[node]:
+            rows = rows_text(tree, node)
+            said = answer(tree, node) + (f" · {rows}" if rows else "")
+        else:
+            said = f"{question(tree, node)}?"
+            waiting.append(
+                (int(tree.right[node]), f"{below}└─ ", f"{below}   ", "no: ")
+            )
+            waiting.append(
+                (int(tree.left[node]), f"{below}├─ ", f"{below}│  ", "yes: ")
+            )
+        lines.append(f"{before}{side}{said}")
+    return "\n".join([*lines, *tree.notes])

@@ -1,0 +1,79 @@
+"""Weighted sums of columns in words: oblique splits and linear leaves."""
+
+from math import isfinite
+
+import numpy as np
+
+from treelab.trees.text.numerals import count, number, quoted, short
+
+
+def weighted_sum(tree, node: int, sign: str, most=None, length=None) -> str:
+    """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
+    terms = combination(tree.features, tree.weights[node], most, length)
+    return f"{terms} {sign} {rounded(tree.threshold[node])}"
+
+
+def combination(features, weights, most=None, length=None, start: str = "") -> str:
+    """Return a weighted sum in words, the column that moves it most first.
+
+    A column moves the sum by its weight times its spread among training rows; where
+    a spread is not known, weights are compared as they are.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    weights : float array of shape (n_features,)
+    most : int or None, default=None
+        Terms that are written before "... 7 more columns"; None: all.
+    length : int or None, default=None
+        Letters of a name before it is cut; None: all.
+    start : str
+        What the sum begins with, such as a constant.
+    """
+    used = np.flatnonzero(weights)
+    moves = np.abs(weights[used])
+    spread = np.array([features[j].spread for j in used])
+    if np.isfinite(spread).all():
+        moves = moves * spread
+    order = used[np.argsort(-moves, kind="stable")]
+    text = start
+    for j in order[:most]:
+        size = rounded(abs(weights[j]))
+        term = (
+            term_name(features[j], length)
+            if size == "1"
+            else (f"{size}·{term_name(features[j], length)}")
+        )
+        if text:
+            text += f" − {term}" if weights[j] < 0 else f" + {term}"
+        else:
+            text = f"−{term}" if weights[j] < 0 else term
+    hidden = len(order) - len(order[:most])
+    if hidden:
+        text += f" + {count(hidden, 'more column')}"
+    return text or "0"
+
+
+def term_name(feature, length: int | None = None) -> str:
+    """Return how a feature is called within a sum."""
+    name = short(feature.column, length)
+    if feature.kind == "number":
+        return name
+    if has_scores(feature):
+        return f"[score of {name}]"
+    (one,) = (c for c, s in zip(feature.categories, feature.scores) if s == 1)
+    return f"[{name} is {quoted(one, length)}]"
+
+
+def has_scores(feature) -> bool:
+    """Tell whether a category column counts by scores, not as one category or none."""
+    if feature.kind == "number":
+        return False
+    ones = sum(s == 1 for s in feature.scores)
+    zeros = sum(s == 0 for s in feature.scores)
+    return ones != 1 or zeros != len(feature.scores) - 1
+
+
+def rounded(value: float) -> str:
+    """Return a number with three significant digits."""
+    return number(value, isfinite)

@@ -1,0 +1,204 @@
+"""What a tree asks and answers, in the table's own words."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.feature import as_table
+from treelab.trees.text.conditions import (
+    add,
+    shown_threshold,
+)
+from treelab.trees.text.numerals import (
+    clean,
+    count,
+    number,
+    parse,
+    percent,
+    probability,
+    quoted,
+    short,
+    value_text,
+    with_unit,
+)
+from treelab.trees.text.sums import combination, rounded, weighted_sum
+from treelab.trees.walk import OBLIQUE, read
+
+
+def question(tree, node: int, *, most=None, length=None, missing=True) -> str:
+    """Return what a split asks; "yes" is left.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+    length : int or None, default=None
+        Letters of a column's or category's name before it is cut; None: all.
+    missing : bool, default=True
+        Whether "(or missing)" may be said.
+
+    Returns
+    -------
+    str
+        "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or
+        "0.61·age − 0.42·bmi ≤ 1.3". A threshold has three significant digits, or as
+        many more as keep every training row on its side; the numbers of an oblique
+        split are rounded to three. "(or missing)" is said where training rows with a
+        missing value came by and went this way.
+
+    Raises
+    ------
+    ValueError
+        If the node is a leaf, or the tree has no such node.
+    """
+    check_split(tree, node)
+    if tree.feature[node] == OBLIQUE:
+        return weighted_sum(tree, node, "≤", most, length)
+    found = {}
+    add(found, tree, node, True)
+    (condition,) = found.values()
+    column = condition.feature.column
+    mention = missing and column in tree.missing_columns
+    # An infinite threshold may let everything pass.
+    return condition.text(mention, most, length) or f"any {short(column, length)}"
+
+
+def left_categories(tree, node: int) -> tuple[str, ...]:
+    """Return the known categories that go left at a split of a category column.
+
+    Raises
+    ------
+    ValueError
+        If the node does not split a category column.
+    """
+    check_split(tree, node)
+    j = tree.feature[node]
+    if j == OBLIQUE or tree.features[j].kind != "category":
+        raise ValueError(f"Node {node} does not split a column of categories.")
+    found = {}
+    add(found, tree, node, True)
+    allowed = found[tree.features[j].column].allowed
+    return tuple(c for c in tree.features[j].categories if c in allowed)
+
+
+def answer(tree, node: int, *, most=None, length=None) -> str:
+    """Return what a row that ends at a node is told.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    most, length : int or None
+        As in ``question``.
+
+    Returns
+    -------
+    str
+        "setosa" with its probability, "152 mm", or the sum of a linear leaf.
+    """
+    tree.check_node(node)
+    if tree.classes is not None:
+        best = int(tree.value[node].argmax())
+        sure = probability(tree.value[node, best])
+        return f"{short(tree.classes[best], length)} ({sure})"
+    if tree.leaf_weights is not None and tree.leaf_weights[node].any():
+        start = rounded(tree.leaf_bias[node, 0])
+        return combination(
+            tree.features, tree.leaf_weights[node], most, length, start=start
+        )
+    return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
+
+
+def rows_text(tree, node: int) -> str:
+    """Return "1,024 rows, 31.4%", or "" where the tree was shown no rows."""
+    if tree.n_rows[0] == 0:
+        return ""
+    share = percent(tree.n_rows[node] / tree.n_rows[0])
+    return f"{count(int(tree.n_rows[node]), 'row')}, {share}"
+
+
+def describe(tree, node: int) -> str:
+    """Return what a node says: its question or its answer, and how many rows pass.
+
+    Returns
+    -------
+    str
+        "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
+    """
+    tree.check_node(node)
+    said = answer(tree, node) if tree.is_leaf[node] else f"{question(tree, node)}?"
+    rows = rows_text(tree, node)
+    return f"{said} · {rows}" if rows else said
+
+
+def path_in_words(tree, row, *, most: int | None = None) -> list[str]:
+    """Return the way of one row, a sentence a node.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : DataFrame or array of one row
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+
+    Returns
+    -------
+    list of str
+        Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the answer.
+    """
+    nodes = tree.path(row)
+    matrix = read(tree, row)
+    sentences = []
+    for node, below in pairwise(nodes):
+        side = "Yes" if below == tree.left[node] else "No"
+        said = row_says(tree, node, matrix, row)
+        sentences.append(f"{question(tree, node, most=most)}? {side}: it is {said}.")
+    last = nodes[-1]
+    said = answer(tree, last)
+    if tree.leaf_weights is not None and tree.leaf_weights[last].any():
+        value = with_unit(number(float(tree.predict(row)[0])), tree.target_unit)
+        said = f"{said} = {value}"
+    sentences.append(f"{clean(tree.target)}: {said}.")
+    return sentences
+
+
+def row_says(tree, node: int, matrix: np.ndarray, row) -> str:
+    """Return what one row holds where a split asks: "0.2 cm", "Sales", "missing".
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    matrix : float64 array of shape (1, n_features)
+        The row as ``walk.read`` returns it.
+    row : DataFrame or array of one row
+    """
+    j = tree.feature[node]
+    threshold = float(tree.threshold[node])
+    if j == OBLIQUE:
+        total = threshold - float(tree.margin(row)[0, node])
+        return value_text(total, threshold, parse(rounded(threshold)))
+    feature = tree.features[j]
+    x = float(matrix[0, j])
+    if feature.kind == "number":
+        text = value_text(x, threshold, parse(shown_threshold(tree, node)))
+        return text if np.isnan(x) else with_unit(text, feature.unit)
+    table = as_table(tree.features, row)
+    cell = table.iloc[0, [str(c) for c in table.columns].index(feature.column)]
+    if pd.isna(cell):
+        return "missing"
+    text = quoted(str(cell))
+    known = str(cell) in feature.categories
+    return text if known else f"{text}, which no training row held"
+
+
+def check_split(tree, node: int) -> None:
+    """Raise ValueError unless the node is a split."""
+    tree.check_node(node)
+    if tree.is_leaf[node]:
+        raise ValueError(f"Node {node} is a leaf: it asks nothing.")
