@@ -118,7 +118,7 @@ def test_settings_are_read_by_their_kind(text, settings):
 def test_a_depth_may_be_left_to_the_learner_that_finds_it():
     assert parse_settings("get", ["depth=auto"]) == {"depth": "auto"}
     with pytest.raises(ValueError, match="depth must be"):
-        parse_settings("cart", ["depth=auto"])
+        parse_settings("cart", ["max_depth=auto"])
 
 
 @pytest.mark.parametrize("text", ["0.1,1,10", "[0.1, 1, 10]"])

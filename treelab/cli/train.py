@@ -19,7 +19,8 @@ from treelab.cli.arguments import (
 from treelab.data.columns import TASKS, listed
 from treelab.data.problem import Problem, check_problem, make_problem
 from treelab.evaluation import metrics
-from treelab.learners.registry import LEARNERS, Setting, find_spec
+from treelab.learners.common.spec import Setting
+from treelab.learners.registry import LEARNERS, find_spec
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -120,9 +121,11 @@ def parse_settings(learner: str, texts: list[str]) -> dict:
 def _parse(name: str, value: str, setting: Setting | None):
     """Read a value as its setting's kind, else as JSON, else as the text it is."""
     readers = {"int": (int, _WHOLE), "float": (float, _NUMBER)}
-    if setting is not None and value == setting.default == "auto":
-        return value
-    if setting is None or setting.kind in ("choice", "columns"):
+    if setting is not None and setting.kind in readers:
+        words = {str(word): word for word in (*setting.choices, setting.default)}
+        if value in words and not isinstance(words[value], int | float):
+            return words[value]
+    if setting is None or setting.kind in ("bool", "choice", "columns", "other"):
         try:
             return json.loads(value)
         except json.JSONDecodeError:

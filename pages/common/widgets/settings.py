@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.common.words import plain
-from treelab.learners.registry import LearnerSpec, Setting, find_spec
+from treelab.learners.common.spec import LearnerSpec, Setting
+from treelab.learners.registry import find_spec
 
 AUTO = "auto"  # a number that is left to the learner
 _UNREAD = object()  # a setting that cannot be read
@@ -40,7 +41,7 @@ def settings_form(
             st.markdown(f"**{spec.title}**", help=f"{spec.summary} {spec.paper}.")
             chosen[spec.key] = {
                 setting.name: _widget(spec, setting, columns)
-                for setting in spec.settings_of(task)
+                for setting in spec.form_settings_of(task)
             }
         complete &= _UNREAD not in chosen[spec.key].values()
     return chosen, complete
@@ -77,17 +78,17 @@ def _widget(spec: LearnerSpec, setting: Setting, columns: Sequence[str]):
     if setting.kind == "columns":
         return _columns(setting, columns, given)
     number = int if setting.kind == "int" else float
-    automatic = setting.default == AUTO
+    automatic = setting.default is None or setting.default == AUTO
     value = st.number_input(
         setting.label,
-        min_value=number(setting.minimum),
-        max_value=number(setting.maximum),
+        min_value=None if setting.minimum is None else number(setting.minimum),
+        max_value=None if setting.maximum is None else number(setting.maximum),
         value=None if automatic else number(setting.default),
         step=1 if number is int else None,
-        placeholder=AUTO if automatic else None,
+        placeholder=(setting.default or "no limit") if automatic else None,
         **given,
     )
-    return AUTO if automatic and value is None else value
+    return setting.default if automatic and value is None else value
 
 
 def _columns(setting: Setting, columns: Sequence[str], given: dict):

@@ -12,14 +12,14 @@ from treelab.data.problem import Problem
 
 # Leaves of ten rows: one check weighs a class 10 million times the other in pure noise
 # and expects hardly an answer for the light one, as no leaf of one row would give.
-@parametrize_with_checks([CartClassifier(min_leaf_rows=10), CartRegressor()])
+@parametrize_with_checks([CartClassifier(min_samples_leaf=10), CartRegressor()])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 def test_numbers_only_gives_scikit_learns_own_tree():
     X, y = load_breast_cancer(return_X_y=True)
-    ours = CartClassifier(depth=5, random_state=0).fit(X, y)
+    ours = CartClassifier(max_depth=5, random_state=0).fit(X, y)
     theirs = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     assert (ours.predict(X) == theirs.predict(X)).all()
     assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X))
@@ -33,7 +33,7 @@ def test_every_built_in_table_trains_and_beats_a_constant(key):
     problem = Problem("id", key, table.target, columns, task=table.task, seed=0)
     split = problem.split(frame)
     kind = CartRegressor if table.task == "regression" else CartClassifier
-    model = kind(depth=4, random_state=0).fit(
+    model = kind(max_depth=4, random_state=0).fit(
         split.X_train, split.y_train, X_valid=split.X_valid, y_valid=split.y_valid
     )
     if key == "greedy_trap":
@@ -49,7 +49,7 @@ def test_every_built_in_table_trains_and_beats_a_constant(key):
 def test_leaves_of_a_table_with_categories_say_what_their_rows_say():
     frame = BUILTIN["mixed"].load().dropna(subset=[BUILTIN["mixed"].target])
     target = frame.pop(BUILTIN["mixed"].target)
-    model = CartClassifier(depth=5, random_state=0).fit(frame, target)
+    model = CartClassifier(max_depth=5, random_state=0).fit(frame, target)
     tree, leaf = model.tree_, model.tree_.apply(frame)
     for node in np.unique(leaf):
         share = [(target[leaf == node] == label).mean() for label in tree.classes]
@@ -58,14 +58,19 @@ def test_leaves_of_a_table_with_categories_say_what_their_rows_say():
 
 def test_linear_target_is_followed_in_its_own_units():
     data = load_diabetes(as_frame=True, scaled=False)
-    model = CartRegressor(depth=4, random_state=0).fit(data.data, data.target)
+    model = CartRegressor(max_depth=4, random_state=0).fit(data.data, data.target)
     assert 25 <= model.predict(data.data).min() < model.predict(data.data).max() <= 346
     assert model.score(data.data, data.target) > 0.5
 
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("depth", 0), ("depth", 2.5), ("min_leaf_rows", 0), ("pruning", -1.0)],
+    [
+        ("max_depth", 0),
+        ("max_depth", 2.5),
+        ("min_samples_leaf", 0),
+        ("ccp_alpha", -1.0),
+    ],
 )
 def test_settings_out_of_range_are_refused_by_name(setting, value):
     model = CartClassifier(**{setting: value})
@@ -88,9 +93,11 @@ def test_class_weights_shift_the_answer_to_the_rare_class():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     y = (X[:, 0] + rng.normal(size=400) > 1.6).astype(int)
-    plain = CartClassifier(depth=2, random_state=0).fit(X, y).predict(X).mean()
+    plain = CartClassifier(max_depth=2, random_state=0).fit(X, y).predict(X).mean()
     for weight in ("balanced", {0: 1, 1: 10}):
-        model = CartClassifier(depth=2, random_state=0, class_weight=weight).fit(X, y)
+        model = CartClassifier(max_depth=2, random_state=0, class_weight=weight).fit(
+            X, y
+        )
         assert model.predict(X).mean() > plain
 
 

@@ -64,7 +64,7 @@ def test_a_failure_is_one_sentence_and_its_traceback_is_in_the_log(store, proble
 
 @pytest.mark.parametrize(
     ("learner", "settings", "named"),
-    [("cart", {"depth": 0}, "depth"), ("cart", {"height": 3}, "height")],
+    [("cart", {"max_depth": 0}, "max_depth"), ("cart", {"height": 3}, "height")],
 )
 def test_a_setting_that_is_refused_is_named(store, problem, learner, settings, named):
     run = train(store, problem, learner, settings)

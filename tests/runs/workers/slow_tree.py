@@ -3,7 +3,8 @@
 import time
 
 from treelab.learners.cart.estimators import CartClassifier
-from treelab.learners.registry import LEARNERS, LearnerSpec, Setting
+from treelab.learners.common.spec import LearnerSpec, Setting
+from treelab.learners.registry import LEARNERS
 from treelab.training.events import Progress, stop_asked
 
 

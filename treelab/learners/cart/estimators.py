@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from treelab.learners.cart.settings import CartSettings
 from treelab.learners.common.base import TableClassifier, TableRegressor, TrainingData
-from treelab.learners.common.checks import check_at_least, check_number
+from treelab.learners.common.spec import read_settings
 from treelab.training.events import HISTORY, Progress, stop_asked
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
@@ -19,17 +20,17 @@ class _Cart:
 
     def __init__(
         self,
-        depth=None,
+        max_depth=CartSettings.max_depth,
         *,
-        min_leaf_rows=1,
-        pruning=0.0,
-        class_weight=None,
+        min_samples_leaf=CartSettings.min_samples_leaf,
+        ccp_alpha=CartSettings.ccp_alpha,
+        class_weight=CartSettings.class_weight,
         random_state=None,
         device="auto",
     ):
-        self.depth = depth
-        self.min_leaf_rows = min_leaf_rows
-        self.pruning = pruning
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
@@ -41,10 +42,7 @@ class _Cart:
         validation loss. Without them the tree grows on every row.
         """
         started = time.monotonic()
-        if self.depth is not None:
-            check_at_least("depth", self.depth, 1)
-        check_at_least("min_leaf_rows", self.min_leaf_rows, 1)
-        check_number("pruning", self.pruning, minimum=0)
+        read_settings(CartSettings, self)
         data = self._read(X, y, X_valid, y_valid, numbers="none")
         grown = self._grower().fit(data.X.astype(np.float32), data.y)
         self.model_ = simplify(self._export(grown.tree_, data))
@@ -130,11 +128,11 @@ class CartClassifier(_Cart, TableClassifier):
 
     Parameters
     ----------
-    depth : int or None, default=None
-        Splits on the longest path, at least 1; None grows until leaves are pure.
-    min_leaf_rows : int, default=1
+    max_depth : int or None, default=None
+        Splits on the longest path, 1 to 30; None grows until leaves are pure.
+    min_samples_leaf : int, default=1
         Training rows that every leaf keeps, at least 1.
-    pruning : float, default=0.0
+    ccp_alpha : float, default=0.0
         Cost-complexity pruning: impurity that a leaf must save, at least 0.
     class_weight : None, "balanced" or dict of label to weight, default=None
         What a row of each class counts.
@@ -170,9 +168,9 @@ class CartClassifier(_Cart, TableClassifier):
             codes = {label: code for code, label in enumerate(self.classes_)}
             weight = {codes[label]: share for label, share in weight.items()}
         return DecisionTreeClassifier(
-            max_depth=self.depth,
-            min_samples_leaf=self.min_leaf_rows,
-            ccp_alpha=self.pruning,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            ccp_alpha=self.ccp_alpha,
             class_weight=weight,
             random_state=self.random_state,
         )
@@ -192,11 +190,11 @@ class CartRegressor(_Cart, TableRegressor):
 
     Parameters
     ----------
-    depth : int or None, default=None
-        Splits on the longest path, at least 1; None grows until leaves are pure.
-    min_leaf_rows : int, default=1
+    max_depth : int or None, default=None
+        Splits on the longest path, 1 to 30; None grows until leaves are pure.
+    min_samples_leaf : int, default=1
         Training rows that every leaf keeps, at least 1.
-    pruning : float, default=0.0
+    ccp_alpha : float, default=0.0
         Cost-complexity pruning: variance that a leaf must save, at least 0.
     random_state : int, RandomState instance or None, default=None
         Breaks ties between equally good splits.
@@ -213,16 +211,16 @@ class CartRegressor(_Cart, TableRegressor):
 
     def __init__(
         self,
-        depth=None,
+        max_depth=CartSettings.max_depth,
         *,
-        min_leaf_rows=1,
-        pruning=0.0,
+        min_samples_leaf=CartSettings.min_samples_leaf,
+        ccp_alpha=CartSettings.ccp_alpha,
         random_state=None,
         device="auto",
     ):
-        self.depth = depth
-        self.min_leaf_rows = min_leaf_rows
-        self.pruning = pruning
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.ccp_alpha = ccp_alpha
         self.random_state = random_state
         self.device = device
 
@@ -241,9 +239,9 @@ class CartRegressor(_Cart, TableRegressor):
     def _grower(self):
         """scikit-learn's tree with our settings."""
         return DecisionTreeRegressor(
-            max_depth=self.depth,
-            min_samples_leaf=self.min_leaf_rows,
-            ccp_alpha=self.pruning,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            ccp_alpha=self.ccp_alpha,
             random_state=self.random_state,
         )
 

@@ -1,0 +1,57 @@
+"""CART's settings: names, ranges, help and defaults."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from treelab.learners.common.spec import (
+    CLASSES,
+    LearnerSpec,
+    setting,
+    settings_in,
+)
+
+
+@dataclass(frozen=True)
+class CartSettings:
+    """What can be set of a greedy tree, as scikit-learn names it."""
+
+    max_depth: int | None = setting(
+        None,
+        "int",
+        "Most splits on the way to a leaf; none: until leaves are pure.",
+        label="Max depth",
+        minimum=1,
+        maximum=30,
+        choices=(None,),
+    )
+    min_samples_leaf: int = setting(
+        1,
+        "int",
+        "Fewest training rows in a leaf.",
+        label="Min samples per leaf",
+        minimum=1,
+    )
+    ccp_alpha: float = setting(
+        0.0,
+        "float",
+        "Cost-complexity pruning: impurity that each leaf must save.",
+        label="Complexity penalty (ccp_alpha)",
+        minimum=0,
+    )
+    class_weight: Any = setting(
+        None,
+        "other",
+        'Weight of a row of each class: None, "balanced", or a weight for each label.',
+        tasks=CLASSES,
+    )
+
+
+SPEC = LearnerSpec(
+    key="cart",
+    title="CART",
+    summary="The greedy tree: one split after another, never revised.",
+    paper="Breiman et al., 1984",
+    classifier="treelab.learners.cart.estimators:CartClassifier",
+    regressor="treelab.learners.cart.estimators:CartRegressor",
+    settings=settings_in(CartSettings),
+)

@@ -1,0 +1,158 @@
+"""What a learner is called and what can be set: names, ranges, help and defaults.
+
+A room's ``settings.py`` writes each setting once, as a field of a frozen dataclass. The
+estimator's signature, the form, the command line and the stored run read it from there.
+Imports no torch, so a page can list the learners without loading it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+from treelab.learners.common.checks import (
+    check_at_least,
+    check_between,
+    check_choice,
+    check_number,
+)
+
+Settings = TypeVar("Settings")
+TASKS = ("binary", "multiclass", "regression")
+CLASSES = ("binary", "multiclass")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a learner.
+
+    Attributes
+    ----------
+    name : str
+        As the estimator's parameter is called.
+    label : str
+        On a form; a setting without a label is set by name alone.
+    help : str
+        One sentence.
+    kind : str
+        "int", "float", "bool", "choice", "floats" (a sequence of numbers), "columns"
+        (None for all, "each" for each from the others, or names of the table's
+        columns) or "other", which the learner checks by itself.
+    default : object
+    minimum, maximum : number or None
+        Inclusive bounds of a number.
+    above : number or None
+        Exclusive lower bound of a number.
+    choices : tuple
+        Of a "choice"; of a number: words allowed in its place, such as "auto" or None.
+    tasks : tuple of str
+        Those that know the setting.
+    """
+
+    name: str
+    label: str
+    help: str
+    kind: str
+    default: Any
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple = ()
+    tasks: tuple[str, ...] = TASKS
+    above: float | None = None
+
+    def check(self, value) -> None:
+        """Raise ValueError that names the setting, unless ``value`` is allowed."""
+        if self.kind == "bool":
+            check_choice(self.name, value, (True, False))
+        elif self.kind == "choice":
+            check_choice(self.name, value, self.choices)
+        elif self.kind in ("int", "float") and not self._is_word(value):
+            self._check_number(value)
+
+    def _is_word(self, value) -> bool:
+        """Whether a value is one of the words, or the one that is the default."""
+        if not isinstance(self.default, int | float):
+            return _is_one_of(value, (*self.choices, self.default))
+        return _is_one_of(value, self.choices)
+
+    def _check_number(self, value) -> None:
+        """Raise ValueError unless a number is of the kind and inside the bounds."""
+        if self.kind == "float":
+            check_number(
+                self.name,
+                value,
+                above=self.above,
+                minimum=self.minimum,
+                maximum=self.maximum,
+            )
+        elif self.maximum is None:
+            check_at_least(self.name, value, int(self.minimum or 0))
+        else:
+            check_between(self.name, value, int(self.minimum or 0), int(self.maximum))
+
+
+def setting(default: Any, kind: str, help: str, *, label: str = "", **bounds) -> Any:
+    """Declare a setting as a field of a room's settings; see ``Setting``."""
+    described = Setting("", label, help, kind, default, **bounds)
+    return field(default=default, metadata={"setting": described})
+
+
+def settings_in(cls: type) -> tuple[Setting, ...]:
+    """List the settings that a room's settings class declares, in its order."""
+    return tuple(
+        replace(declared.metadata["setting"], name=declared.name)
+        for declared in fields(cls)
+        if "setting" in declared.metadata
+    )
+
+
+def read_settings(cls: Callable[..., Settings], estimator) -> Settings:
+    """Return an estimator's parameters as its typed settings, each checked.
+
+    A setting that the estimator does not have (a regressor's ``class_weight``, say)
+    keeps its default.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range, with its name, its value and what would work.
+    """
+    given = estimator.get_params(deep=False)
+    known = [s for s in settings_in(cls) if s.name in given]
+    for declared in known:
+        declared.check(given[declared.name])
+    return cls(**{declared.name: given[declared.name] for declared in known})
+
+
+@dataclass(frozen=True)
+class LearnerSpec:
+    """A learner: what it is called, where it lives, what can be set.
+
+    ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` says whether
+    one tree alone is the model.
+    """
+
+    key: str
+    title: str
+    summary: str
+    paper: str
+    classifier: str
+    regressor: str
+    settings: tuple[Setting, ...]
+    single_tree: bool = True
+
+    def settings_of(self, task: str) -> tuple[Setting, ...]:
+        """Settings that the learner knows for a task."""
+        return tuple(setting for setting in self.settings if task in setting.tasks)
+
+    def form_settings_of(self, task: str) -> tuple[Setting, ...]:
+        """Settings for a task that a form shows, those that matter most."""
+        return tuple(setting for setting in self.settings_of(task) if setting.label)
+
+    def defaults(self, task: str) -> dict[str, Any]:
+        """Settings of a task by name, each at its default."""
+        return {setting.name: setting.default for setting in self.settings_of(task)}
+
+
+def _is_one_of(value, words: tuple) -> bool:
+    """Whether a value is one of a few words; 1 and True are not the same."""
+    return any(type(value) is type(word) and value == word for word in words)
