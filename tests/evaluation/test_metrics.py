@@ -1,11 +1,15 @@
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.metrics import balanced_accuracy_score, f1_score
+from sklearn.metrics import confusion_matrix as scikit_learns_confusion
 
 from treelab.evaluation.metrics import (
+    confusion_matrix,
     dendrogram_purity,
     guessing_loss,
     headline,
+    macro_f1,
+    macro_f1_error,
     scores,
 )
 
@@ -30,6 +34,43 @@ def test_balanced_accuracy_is_scikit_learns(recwarn):
     assert found == pytest.approx(balanced_accuracy_score(y, guess))
     assert scores("binary", [0, 0], [0, 1])["balanced_accuracy"] == 0.5
     assert len(recwarn) == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 40])
+def test_confusion_and_macro_f1_are_scikit_learns(n_classes):
+    rng = np.random.default_rng(0)
+    y, guess = rng.integers(n_classes, size=(2, 60))
+    confusion = confusion_matrix(y, guess, n_classes)
+    expected = scikit_learns_confusion(y, guess, labels=range(n_classes))
+    assert (confusion == expected).all()
+    expected = f1_score(y, guess, average="macro")
+    assert macro_f1(confusion) == pytest.approx(expected)
+    assert scores("multiclass", y, guess)["macro_f1"] == pytest.approx(expected)
+
+
+def test_macro_f1_leaves_out_classes_that_do_not_occur():
+    y, guess = np.array([0, 0, 2, 2]), np.array([0, 2, 2, 2])
+    expected = f1_score(y, guess, average="macro")
+    assert macro_f1(confusion_matrix(y, guess, 4)) == pytest.approx(expected)
+
+
+def test_macro_f1_of_many_matrices_is_that_of_each():
+    confusion = np.random.default_rng(0).integers(0, 9, size=(2, 3, 4, 4))
+    confusion[0, 0, 1], confusion[0, 0, :, 1] = 0, 0
+    each = [[macro_f1(matrix) for matrix in some] for some in confusion]
+    np.testing.assert_array_equal(macro_f1(confusion), each)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_error_of_macro_f1_is_its_spread_over_samples_of_rows(n_classes):
+    rng = np.random.default_rng(n_classes)
+    truth = rng.integers(0, n_classes, 300)
+    guess = np.where(rng.uniform(size=300) < 0.7, truth, rng.permutation(truth))
+    drawn = [rng.integers(0, 300, 300) for _ in range(300)]
+    spread = np.std([f1_score(truth[i], guess[i], average="macro") for i in drawn])
+    error = macro_f1_error(confusion_matrix(truth, guess, n_classes))
+    assert error == pytest.approx(spread, rel=0.25)
+    assert macro_f1_error(confusion_matrix(truth, truth, n_classes)) == 0
 
 
 def test_log_loss_takes_any_order_of_classes_and_labels_unseen_in_training():

@@ -13,10 +13,13 @@ from sklearn.model_selection import train_test_split
 
 from treelab.bench.hierarchies import birch, halving
 from treelab.bench.tables import read_manifest
-from treelab.evaluation.metrics import dendrogram_purity
+from treelab.evaluation.metrics import (
+    confusion_matrix,
+    dendrogram_purity,
+    macro_f1_error,
+)
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
-from treelab.learners.argmin.path import macro_f1
 from treelab.learners.cart.estimators import CartClassifier
 
 DEPTHS = (3, 4, 5, 6)  # deeper, Glass has fewer training rows than nodes
@@ -171,13 +174,15 @@ def path(tables, seeds: Sequence[int]) -> list[dict]:
                     "share_of_splits": scores["active_splits"][chosen]
                     / (2**model.depth - 1),
                     "valid_score_lost": best - scores["valid_score"][chosen],
-                    "one_error": macro_f1(
-                        y[valid],
-                        model.path_.predict(
-                            X.iloc[valid], int(scores["valid_score"].argmax())
-                        ),
-                        int(y.max()) + 1,
-                    )[1],
+                    "one_error": macro_f1_error(
+                        confusion_matrix(
+                            y[valid],
+                            model.path_.predict(
+                                X.iloc[valid], int(scores["valid_score"].argmax())
+                            ),
+                            int(y.max()) + 1,
+                        )
+                    ),
                     "test_accuracy": model.score(X.iloc[test], y[test]),
                 }
             )

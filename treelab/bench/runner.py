@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import f1_score, r2_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from tqdm import tqdm
 
 from treelab.bench.contenders import Contender
 from treelab.bench.machine import machine
 from treelab.bench.tables import BenchTable
+from treelab.evaluation.metrics import headline, scores
 
 
 def splits(
@@ -120,12 +120,8 @@ def _one(contender, task, X, y, train, test, trial) -> dict:
         )
     except Exception as error:  # the one place where a benchmark must go on
         return row | {"error": f"{type(error).__name__}: {error}"}
-    if task == "regression":
-        score = {"r2": float(r2_score(y[test], told))}
-    else:
-        score = {"macro_f1": float(f1_score(y[test], told, average="macro"))}
     return row | {
-        **score,
+        headline(task): scores(task, y[test], told)[headline(task)],
         "leaves": leaves,
         "seconds": round(time.perf_counter() - started, 3),
         "error": None,

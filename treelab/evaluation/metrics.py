@@ -3,8 +3,6 @@
 import numpy as np
 from sklearn.metrics import (
     accuracy_score,
-    balanced_accuracy_score,
-    f1_score,
     log_loss,
     mean_absolute_error,
     r2_score,
@@ -57,10 +55,13 @@ def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
             "mae": mean_absolute_error(y_true, y_pred),
         }
     else:
+        accuracy = accuracy_score(y_true, y_pred)
+        labels, codes = np.unique(np.append(y_true, y_pred), return_inverse=True)
+        confusion = confusion_matrix(*codes.reshape(2, -1), len(labels))
         found = {
-            "accuracy": accuracy_score(y_true, y_pred),
-            "balanced_accuracy": _balanced_accuracy(y_true, y_pred),
-            "macro_f1": f1_score(y_true, y_pred, average="macro", zero_division=0),
+            "accuracy": accuracy,
+            "balanced_accuracy": _mean_recall(confusion),
+            "macro_f1": macro_f1(confusion),
         }
         if proba is not None:
             found["log_loss"] = _log_loss(y_true, proba, classes)
@@ -69,13 +70,83 @@ def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
     }
 
 
-def _balanced_accuracy(y_true, y_pred) -> float:
-    """Mean recall over the classes that occur in the truth, without a warning."""
-    present = np.isin(y_pred, np.unique(y_true))
-    if present.all():
-        return balanced_accuracy_score(y_true, y_pred)
-    recalls = [np.mean(y_pred[y_true == label] == label) for label in np.unique(y_true)]
-    return float(np.mean(recalls))
+def confusion_matrix(y_true, y_pred, n_classes: int) -> np.ndarray:
+    """Count rows by true and predicted class.
+
+    Parameters
+    ----------
+    y_true, y_pred : int array of shape (n_rows,)
+        Class codes, from 0.
+    n_classes : int
+
+    Returns
+    -------
+    int64 array of shape (n_classes, n_classes)
+        True classes down, predicted classes across.
+    """
+    cells = np.asarray(y_true) * n_classes + np.asarray(y_pred)
+    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
+def macro_f1(confusion: np.ndarray) -> np.ndarray:
+    """Mean F1 over the classes that occur in the truth or in the predictions.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (..., n_classes, n_classes)
+        Rows, or weights of rows, by true and predicted class; many matrices at once.
+
+    Returns
+    -------
+    float64 array of shape (...)
+        As scikit-learn's ``f1_score(average="macro", zero_division=0)``.
+    """
+    hits = np.diagonal(confusion, axis1=-2, axis2=-1)
+    return macro_f1_of_counts(hits, confusion.sum(-2) + confusion.sum(-1))
+
+
+def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
+    """Macro F1 from what it needs of a confusion matrix, for very many at once.
+
+    Parameters
+    ----------
+    hits : ndarray of shape (..., n_classes)
+        Rows of each class that are predicted as it.
+    occurrences : ndarray of shape (..., n_classes)
+        Rows of each class plus rows predicted as it; a class with none does not count.
+
+    Returns
+    -------
+    float64 array of shape (...)
+    """
+    occurs = occurrences > 0
+    f1 = np.divide(2 * hits, occurrences, out=np.zeros(occurs.shape), where=occurs)
+    return f1.sum(-1) / np.maximum(occurs.sum(-1), 1)
+
+
+def macro_f1_error(confusion: np.ndarray, n_resamples: int = 200) -> float:
+    """Bootstrap standard error of macro F1, from always the same resamples.
+
+    Parameters
+    ----------
+    confusion : int array of shape (n_classes, n_classes)
+    n_resamples : int, default=200
+
+    Returns
+    -------
+    float
+        Standard deviation of the score over resamples of the rows.
+    """
+    # A row counts only by its cell, so drawing the cells is drawing the rows.
+    n_rows, rng = confusion.sum(), np.random.default_rng(0)
+    drawn = rng.multinomial(n_rows, confusion.ravel() / n_rows, n_resamples)
+    return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
+
+
+def _mean_recall(confusion: np.ndarray) -> float:
+    """Balanced accuracy: mean recall over the classes that occur in the truth."""
+    n_true = confusion.sum(axis=1)
+    return float(np.mean(np.diag(confusion)[n_true > 0] / n_true[n_true > 0]))
 
 
 def _log_loss(y_true, proba, classes) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.metrics import TITLES, macro_f1_of_counts
 
 # Scores of which less is better; a gain is then a fall.
 LESS_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
@@ -143,22 +143,14 @@ def _resample_labels(y_true, first, second, n_resamples, rng) -> dict:
     pairs = {}
     for answer in triples[1:]:
         hit = truth == answer
+        is_true, is_predicted = np.eye(len(labels))[[truth, answer]]
         pairs.setdefault("macro_f1", []).append(
-            _macro_f1(drawn, truth, answer, len(labels))
+            macro_f1_of_counts(
+                drawn @ (is_true * is_predicted), drawn @ (is_true + is_predicted)
+            )
         )
         pairs.setdefault("accuracy", []).append(drawn[:, hit].sum(axis=1) / n_rows)
     return pairs
-
-
-def _macro_f1(drawn, truth, answer, n_labels) -> np.ndarray:
-    """Macro F1 of each row of counted cells, over the classes that occur in it."""
-    is_true = np.eye(n_labels)[truth]  # (n_cells, n_labels)
-    is_said = np.eye(n_labels)[answer]
-    both = drawn @ (is_true * is_said)
-    either = drawn @ (is_true + is_said)
-    present = either > 0
-    f1 = np.divide(2 * both, either, out=np.zeros_like(either), where=present)
-    return f1.sum(axis=1) / present.sum(axis=1)
 
 
 def _resample_values(y_true, first, second, n_resamples, rng) -> dict:

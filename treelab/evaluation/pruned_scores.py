@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from treelab.evaluation.metrics import macro_f1_of_counts
 from treelab.trees.pruning.cost_complexity import CostComplexityPath
 
 
@@ -33,17 +34,16 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
         return _r2(tree, X, y.astype(float), leaves, row_leaf, ends)
     position = {label: i for i, label in enumerate(tree.classes)}
     truth = np.array([position.get(label, -1) for label in y.tolist()])
-    said = tree.value.argmax(axis=1)[ends]  # what each leaf's rows are told
+    predicted = tree.value.argmax(axis=1)[ends]  # of each leaf's rows at each step
     n_rows = np.bincount(row_leaf, minlength=len(leaves))
-    f1, unseen = [], len(np.unique(truth[truth < 0]))  # such a class is never said
+    n_unseen = len(np.unique(truth[truth < 0]))  # such a class is never predicted
+    hits = np.zeros((len(ends), len(tree.classes) + n_unseen))
+    occurrences = np.ones_like(hits)
     for k in range(len(tree.classes)):
-        true = np.bincount(row_leaf[truth == k], minlength=len(leaves))
-        both = (said == k) @ true
-        either = (said == k) @ n_rows + true.sum()
-        # A class that is neither said nor true takes no part.
-        f1.append(np.where(either > 0, 2 * both / np.maximum(either, 1), np.nan))
-    counted = np.isfinite(f1).sum(axis=0) + unseen
-    return np.nansum(f1, axis=0) / counted
+        n_true = np.bincount(row_leaf[truth == k], minlength=len(leaves))
+        hits[:, k] = (predicted == k) @ n_true
+        occurrences[:, k] = (predicted == k) @ n_rows + n_true.sum()
+    return macro_f1_of_counts(hits, occurrences)
 
 
 def _r2(tree, X, y, leaves, row_leaf, ends) -> np.ndarray:

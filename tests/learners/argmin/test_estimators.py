@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -11,7 +10,7 @@ from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load_model
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin import estimators as argmin
 from treelab.learners.argmin.network import even_bias
-from treelab.learners.argmin.path import macro_f1, smallest_good
+from treelab.learners.argmin.path import smallest_good
 from treelab.ops.activity import known_traversal
 from treelab.trees.tree import Tree
 
@@ -280,22 +279,3 @@ def test_the_chosen_trees_score_is_near_the_best():
     table = path.scores
     assert table["valid_score"][path.chosen] >= table["valid_score"].max() - 0.03
     assert table["active_splits"][path.chosen] <= table["active_splits"].median()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_error_of_macro_f1_is_its_spread_over_samples_of_rows(n_classes):
-    rng = np.random.default_rng(n_classes)
-    truth = rng.integers(0, n_classes, 300)
-    answer = np.where(rng.uniform(size=300) < 0.7, truth, rng.permutation(truth))
-    drawn = [rng.integers(0, 300, 300) for _ in range(300)]
-    spread = np.std([f1_score(truth[i], answer[i], average="macro") for i in drawn])
-    score, error = macro_f1(truth, answer, n_classes)
-    assert score == pytest.approx(f1_score(truth, answer, average="macro"))
-    assert error == pytest.approx(spread, rel=0.25)
-    assert macro_f1(truth, truth, n_classes) == (1, 0)
-
-
-def test_macro_f1_leaves_out_classes_that_do_not_occur():
-    truth, answer = np.array([0, 0, 2, 2]), np.array([0, 2, 2, 2])
-    expected = f1_score(truth, answer, average="macro")
-    assert macro_f1(truth, answer, 4)[0] == pytest.approx(expected)

@@ -9,9 +9,7 @@ from treelab.learners.common.tree_batch import Rows
 from treelab.learners.gradtree.tree_choice import (
     choose_tree,
     class_leans,
-    confusion,
     cross_fitted_score,
-    macro_f1,
     own_scores,
     vote_on_held_out,
 )
@@ -45,14 +43,6 @@ def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5, n_classes=2):
         generator=torch.Generator().manual_seed(0),
         seed=0,
     )
-
-
-@pytest.mark.parametrize("n_classes", [2, 5])
-def test_macro_f1_is_scikit_learns(n_classes):
-    rng = torch.Generator().manual_seed(0)
-    truth, told = torch.randint(n_classes, (2, 60), generator=rng)
-    expected = f1_score(truth, told, average="macro")
-    assert macro_f1(confusion(truth, told, n_classes)) == pytest.approx(expected)
 
 
 def test_a_row_is_voted_on_only_by_trees_that_did_not_see_it():

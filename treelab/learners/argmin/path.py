@@ -6,14 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.metrics import (
+    confusion_matrix,
+    headline,
+    macro_f1,
+    macro_f1_error,
+    scores,
+)
 from treelab.learners.common.base import TrainingData
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
 
 SMALLEST_SHARE = 1e-7  # a probability of 0 would cost without end
-BOOTSTRAPS = 200
 
 
 def pruning_path(
@@ -110,34 +115,6 @@ def smallest_good(
     return int(min(good, key=lambda i: (size[i], loss[i])))
 
 
-def macro_f1(
-    truth: np.ndarray, answer: np.ndarray, n_classes: int
-) -> tuple[float, float]:
-    """Macro F1 over the classes that occur, and its standard error by drawing again.
-
-    Parameters
-    ----------
-    truth, answer : int arrays of shape (n_rows,)
-        Class codes.
-    n_classes : int
-
-    Returns
-    -------
-    score : float
-    error : float
-        Standard deviation over bootstrap samples of the rows, always the same ones.
-    """
-    cells = np.bincount(truth * n_classes + answer, minlength=n_classes**2)
-    rng = np.random.default_rng(0)
-    drawn = rng.multinomial(len(truth), cells / len(truth), BOOTSTRAPS)
-    square = np.vstack([cells, drawn]).reshape(-1, n_classes, n_classes)
-    right = np.einsum("skk->sk", square)
-    either = square.sum(1) + square.sum(2)
-    f1 = np.divide(2 * right, either, out=np.zeros(right.shape), where=either > 0)
-    score = f1.sum(1) / np.maximum((either > 0).sum(1), 1)
-    return float(score[0]), float(np.std(score[1:]))
-
-
 def _on_validation(path, i, data: TrainingData, labels):
     """Mean loss, headline score and its standard error of the i-th tree."""
     truth, frame = data.y_valid, data.frame_valid
@@ -150,4 +127,5 @@ def _on_validation(path, i, data: TrainingData, labels):
         return loss.mean(), found[headline("regression")], error
     proba = path.predict_proba(frame, i)
     share = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_SHARE)
-    return -np.log(share).mean(), *macro_f1(truth, proba.argmax(axis=1), len(labels))
+    confusion = confusion_matrix(truth, proba.argmax(axis=1), len(labels))
+    return -np.log(share).mean(), macro_f1(confusion), macro_f1_error(confusion)

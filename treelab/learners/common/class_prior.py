@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.learners.gradtree.tree_choice import macro_f1
+from treelab.evaluation.metrics import macro_f1
 
 POWERS = np.linspace(0, 1.5, 31)  # of balanced class weights
 SMOOTHED = 5  # neighbouring powers whose scores are averaged

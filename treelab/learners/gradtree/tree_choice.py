@@ -7,6 +7,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.learners.common.tree_batch import TreeBatch
 from treelab.learners.gradtree.full_data_trees import WholeTrees, row_loss
 
@@ -98,10 +99,7 @@ def choose_tree(
     if len(leans) > 1:
         voted = torch.isfinite(vote[:, 0])
         truth = batch.rows.truth[voted]
-        of_vote = [
-            macro_f1(confusion(truth, (vote[voted] * lean).argmax(1), len(lean)))
-            for lean in leans
-        ]
+        of_vote = [_score(vote[voted], truth, lean) for lean in leans]
         safety = MARGIN * (1 - abs(np.linspace(-1, 1, len(leans))))
         scores = (1 - trusted) * (of_vote + safety) + trusted * own[fine].max(0)
         weighting = int(scores.argmax())
@@ -188,7 +186,10 @@ def _score(answer: Tensor, truth: Tensor, lean: Tensor | None) -> float:
     """Macro F1 of answers (m, C), or minus their mean squared error (m, 1)."""
     if lean is None:
         return -float((answer[:, 0] - truth).square().mean())
-    return macro_f1(confusion(truth, (answer * lean).argmax(1), len(lean)))
+    predicted = (answer * lean).argmax(1)
+    return float(
+        macro_f1(confusion_matrix(_numpy(truth), _numpy(predicted), len(lean)))
+    )
 
 
 def own_scores(batch: TreeBatch, told: list[Tensor], leans) -> np.ndarray:
@@ -260,14 +261,6 @@ def agreement_with(vote: Tensor, lean: Tensor | None, batch: TreeBatch) -> np.nd
     )
 
 
-def confusion(truth: Tensor, told: Tensor, n_classes: int) -> np.ndarray:
-    """Count rows by true and predicted class, (C, C)."""
-    counts = torch.bincount(truth * n_classes + told, minlength=n_classes**2)
-    return counts.view(n_classes, n_classes).cpu().numpy()
-
-
-def macro_f1(confusion: np.ndarray) -> float:
-    """Mean F1 over the classes that occur, from counts (C, C)."""
-    size = confusion.sum(0) + confusion.sum(1)
-    occurs = size > 0
-    return float((2 * np.diag(confusion)[occurs] / size[occurs]).mean())
+def _numpy(codes: Tensor) -> np.ndarray:
+    """Class codes as an array, wherever they were."""
+    return codes.cpu().numpy()
