@@ -6,6 +6,7 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from filelock import FileLock
 
 from treelab.runs.workers import slots
 from treelab.runs.workers.queue import MOST_FAILURES, Queue
@@ -39,6 +40,16 @@ def test_workers_that_cannot_start_are_given_up_and_said(store, one_slot):
     for _ in range(5):
         queue.check()
     assert len(queue._children) == MOST_FAILURES
+    queue.shut_down()
+
+
+def test_while_another_process_starts_workers_this_one_starts_none(store, one_slot):
+    queue = Queue(store, command=BROKEN)
+    with FileLock(store.home / "workers.lock"):
+        queue.ensure_workers()
+        assert queue.workers() == []
+    queue.ensure_workers()
+    assert len(queue._children) == 1
     queue.shut_down()
 
 

@@ -240,7 +240,7 @@ def test_a_worker_leaves_when_no_app_is_left(tmp_path):
     """The app here is a script that asks for workers and ends."""
     script = (
         "import sys\n"
-        "from treelab.runs import queue\n"
+        "from treelab.runs.workers import queue\n"
         "from treelab.runs.store.run_store import RunStore\n"
         "queue.planned_slots = lambda: ['quick']\n"
         "command = (sys.executable, '-m', 'tests.runs.workers.slow_worker')\n"

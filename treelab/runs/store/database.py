@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from treelab.runs.store.lock import exclusive
+from filelock import FileLock, Timeout
 
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 30  # how long a write waits for another process's write
@@ -48,28 +48,36 @@ def prepare(path: Path) -> None:
 
     Raises
     ------
+    TimeoutError
+        If another process prepares it and does not finish.
     ValueError
         If a newer treelab wrote it.
     """
-    with exclusive(path.with_suffix(".lock"), BUSY_SECONDS) as held:
-        if not held:
-            raise TimeoutError(
-                f"{path} was being prepared by another process for {BUSY_SECONDS} s; "
-                "end that process, or choose another folder with TREELAB_HOME."
+    try:
+        with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
+            _create_or_check(path)
+    except Timeout as error:
+        raise TimeoutError(
+            f"{path} was being prepared by another process for {BUSY_SECONDS} s; "
+            "end that process, or choose another folder with TREELAB_HOME."
+        ) from error
+
+
+def _create_or_check(path: Path) -> None:
+    """Create the tables of a new database; refuse one of a newer schema."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            db.execute("PRAGMA journal_mode=WAL")  # readers never wait for writers
+            db.executescript(
+                f"BEGIN; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
             )
-        with closing(sqlite3.connect(path, isolation_level=None)) as db:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0:
-                db.execute("PRAGMA journal_mode=WAL")  # readers never wait for writers
-                db.executescript(
-                    f"BEGIN; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
-                )
-            elif version > SCHEMA_VERSION:
-                raise ValueError(
-                    f"{path} was written by a newer treelab (schema {version}, this "
-                    f"one knows {SCHEMA_VERSION}). Update treelab, or choose another "
-                    "folder with TREELAB_HOME."
-                )
+        elif version > SCHEMA_VERSION:
+            raise ValueError(
+                f"{path} was written by a newer treelab (schema {version}, this "
+                f"one knows {SCHEMA_VERSION}). Update treelab, or choose another "
+                "folder with TREELAB_HOME."
+            )
 
 
 @contextmanager
@@ -86,7 +94,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database for one transaction: all of the block is kept, or nothing."""
+    """Open the database for one transaction: all of the block is saved, or nothing."""
     with reading(path) as db:
         db.execute("BEGIN IMMEDIATE")  # the write lock now, so reads in it stay true
         try:

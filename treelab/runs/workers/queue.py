@@ -6,13 +6,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import psutil
+from filelock import FileLock, Timeout
 
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.store.lock import exclusive
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import SILENT_SECONDS
@@ -90,10 +91,10 @@ class Queue:
         if not self._entered:
             self._store.crew.enter_app(ProcessId.here())
             self._entered = True
-        with exclusive(self._store.home / "workers.lock", timeout=0) as held:
-            if held:  # else another process is at it
-                for slot, failures in self._missing().items():
-                    self._start_worker(slot, failures)
+        lock = FileLock(self._store.home / "workers.lock", timeout=0)
+        with suppress(Timeout), lock:  # a timeout: another process starts them
+            for slot, failures in self._missing().items():
+                self._start_worker(slot, failures)
 
     def workers(self) -> list[WorkerInfo]:
         """List the workers that are alive, by slot."""

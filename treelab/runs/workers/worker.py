@@ -6,15 +6,16 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 
 import psutil
+from filelock import FileLock, Timeout
 
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.run_one import train
-from treelab.runs.store.lock import exclusive
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import QUICK_LEARNERS
 from treelab.runs.store.run_store import RunStore
@@ -105,27 +106,36 @@ class Worker:
         )
         # Not all at once: the first are ready sooner, and pages find a free core.
         lane = int(self._slot[-1]) % WARMING_LANES if self._slot[-1].isdigit() else 0
-        with exclusive(self._store.home / f"warming-{lane}.lock", WARMING_SECONDS):
-            import torch
+        lock = FileLock(self._store.home / f"warming-{lane}.lock")
+        with suppress(Timeout):  # after so long it warms up beside the other
+            lock.acquire(timeout=WARMING_SECONDS)
+        try:
+            self._load_torch()
+        finally:
+            lock.release()
 
-            from treelab.learners.common.device import (
-                device_name,
-                free_memory,
-                resolve_device,
-            )
+    def _load_torch(self) -> None:
+        """Load torch and the learners, and find the device of this slot."""
+        import torch
 
-            self._device = slot_device(self._slot)
-            note = ""
-            if self._device is not None and not torch.cuda.is_available():
-                self._device, note = None, " (this torch cannot use the GPU)"
-            device = resolve_device(self._device or "auto")
-            # A first step of a first optimizer loads modules for a second or two.
-            weight = torch.zeros(1, device=device, requires_grad=True)
-            weight.sum().backward()
-            torch.optim.Adam([weight]).step()
-            _import_learners(quick=False)
-            self._memory = partial(free_memory, device)
-            self._device_name = device_name(device) + note
+        from treelab.learners.common.device import (
+            device_name,
+            free_memory,
+            resolve_device,
+        )
+
+        self._device = slot_device(self._slot)
+        note = ""
+        if self._device is not None and not torch.cuda.is_available():
+            self._device, note = None, " (this torch cannot use the GPU)"
+        device = resolve_device(self._device or "auto")
+        # A first step of a first optimizer loads modules for a second or two.
+        weight = torch.zeros(1, device=device, requires_grad=True)
+        weight.sum().backward()
+        torch.optim.Adam([weight]).step()
+        _import_learners(quick=False)
+        self._memory = partial(free_memory, device)
+        self._device_name = device_name(device) + note
 
     def _train_next(self) -> bool:
         """Train the next run; False when none waits."""
