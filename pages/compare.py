@@ -25,8 +25,8 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired import Difference
 from treelab.figures.colors import learner_color
 from treelab.figures.compare import difference_figure
-from treelab.figures.words import count, number
 from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import counted, significant
 
 MOST_ROWS = 200  # rows of a number target that are listed
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
@@ -65,7 +65,7 @@ def finding(gain: Difference, names: tuple[str, str]) -> str:
     if gain.winner is None:
         return f"No clear difference between {second} and {first}"
     better, other = (second, first) if gain.winner else (first, second)
-    return f"{better} gains {number(abs(gain.estimate))} over {other}"
+    return f"{better} gains {significant(abs(gain.estimate))} over {other}"
 
 
 def interval_words(gain: Difference, names: tuple[str, str]) -> str:
@@ -74,9 +74,10 @@ def interval_words(gain: Difference, names: tuple[str, str]) -> str:
     if gain.winner == 0:  # told from the better one's side
         low, high = -high, -low
     return (
-        f"{gain.title}: {plain(names[0])} {number(gain.first)}, {plain(names[1])} "
-        f"{number(gain.second)} on the same {gain.n_rows:,} test rows; "
-        f"{gain.level:.0%} interval of the difference {number(low)} to {number(high)}."
+        f"{gain.title}: {plain(names[0])} {significant(gain.first)}, {plain(names[1])} "
+        f"{significant(gain.second)} on the same {gain.n_rows:,} test rows; "
+        f"{gain.level:.0%} interval of the difference {significant(low)} to "
+        f"{significant(high)}."
     )
 
 
@@ -141,9 +142,9 @@ def score_table(
             continue
         gain = gains.get(metric)
         rows[f"{title}, test"] = (
-            *(number(each[metric]) for each in found),
-            number(found[1][metric] - found[0][metric]),
-            f"{number(gain.low)} to {number(gain.high)}" if gain else "",
+            *(significant(each[metric]) for each in found),
+            significant(found[1][metric] - found[0][metric]),
+            f"{significant(gain.low)} to {significant(gain.high)}" if gain else "",
         )
     for name, key in (
         ("leaves", "leaves"),
@@ -165,12 +166,12 @@ def where_they_differ(views: tuple[View, View], names: tuple[str, str]) -> None:
     task = views[0].run.problem.task
     found = disagreement(task, y, *(answers(view, "test") for view in views))
     if found.rows.empty:
-        st.markdown(f"Both say the same on all {count(len(y), 'test row')}.")
+        st.markdown(f"Both say the same on all {counted(len(y), 'test row')}.")
         return
     first, second = map(plain, names)
     if found.apart is None:
         st.markdown(
-            f"They differ on {len(found.rows):,} of {count(len(y), 'test row')}: "
+            f"They differ on {len(found.rows):,} of {counted(len(y), 'test row')}: "
             f"{first} is right on {found.first_better:,}, {second} on "
             f"{found.second_better:,}, neither on {found.neither:,}."
         )
@@ -178,9 +179,9 @@ def where_they_differ(views: tuple[View, View], names: tuple[str, str]) -> None:
         unit = f" {plain(views[0].model.target_unit)}".rstrip()
         st.markdown(
             f"{second} is closer to the truth on {found.second_better:,} of "
-            f"{count(len(y), 'test row')}, {first} on {found.first_better:,}. The "
-            f"answers lie {number(found.apart)}{unit} apart on average; the furthest "
-            "apart come first."
+            f"{counted(len(y), 'test row')}, {first} on {found.first_better:,}. The "
+            f"answers lie {significant(found.apart)}{unit} apart on average; the "
+            "furthest apart come first."
         )
     rows = found.rows[:MOST_ROWS]
     facts = pd.DataFrame(

@@ -24,8 +24,8 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.split import SPLITS
 from treelab.figures.table import table_html
 from treelab.figures.target import target_figure
-from treelab.figures.words import count
 from treelab.learners.registry import LEARNERS
+from treelab.trees.text.numerals import counted
 
 DEFAULT_LEARNERS = ("cart", "gradtree")
 TASKS = {"binary": "two classes", "multiclass": "classes", "regression": "a number"}
@@ -141,7 +141,7 @@ with left:
     st.html(first_rows(problem.table_id, problem.target, numbers, left_out))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     st.caption(
-        f"{about}The first of {count(len(frame), 'row')}; above each column, how its "
+        f"{about}The first of {counted(len(frame), 'row')}; above each column, how its "
         "values are spread over all rows."
     )
     with st.expander(
@@ -152,7 +152,7 @@ with left:
         column_editor(problem)
     if notes := [finding.sentence for finding in noticed if finding.level == "note"]:
         with st.expander(
-            f"{count(len(notes), 'thing')} to know about this table",
+            f"{counted(len(notes), 'thing')} to know about this table",
             icon=":material/info:",
             key="notes-open",
         ):

@@ -18,9 +18,8 @@ from treelab.evaluation.evidence import Evidence, answers_alone, leaf_evidence
 from treelab.figures.colors import palette
 from treelab.figures.tree import columns_asked
 from treelab.figures.weights import percent, weights_figure
-from treelab.figures.words import count, number
 from treelab.trees.labels import plain_label
-from treelab.trees.text.numerals import probability
+from treelab.trees.text.numerals import counted, probability, significant
 from treelab.trees.text.words import path_in_words
 from treelab.trees.tree import Tree
 
@@ -39,7 +38,7 @@ def answer_words(view: View, values) -> str:
 
 def with_unit(view: View, value: float) -> str:
     """Write a value of the target with its unit."""
-    return f"{number(value)} {view.model.target_unit}".rstrip()
+    return f"{significant(value)} {view.model.target_unit}".rstrip()
 
 
 def show_answer(view: View, row: Row) -> None:
@@ -77,7 +76,7 @@ def evidence_words(view: View, found: Evidence) -> str:
     """Say how many test rows the rule holds for, and how good it is on them."""
     if found.n_rows == 0:
         return f"No other of the {found.n_total:,} test rows takes this way."
-    held = f"It holds for {found.n_rows:,} of {count(found.n_total, 'test row')}"
+    held = f"It holds for {found.n_rows:,} of {counted(found.n_total, 'test row')}"
     if found.right is None:
         off = plain(with_unit(view, found.error))
         return f"{held}, and is off by {off} on average."
@@ -127,8 +126,8 @@ def explain_ensemble(view: View, row: Row) -> None:
     n_most = int(model.estimators_for_share(row.values, MOST_OF_IT)[0])
     st.markdown(
         f"{percent(weight[0])} of this answer comes from one of "
-        f"{count(model.n_estimators, 'small tree')}; "
-        f"{count(n_most, 'tree')} {'holds' if n_most == 1 else 'hold'} "
+        f"{counted(model.n_estimators, 'small tree')}; "
+        f"{counted(n_most, 'tree')} {'holds' if n_most == 1 else 'hold'} "
         f"{MOST_OF_IT:.0%} of it."
     )
     agree = None

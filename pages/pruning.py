@@ -25,8 +25,7 @@ from treelab.figures.path import (
     pruning_figure,
 )
 from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
-from treelab.figures.words import count, number
-from treelab.trees.text.numerals import number as as_typed
+from treelab.trees.text.numerals import counted, shortest, significant
 
 TEST = "test_score"
 
@@ -55,8 +54,8 @@ def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     column = TEST if TEST in steps.table else "valid_loss"
     score = steps.table[column].iloc[step]
     said = (
-        f"{count(leaves, 'leaf', 'leaves')}, depth {steps.trees[step].depth}, "
-        f"{number(score)} {metric}"
+        f"{counted(leaves, 'leaf', 'leaves')}, depth {steps.trees[step].depth}, "
+        f"{significant(score)} {metric}"
     )
     if step == reference:
         return said
@@ -64,8 +63,8 @@ def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     which = "chosen" if steps.chosen is not None else "trained"
     return (
         f"{said}; the tree as {which} has "
-        f"{count(steps.table['leaves'].iloc[reference], 'leaf', 'leaves')}, depth "
-        f"{steps.trees[reference].depth} and {number(before)}"
+        f"{counted(steps.table['leaves'].iloc[reference], 'leaf', 'leaves')}, depth "
+        f"{steps.trees[reference].depth} and {significant(before)}"
     )
 
 
@@ -73,7 +72,7 @@ def step_labels(steps: Steps) -> list[str]:
     """Name each step of the slider; no two names are alike."""
     labels = []
     for strength, leaves in zip(steps.table["strength"], steps.table["leaves"]):
-        label = f"{as_typed(strength)} · {count(leaves, 'leaf', 'leaves')}"
+        label = f"{shortest(strength)} · {counted(leaves, 'leaf', 'leaves')}"
         while label in labels:
             label += " again"
         labels.append(label)
@@ -109,7 +108,8 @@ def pick_who_answers(view: View) -> bool:
     metric = TITLES[headline(view.run.problem.task)]
     chosen = view.model.chosen
     words = {
-        alone: f"{who} · {number(pruning_steps(view, alone).table[TEST].iloc[chosen])}"
+        alone: f"{who} · "
+        + significant(pruning_steps(view, alone).table[TEST].iloc[chosen])
         for alone, who in ((False, "Tree and predictor"), (True, "Tree alone"))
     }
     return st.segmented_control(
@@ -164,7 +164,7 @@ def slide(view: View) -> None:
         show_figure(
             path_figure((*view.key, alone), mode(), steps, axis, metric, rows),
             key="pruning-path",
-            alt=f"{metric} and size of {count(len(labels), 'tree')} against the "
+            alt=f"{metric} and size of {counted(len(labels), 'tree')} against the "
             f"strength of pruning; the knee is at {labels[best]}.",
         )
     right.caption(
@@ -236,7 +236,7 @@ def draw_or_route(view: View, steps: Steps, step: int) -> None:
         mode=mode(),
     )
     show_figure(figure, key="pruning-heat", alt=f"{way}, on {len(X)} test rows.")
-    st.caption(f"{count(len(X), 'test row')}; circles ask, yes goes left.")
+    st.caption(f"{counted(len(X), 'test row')}; circles ask, yes goes left.")
 
 
 page_title(

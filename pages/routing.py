@@ -15,7 +15,7 @@ from treelab.figures.routing import (
     routing_table,
     target_bands,
 )
-from treelab.figures.words import count, number
+from treelab.trees.text.numerals import counted, significant
 from treelab.trees.tree import Tree
 
 LONGEST_RULE = 300  # letters that a caption may hold
@@ -33,9 +33,9 @@ def kinds_of_rows(view: View, part: str) -> dict[str, np.ndarray]:
     band, (low, high) = target_bands(view.split.y_train, y)
     unit = f" {view.model.target_unit}".rstrip()
     words = (
-        f"up to {number(low)}{unit}",
-        f"{number(low)} to {number(high)}{unit}",
-        f"above {number(high)}{unit}",
+        f"up to {significant(low)}{unit}",
+        f"{significant(low)} to {significant(high)}{unit}",
+        f"above {significant(high)}{unit}",
     )
     return {f"{name} ({said})": band == name for name, said in zip(BANDS, words)}
 
@@ -129,11 +129,11 @@ for place, kind in enumerate(shown):
                 mode=mode(),
             ),
             key=f"heat-{place}",
-            alt=f"Of {count(n_rows, 'row')} of {kind}, {share:.0%} end in one leaf: "
+            alt=f"Of {counted(n_rows, 'row')} of {kind}, {share:.0%} end in one leaf: "
             f"{rule_words(tree, leaf)}.",
         )
         st.caption(
-            f"{count(n_rows, 'row')} of {plain(kind)}, "
+            f"{counted(n_rows, 'row')} of {plain(kind)}, "
             f"{part_words(view, part).split(',')[0]} rows. Circles ask, yes goes "
             f"left; squares answer. That leaf: {plain(rule_words(tree, leaf))}."
         )

@@ -9,9 +9,9 @@ from pages.common.views.live import state_color
 from pages.common.widgets.settings import setting_words
 from pages.common.words import plain, run_name, score
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.words import count
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import counted
 
 
 def rows(runs: list[Run]) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def confirm_delete(runs: list[Run]) -> None:
         if st.button("Keep", key="keep"):
             st.rerun()
         if st.button(
-            f"Delete {count(len(runs), 'run')}", type="primary", key="delete-sure"
+            f"Delete {counted(len(runs), 'run')}", type="primary", key="delete-sure"
         ):
             for run in runs:
                 store().delete(run.id)
@@ -118,7 +118,7 @@ picked = st.dataframe(
 )
 selected = [runs[place] for place in picked.selection.rows if place < len(runs)]
 if not selected:
-    st.caption(f"{count(len(runs), 'run')}. Tick one to open, rename or delete it.")
+    st.caption(f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it.")
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions"):
@@ -144,7 +144,9 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 max_chars=80,
             )
     if st.button(
-        f"Delete {count(len(selected), 'run')}", icon=":material/delete:", key="delete"
+        f"Delete {counted(len(selected), 'run')}",
+        icon=":material/delete:",
+        key="delete",
     ):
         confirm_delete(selected)
 if len(selected) == 1 and selected[0].error:

@@ -35,8 +35,8 @@ from pages.common.widgets.settings import settings_form
 from pages.common.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import loss_figure, loss_panels
-from treelab.figures.words import count
 from treelab.learners.registry import CLUSTERS, LEARNERS
+from treelab.trees.text.numerals import counted
 
 LIVE_HEIGHT = 320  # pixels of the tree beside the curves
 MOST_SHOWN = 6  # runs on the chart; the older ones wait below
@@ -85,7 +85,7 @@ def predict_form(chosen: list[str]) -> tuple[Problem, dict[str, dict], bool]:
     complete = bool(chosen)
     if chosen:
         names = " and ".join(LEARNERS[key].title for key in chosen[:2])
-        names = names if len(chosen) <= 2 else count(len(chosen), "learner")
+        names = names if len(chosen) <= 2 else counted(len(chosen), "learner")
         with st.expander(
             f"Settings of {names}", icon=":material/tune:", key="settings"
         ):
@@ -184,7 +184,7 @@ def draw_result(now) -> None:
             else:
                 st.page_link("pages/compare.py", label="Compare")
         else:
-            busy = count(sum(not run.is_finished for run in now), "run")
+            busy = counted(sum(not run.is_finished for run in now), "run")
             words = f"Training {busy} on {plain(queue().device())}"
             none = "Nothing found yet" if in_groups else "No score yet"
             st.markdown(words if active else none)
@@ -301,7 +301,7 @@ with st.container(key="live"):
     watch()
 if earlier:
     with st.expander(
-        f"{count(len(earlier), 'earlier run')} on this table",
+        f"{counted(len(earlier), 'earlier run')} on this table",
         icon=":material/history:",
         key="earlier",
     ):

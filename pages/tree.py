@@ -39,9 +39,9 @@ from pages.common.views.viewer import HEIGHT, tree_viewer
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.export import has_dot, picture_file
 from treelab.figures.viewer.nodes import keys, node_at
-from treelab.figures.words import count, number
 from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES
+from treelab.trees.text.numerals import counted, significant
 from treelab.trees.tree import Tree
 
 WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
@@ -59,11 +59,11 @@ def show_score(view: View, tree: Tree) -> None:
     best = headline(view.run.problem.task)
     st.metric(
         f"{TITLES[best]} · {part_words(view, 'test')}",
-        number(found[best]),
+        significant(found[best]),
         help="Of the whole ensemble." if view.is_ensemble else None,
     )
     others = [
-        f"{TITLES[name]} {number(found[name])}".replace(" ", "\N{NO-BREAK SPACE}")
+        f"{TITLES[name]} {significant(found[name])}".replace(" ", "\N{NO-BREAK SPACE}")
         for name in TITLES
         if name in found and name != best
     ]
@@ -71,7 +71,7 @@ def show_score(view: View, tree: Tree) -> None:
     if view.on_top:
         st.caption(
             f"With the predictor on top. The tree alone: "
-            f"{number(score_alone(view, 'test'))} {TITLES[best]}.",
+            f"{significant(score_alone(view, 'test'))} {TITLES[best]}.",
             help="Alone a tree answers with what most training rows of the leaf are, "
             "or with their mean. Train with “What answers: leaf” for a tree that was "
             "trained to answer so.",
@@ -213,8 +213,8 @@ downloads(view, tree, estimator)
 st.header("As rules", anchor=False)
 rules = rules_of(view, estimator)
 st.caption(
-    f"{count(len(rules), 'rule')}, one a leaf, the most common first; rows and shares "
-    f"are of {shown_rows(tree, view)}."
+    f"{counted(len(rules), 'rule')}, one a leaf, the most common first; rows and "
+    f"shares are of {shown_rows(tree, view)}."
     + (" Confidence is the leaf's own." if tree.classes is not None else "")
 )
 if tree.classes is None:

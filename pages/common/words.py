@@ -3,9 +3,9 @@
 import re
 
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.words import number
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import significant
 
 SPLIT_NAMES = {"train": "training", "valid": "validation", "test": "test"}
 
@@ -44,7 +44,7 @@ def score_words(run: Run, split: str = "test") -> str:
         return run.state
     metric = TITLES[headline(run.problem.task)]
     n_rows = run.metrics[split]["n_rows"]
-    return f"{number(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
+    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
 
 
 def plain(text: object) -> str:

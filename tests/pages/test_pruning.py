@@ -8,7 +8,7 @@ from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
 from treelab.evaluation.metrics import scores
-from treelab.figures.words import number
+from treelab.trees.text.numerals import significant
 
 
 def slide(app, step: int):
@@ -48,15 +48,17 @@ def test_the_tree_alone_may_answer_and_both_scores_are_shown(visit, store):
     told = who.options
     kept = store.run(run).metrics["test"]["macro_f1"]
     assert told == [
-        f"Tree and predictor · {number(kept)}",
-        f"Tree alone · {number(alone)}",
+        f"Tree and predictor · {significant(kept)}",
+        f"Tree alone · {significant(alone)}",
     ]
     who.set_value(True).run()
-    assert number(alone) in app.header[0].value
+    assert significant(alone) in app.header[0].value
     assert "predictor on top" not in notes(app)
     steps = look.pruning_steps(view, alone=True)
     assert steps.table["test_score"].iloc[path.chosen] == pytest.approx(alone)
-    assert f"The tree alone: {number(alone)} macro F1" in said(visit("tree", run=run))
+    assert f"The tree alone: {significant(alone)} macro F1" in said(
+        visit("tree", run=run)
+    )
 
 
 def test_curves_name_their_rows(visit, store):

@@ -12,7 +12,8 @@ import pandas as pd
 from treelab.data.columns import column_kind, column_note
 from treelab.data.split import FEWEST_ROWS
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
-from treelab.data.words import count, listed
+from treelab.trees.text.names import listed
+from treelab.trees.text.numerals import counted
 
 if TYPE_CHECKING:
     from treelab.data.problem import Problem
@@ -116,12 +117,12 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
         return
     if len(known) < FEWEST_ROWS:
         yield error(
-            f"{count(len(known), 'row')} with a value of {name!r}: at least "
+            f"{counted(len(known), 'row')} with a value of {name!r}: at least "
             f"{FEWEST_ROWS} are needed, one each to train, to validate and to test."
         )
     if n_missing:
         yield note(
-            f"{count(n_missing, 'row')} without a value of the target {name!r} "
+            f"{counted(n_missing, 'row')} without a value of the target {name!r} "
             f"{'is' if n_missing == 1 else 'are'} left out."
         )
     if known.nunique() == 1:
@@ -135,7 +136,7 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
         yield from _class_target(known, problem.task, error, note)
     if FEWEST_ROWS <= len(known) < SMALL_TABLE:
         yield note(
-            f"The table has {count(len(known), 'row')} with a target: a score on so "
+            f"The table has {counted(len(known), 'row')} with a target: a score on so "
             "few test rows says little."
         )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from treelab.data.words import listed
+from treelab.trees.text.names import listed
 
 TASKS = ("binary", "multiclass", "regression")
 

@@ -16,7 +16,7 @@ from treelab.data.columns import (
 )
 from treelab.data.split import Split, deal_rows
 from treelab.data.values import cast_column, class_labels
-from treelab.data.words import count
+from treelab.trees.text.numerals import counted
 
 __all__ = ["Finding", "Problem", "Split", "check_problem", "make_problem"]
 
@@ -165,7 +165,7 @@ class Problem:
         notes = []
         if n_missing := len(table) - len(X):
             notes.append(
-                f"{count(n_missing, 'row')} without a value of the target "
+                f"{counted(n_missing, 'row')} without a value of the target "
                 f"{self.target!r} {'is' if n_missing == 1 else 'are'} left out."
             )
         strata = np.zeros(len(target), dtype=np.int64)
@@ -180,7 +180,7 @@ class Problem:
             parts += [rows, target[part == k]]
         if len(parts[5]) < 30:
             notes.append(
-                f"Only {count(len(parts[5]), 'row')} to test on: a score on so few "
+                f"Only {counted(len(parts[5]), 'row')} to test on: a score on so few "
                 "says little."
             )
         return Split(*parts, notes=tuple(notes))

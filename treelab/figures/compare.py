@@ -6,7 +6,8 @@ import plotly.graph_objects as go
 
 from treelab.figures.colors import Mode, palette
 from treelab.figures.template import template
-from treelab.figures.words import escape_html, number
+from treelab.figures.words import escape_html
+from treelab.trees.text.numerals import significant
 
 
 def difference_figure(
@@ -52,8 +53,8 @@ def difference_figure(
                 "line": {"width": 2, "color": color},
             },
             hovertemplate=(
-                f"{number(row.estimate)}, interval {number(row.low)} to "
-                f"{number(row.high)}<extra></extra>"
+                f"{significant(row.estimate)}, interval {significant(row.low)} to "
+                f"{significant(row.high)}<extra></extra>"
             ),
             name=row.title,
         )

@@ -9,7 +9,8 @@ from plotly.subplots import make_subplots
 
 from treelab.figures.colors import Mode, palette
 from treelab.figures.template import template
-from treelab.figures.words import escape_html, number
+from treelab.figures.words import escape_html
+from treelab.trees.text.numerals import significant
 
 MAX_POINTS = 600  # a line; more cannot be told apart on a screen
 COLUMNS = 2  # panels side by side
@@ -170,7 +171,7 @@ def _add_names_beyond(figure: go.Figure, curves: Sequence[Curve], top: float) ->
     ]
     for place, (curve, loss) in enumerate(beyond):
         figure.add_annotation(
-            text=f"▲ {escape_html(curve.name)}: {number(loss)} on validation rows",
+            text=f"▲ {escape_html(curve.name)}: {significant(loss)} on validation rows",
             x=1,
             xref="paper",
             xanchor="right",

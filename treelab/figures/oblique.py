@@ -13,7 +13,8 @@ from treelab.figures.colors import (
     with_alpha,
 )
 from treelab.figures.template import template
-from treelab.figures.words import count, escape_html, number, shorten
+from treelab.figures.words import escape_html, shorten
+from treelab.trees.text.numerals import counted, significant
 from treelab.trees.text.sums import term_name
 from treelab.trees.walk import OBLIQUE, filled, read
 
@@ -142,7 +143,7 @@ def _add_bars(figure, table: pd.DataFrame, most: int, mode: Mode) -> None:
     tags = list(shown["column"])
     fills = [LEARNER_COLORS["get"]] * len(shown)
     if len(rest):
-        names.append(f"{count(len(rest), 'other')} (absolute)")
+        names.append(f"{counted(len(rest), 'other')} (absolute)")
         values.append(float(rest["standardised"].abs().sum()))
         shares.append(float(rest["share"].sum()))
         tags.append("")
@@ -196,7 +197,7 @@ def _add_histogram(figure, tree, node, X, y, mode: Mode) -> None:
     figure.add_vline(
         x=threshold,
         line={"color": colors.accent, "width": 2, "dash": "dash"},
-        annotation_text=f"≤ {number(threshold)}",
+        annotation_text=f"≤ {significant(threshold)}",
         annotation_position="top",
         row=2,
         col=1,
@@ -209,4 +210,4 @@ def _axis_title(tree, node: int, n_columns: int) -> str:
         feature = tree.features[tree.feature[node]]
         unit = f" ({feature.unit})" if feature.unit else ""
         return escape_html(f"{term_name(feature)}{unit}")
-    return f"weighted sum of {count(n_columns, 'column')}"
+    return f"weighted sum of {counted(n_columns, 'column')}"

@@ -9,9 +9,9 @@ from plotly.colors import sample_colorscale
 
 from treelab.figures.colors import SEQUENTIAL, Mode, mix, palette, text_on
 from treelab.figures.template import template
-from treelab.figures.words import count, escape_html
+from treelab.figures.words import escape_html
 from treelab.trees.text.conditions import add
-from treelab.trees.text.numerals import percent
+from treelab.trees.text.numerals import counted, percent
 from treelab.trees.text.words import answer
 from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
@@ -128,7 +128,7 @@ def _hover(tree: Tree, node: int) -> str:
     rows = ""
     if tree.n_rows[0]:
         share = percent(tree.n_rows[node] / tree.n_rows[0])
-        rows = f"{count(int(tree.n_rows[node]), 'row')}, {share}<br>"
+        rows = f"{counted(int(tree.n_rows[node]), 'row')}, {share}<br>"
     said = "says" if tree.is_leaf[node] else "would say"
     lines = "<br>".join(map(escape_html, lines))
     return f"{lines}<br><b>{rows}</b>{said} {escape_html(answer(tree, node, most=3))}"

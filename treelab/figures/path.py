@@ -7,7 +7,7 @@ from plotly.subplots import make_subplots
 
 from treelab.figures.colors import Mode, palette
 from treelab.figures.template import template
-from treelab.trees.text.numerals import number
+from treelab.trees.text.numerals import shortest
 
 KNEE_TOLERANCE = 0.01  # how much validation score a smaller tree may cost
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.
@@ -117,7 +117,7 @@ def pruning_figure(
         vertical_spacing=0.1,
         row_heights=[0.55, 0.45],
     )
-    strengths = [number(value) for value in table["strength"]]
+    strengths = [shortest(value) for value in table["strength"]]
 
     def add_line(column, name, dash, symbol, color, row):
         figure.add_scatter(
@@ -218,4 +218,6 @@ def _beside(step: int, n_steps: int) -> str:
 
 def _roughly(value: float) -> str:
     """Return a strength in as few digits as are within a twentieth of it."""
-    return number(value, lambda shown: abs(shown - value) <= abs(value) / 20, digits=1)
+    return shortest(
+        value, lambda shown: abs(shown - value) <= abs(value) / 20, digits=1
+    )

@@ -7,7 +7,7 @@ import pandas as pd
 
 from treelab.figures.colors import Mode, palette, with_alpha
 from treelab.figures.layout import tree_layout
-from treelab.figures.words import count
+from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
@@ -101,7 +101,7 @@ def tree_alt(tree: Tree) -> str:
         return f"A tree of one leaf: every row gets the same answer, {_says(tree, 0)}."
     words = (
         f"Decision tree for {tree.target} of depth {tree.depth} with "
-        f"{count(tree.n_leaves, 'leaf', 'leaves')}. "
+        f"{counted(tree.n_leaves, 'leaf', 'leaves')}. "
         f"The root asks whether {tree.question(0)}."
     )
     if tree.n_rows[0]:

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from treelab.figures.colors import LEARNER_COLORS, Mode, palette, with_alpha
 from treelab.figures.template import template
-from treelab.figures.words import count
+from treelab.trees.text.numerals import counted
 
 
 def weights_figure(
@@ -55,7 +55,7 @@ def weights_figure(
     tags = [int(estimator) for estimator in estimators]
     others = n_estimators - len(estimators)
     if others:
-        names.append(count(others, "other"))
+        names.append(counted(others, "other"))
         values.append(max(1 - float(weights.sum()), 0.0))
         fills.append(colors.line)
         hatches.append("")

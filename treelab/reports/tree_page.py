@@ -4,9 +4,9 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.colors import class_colors
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import tree_payload
-from treelab.figures.words import count, number
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.text.numerals import counted, significant
 from treelab.trees.tree import Tree
 
 
@@ -48,5 +48,7 @@ def _captions(run: Run) -> list[str]:
     if name not in found:
         return []
     n_rows = int(found["n_rows"])
-    score = f"{TITLES[name]} {number(found[name])} on {count(n_rows, 'test row')}"
+    score = (
+        f"{TITLES[name]} {significant(found[name])} on {counted(n_rows, 'test row')}"
+    )
     return [f"{score}. Rows and bars in the picture: training rows."]

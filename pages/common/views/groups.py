@@ -12,10 +12,10 @@ from pages.common.state.problem import (
 from pages.common.widgets.settings import settings_form
 from pages.common.words import plain
 from treelab.data.problem import Problem
-from treelab.figures.words import count, number
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import counted, significant
 
 AIM = "aim"  # key of the choice; one for the session, on every page
 AIMS = ("predict", "groups")
@@ -128,9 +128,9 @@ def found_words(run: Run) -> str:
     """Write what a run found, "" before it has found anything."""
     if not run.has_model or not run.summary:
         return ""
-    said = count(run.summary["leaves"], "cluster")
+    said = counted(run.summary["leaves"], "cluster")
     if "purity" in run.summary:
-        said += f", dendrogram purity {number(run.summary['purity'])}"
+        said += f", dendrogram purity {significant(run.summary['purity'])}"
     return said
 
 
@@ -142,6 +142,6 @@ def groups_words(runs: list[Run]) -> str:
         if said := found_words(run):
             rows = run.summary["rows"]
             if "purity" in run.summary:  # the others were held out
-                return f"**{said}** in {count(rows['train'], 'training row')}"
-            return f"**{said}** in {count(sum(rows.values()), 'row')}"
+                return f"**{said}** in {counted(rows['train'], 'training row')}"
+            return f"**{said}** in {counted(sum(rows.values()), 'row')}"
     return ""

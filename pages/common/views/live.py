@@ -27,11 +27,11 @@ from treelab.evaluation.metrics import TITLES, guessing_loss, headline
 from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
 from treelab.figures.viewer.payload import tree_payload
-from treelab.figures.words import count, number
 from treelab.learners.registry import CLUSTERS, IMPORTED, find_spec
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.text.numerals import counted, significant
 
 SQUARED = {"cart", "argmin"}  # report squared units; the others shares of the variance
 
@@ -195,7 +195,7 @@ def result_words(runs: list[Run]) -> str:
         return ""
     names = names_and_colors(runs)
     found = ", ".join(
-        f"{plain(names[run.id][0])} {number(score(run))}"
+        f"{plain(names[run.id][0])} {significant(score(run))}"
         for run in sorted(_scored(runs), key=score, reverse=True)
     )
     metric = TITLES[headline(best.problem.task)]
@@ -237,7 +237,7 @@ def _picture(home: Path, run_id: str, epoch: float | None, _run: Run) -> Picture
             words = f"tree {index[0]} of {view.model.n_estimators:,}, {place}"
         else:
             tree = drawn_tree(view)
-            words = count(tree.n_leaves, "leaf", "leaves")
+            words = counted(tree.n_leaves, "leaf", "leaves")
     else:
         tree = prune_empty(store().snapshot(run_id, epoch))
         split = rows_for(_run, tree)

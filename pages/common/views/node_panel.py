@@ -16,8 +16,8 @@ from treelab.evaluation.node_reports import (
     node_rows,
 )
 from treelab.figures.oblique import split_figure
-from treelab.figures.words import count, number
-from treelab.trees.text.numerals import clean, percent
+from treelab.trees.text.names import clean
+from treelab.trees.text.numerals import counted, percent, significant
 from treelab.trees.text.words import answer
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
@@ -126,7 +126,7 @@ def _or_dash(value: float | None) -> str:
     """Write a number; a dash for none."""
     if value is None:
         return "–"
-    return "<0.0001" if 0 < value < 0.0001 else number(value)
+    return "<0.0001" if 0 < value < 0.0001 else significant(value)
 
 
 def _explained(tree: Tree, facts: NodeFacts) -> str:
@@ -177,7 +177,7 @@ def show_rows(view: View, tree: Tree, node: int, name: str) -> None:
         )
     rows = _numbered(node_rows(tree, node, X, y))
     st.dataframe(rows, hide_index=True, key=f"rows-at-{view.run.id}")
-    n_rows = count(len(rows), f"{SPLIT_NAMES[part]} row")
+    n_rows = counted(len(rows), f"{SPLIT_NAMES[part]} row")
     first = f"The first {MOST_ROWS} are shown; the file has all. "
     st.caption(
         f"{first if len(rows) == MOST_ROWS else f'{n_rows} at this node. '}"

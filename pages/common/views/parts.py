@@ -17,8 +17,8 @@ from pages.common.widgets.run_picker import pick_run
 from pages.common.words import SPLIT_NAMES, plain
 from treelab.figures.tree import plan_picture, thumbnail_svg, tree_alt
 from treelab.figures.weights import percent
-from treelab.figures.words import count
 from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 
 _MOST_IN_LEGEND = 12
@@ -61,7 +61,7 @@ def pick_estimator(view: View) -> int | None:
     key = f"estimator-{view.run.id}"
     if st.session_state.get(key) not in index.tolist():
         st.session_state[key] = int(index[0])
-    total = count(view.model.n_estimators, "tree")
+    total = counted(view.model.n_estimators, "tree")
     alike = same_say(weight)
     if alike:
         which = f"these are the first {len(index)}. All have the same say."
@@ -175,12 +175,12 @@ def shown_rows(tree: Tree, view: View) -> str:
     """Name the rows that a tree counts: "341 training rows"."""
     n_rows, n_train = int(tree.n_rows[0]), len(view.split.y_train)
     if n_rows == n_train:
-        return count(n_rows, "training row")
+        return counted(n_rows, "training row")
     if n_rows == n_train + len(view.split.y_valid):
-        return f"{count(n_rows, 'row')}, training and validation together"
-    return f"the {count(n_rows, 'row')} it was shown"
+        return f"{counted(n_rows, 'row')}, training and validation together"
+    return f"the {counted(n_rows, 'row')} it was shown"
 
 
 def part_words(view: View, part: str) -> str:
     """Name a part of the rows with its size: "test, 114 rows"."""
-    return f"{SPLIT_NAMES[part]}, {count(len(view.split.rows(part)[1]), 'row')}"
+    return f"{SPLIT_NAMES[part]}, {counted(len(view.split.rows(part)[1]), 'row')}"

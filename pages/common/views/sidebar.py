@@ -7,7 +7,7 @@ import streamlit as st
 from pages.common.cached.store import queue, store
 from pages.common.words import plain, run_name
 from treelab.figures.colors import learner_color
-from treelab.figures.words import count
+from treelab.trees.text.numerals import counted
 
 MOST_JOBS = 4
 
@@ -39,4 +39,4 @@ def _jobs() -> None:
             f'<span style="width:{run.progress:.0%};background:{color}"></span></div>'
         )
     if len(jobs) > MOST_JOBS:
-        st.caption(f"and {count(len(jobs) - MOST_JOBS, 'more job')}")
+        st.caption(f"and {counted(len(jobs) - MOST_JOBS, 'more job')}")

@@ -26,8 +26,8 @@ from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.statistics import class_codes
-from treelab.trees.text.numerals import number as as_typed
-from treelab.trees.text.numerals import short
+from treelab.trees.text.names import short
+from treelab.trees.text.numerals import shortest
 from treelab.trees.tree import Tree
 
 
@@ -161,7 +161,7 @@ def along_path(view: View, trees: tuple[Tree, ...], part: str = "train") -> Pict
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _along_path(home: Path, run_id, epoch, part: str, _trees, _view: View) -> Picture:
     path: PruningPath = _view.model
-    labels = [f"lambda {as_typed(s)}" for s in path.strengths]
+    labels = [f"lambda {shortest(s)}" for s in path.strengths]
     task = _view.run.problem.task
     X, y = _view.split.rows("valid")
     found = [

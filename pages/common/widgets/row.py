@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common.cached.look import View, answers
 from pages.common.words import plain
 from treelab.data.columns import column_kind
-from treelab.figures.words import number
+from treelab.trees.text.numerals import significant
 
 _FIELDS = 12  # fields that stand open; the other columns unfold
 _MISSING = "missing"
@@ -176,7 +176,8 @@ def _number_field(label: str, key: str, now, seen: pd.Series) -> float | None:
         format="%.6g",
         key=key,
         placeholder=_MISSING,
-        help=f"Training rows hold {number(low)} to {number(high)}; empty is missing.",
+        help=f"Training rows hold {significant(low)} to {significant(high)}; "
+        "empty is missing.",
     )
 
 
@@ -208,4 +209,4 @@ def _as_text(value) -> str:
     """A cell's value in words."""
     if value is None or pd.isna(value):
         return _MISSING
-    return number(float(value)) if isinstance(value, float) else str(value)
+    return significant(float(value)) if isinstance(value, float) else str(value)

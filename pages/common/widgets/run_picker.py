@@ -8,8 +8,8 @@ from pages.common.cached.store import finished_runs, growing_runs
 from pages.common.theme import dot
 from pages.common.words import run_name, score, score_words
 from treelab.figures.colors import learner_color
-from treelab.figures.words import number
 from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import significant
 
 
 def pick_run(
@@ -95,7 +95,7 @@ def run_labels(runs: list[Run]) -> dict[str, str]:
     taken: dict[str, int] = {}
     for run in runs:
         label = f"{run_name(run)} · {run.problem.table_name}"
-        label += f" · {run.state if score(run) is None else number(score(run))}"
+        label += f" · {run.state if score(run) is None else significant(score(run))}"
         taken[label] = taken.get(label, 0) + 1
         labels[run.id] = label if taken[label] == 1 else f"{label} ({taken[label]})"
     return labels

@@ -20,7 +20,7 @@ from treelab.trees.text.dot_colors import (
     mix,
     value_color,
 )
-from treelab.trees.text.numerals import clean
+from treelab.trees.text.names import clean
 from treelab.trees.tree import Tree
 
 HOSTILE = [

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treelab.data.values import LARGEST_NUMBER
-from treelab.data.words import count
+from treelab.trees.text.numerals import counted
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")
 # Marks that may be categories among words, but say "no value" among numbers.
@@ -95,7 +95,7 @@ def read_column(
     values[large] = np.nan
     if infinite.any():
         rows = np.nonzero(infinite[codes])[0]
-        more = f" and in {count(len(rows) - 1, 'more cell')}" if len(rows) > 1 else ""
+        more = f" and in {counted(len(rows) - 1, 'more cell')}" if len(rows) > 1 else ""
         reading.notes.append(
             f"Column {name!r} holds {words[codes[rows[0]]].as_py()!r} on line "
             f"{line_of(rows[0]):,}{more}: infinite values count as missing."

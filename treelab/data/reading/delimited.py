@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from treelab.data.reading.table_error import TableError
-from treelab.data.words import count
+from treelab.trees.text.numerals import counted
 
 DELIMITERS = ("\t", ";", "|", ",")  # in this order where a file fits several
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -266,9 +266,9 @@ def _refuse_ragged(text: str, name: str, delimiter: str) -> None:
         return
     line, width = odd[0]
     start = widths[widths.index(odd[0]) - 1][0] + 1 if odd[0] != widths[0] else line
-    fields = count(width, "field")
+    fields = counted(width, "field")
     sign = DELIMITER_NAMES.get(delimiter, delimiter)
-    others = f" In all, {count(len(odd), 'line')} differ." if odd[1:] else ""
+    others = f" In all, {counted(len(odd), 'line')} differ." if odd[1:] else ""
     if line - start > 1:
         raise TableError(
             f"{name}: the row that begins on line {start:,} runs on to line {line:,} "

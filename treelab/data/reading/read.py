@@ -20,7 +20,8 @@ from treelab.data.reading.text_file import (
     refuse_other_formats,
     unpack,
 )
-from treelab.data.words import count, listed
+from treelab.trees.text.names import listed
+from treelab.trees.text.numerals import counted
 
 MOST_CELLS = 50_000_000
 MOST_COLUMNS = 10_000
@@ -125,7 +126,8 @@ def _assemble(
     if empty.any():
         n = int(empty.sum())
         notes.append(
-            f"{count(n, 'row')} without any value {'is' if n == 1 else 'are'} left out."
+            f"{counted(n, 'row')} without any value {'is' if n == 1 else 'are'} left "
+            "out."
         )
         frame = frame[~empty].reset_index(drop=True)
         for reading in readings:  # their empty cells left with the rows
@@ -165,7 +167,7 @@ def _mend_names(names: Sequence[str], columns: list, notes: list[str]) -> list[s
         mended.append(new)
     if unnamed:
         notes.append(
-            f"{count(len(unnamed), 'column')} without a name "
+            f"{counted(len(unnamed), 'column')} without a name "
             f"{'is' if len(unnamed) == 1 else 'are'} called {listed(unnamed)}."
         )
     if twice:
@@ -190,7 +192,7 @@ def _missing_notes(readings: list[Reading]) -> list[str]:
             continue
         shown = [f"{n:,} in {name!r}" for name, n in list(held.items())[:6]]
         more = len(held) - len(shown)
-        others = f" and some in {count(more, 'more column')}" if more > 0 else ""
+        others = f" and some in {counted(more, 'more column')}" if more > 0 else ""
         where = ", ".join(shown) + others
         what = "Empty cells" if mark == "" else f'Cells with "{mark}"'
         notes.append(f"{what} count as missing: {where}.")

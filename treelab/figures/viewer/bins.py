@@ -9,8 +9,8 @@ from math import floor, isfinite, log10
 
 import numpy as np
 
-from treelab.figures.words import count
-from treelab.trees.text.numerals import short
+from treelab.trees.text.names import short
+from treelab.trees.text.numerals import counted
 
 MOST_BINS = 24
 MOST_CATEGORIES = 12
@@ -114,7 +114,7 @@ def category_bars(
         sides += [side] * len(here)
         more = rest[left[rest] == side]
         if len(more):
-            bars.append(count(len(more), "more", "more"))
+            bars.append(counted(len(more), "more", "more"))
             counts.append(table[more].sum(axis=0).tolist())
             sides.append(side)
     return {"categories": bars, "left": sides, "counts": counts}

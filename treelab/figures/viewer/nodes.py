@@ -13,13 +13,13 @@ from treelab.figures.viewer.bins import (
     number_bins,
     rounded_edges,
 )
-from treelab.figures.words import count
 from treelab.trees.feature import as_table
 from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target, with_leaves
 from treelab.trees.text.conditions import add
-from treelab.trees.text.numerals import clean, short, with_unit
-from treelab.trees.text.sums import has_scores, rounded, term_name
+from treelab.trees.text.names import clean, short, with_unit
+from treelab.trees.text.numerals import counted, rounded
+from treelab.trees.text.sums import has_scores, term_name
 from treelab.trees.text.words import answer, left_categories, question
 from treelab.trees.walk import OBLIQUE, filled, leaf_of, read
 
@@ -300,7 +300,7 @@ class TreeWriter:
         ]
         if rest := len(order) - len(shown):
             left_over = max(0.0, float(1 - share[shown].sum()))
-            terms.append([count(rest, "other column"), None, plain_number(left_over)])
+            terms.append([counted(rest, "other column"), None, plain_number(left_over)])
         return terms
 
     def _left(self, node: int, wording: Wording) -> list[str]:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from treelab.figures.viewer.nodes import NAME_LENGTH, brief_name
-from treelab.figures.words import count
 from treelab.trees.feature import feature_matrix
-from treelab.trees.text.numerals import quoted, with_unit
-from treelab.trees.text.sums import has_scores, rounded
+from treelab.trees.text.names import quoted, with_unit
+from treelab.trees.text.numerals import counted, rounded
+from treelab.trees.text.sums import has_scores
 
 MOST_COLUMNS = 8  # that a sentence speaks of
 MOST_CATEGORIES = 12  # of a column, with their scores
@@ -68,5 +68,5 @@ def _listed(start: str, words: list[str]) -> str:
     words = list(dict.fromkeys(words))  # features of one column may be called alike
     shown = words[:MOST_COLUMNS]
     if len(words) > MOST_COLUMNS:
-        shown.append(count(len(words) - MOST_COLUMNS, "more column"))
+        shown.append(counted(len(words) - MOST_COLUMNS, "more column"))
     return f"{start}{'; '.join(shown)}."

@@ -25,7 +25,7 @@ from treelab.figures.viewer.nodes import (
 from treelab.figures.viewer.notes import sum_notes
 from treelab.trees.statistics import check_target
 from treelab.trees.text.dot_colors import OTHER, shares_at
-from treelab.trees.text.numerals import clean, short
+from treelab.trees.text.names import clean, short
 from treelab.trees.text.words import row_says
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, read

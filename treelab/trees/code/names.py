@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from treelab.trees.code.asked import Input
-from treelab.trees.text.numerals import clean
+from treelab.trees.text.names import clean
 from treelab.trees.text.words import answer, rows_text
 
 # Keywords of C and C++, and words that headers or compilers define as macros.

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.feature import Feature, feature_matrix
-from treelab.trees.text.numerals import parse, quoted, short, threshold_text, with_unit
+from treelab.trees.text.names import quoted, short, with_unit
+from treelab.trees.text.numerals import parse, threshold_text
 from treelab.trees.text.sums import weighted_sum
 from treelab.trees.walk import OBLIQUE
 

@@ -12,8 +12,8 @@ from treelab.trees.text.dot_colors import (
     shares_at,
     value_color,
 )
-from treelab.trees.text.numerals import clean, count, percent, short, with_unit
-from treelab.trees.text.sums import rounded
+from treelab.trees.text.names import clean, short, with_unit
+from treelab.trees.text.numerals import counted, percent, rounded
 from treelab.trees.text.words import answer, describe, question, rows_text
 
 _BAR = 108  # width of a bar of classes, in points
@@ -202,7 +202,7 @@ class _Picture:
 
     def stub(self, node: int) -> list[str]:
         """Return the lines that stand for all nodes below a split."""
-        hidden = count(_below(self.tree, node), "node")
+        hidden = counted(_below(self.tree, node), "node")
         return [
             f'more{node} [shape="plaintext", style="", label="{hidden} more", '
             f'fontcolor="{self.ground.muted}", fontsize="10"];',

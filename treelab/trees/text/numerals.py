@@ -1,15 +1,13 @@
-"""Numbers and names as people read them."""
+"""Numbers and counts as people read them."""
 
-import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
-from math import isfinite, isnan
+from math import floor, isfinite, isnan, log10
 
 _LEAST, _MOST = 3, 17  # significant digits; 17 say every float exactly
 
 
-def number(
+def shortest(
     value: float, fits: Callable[[float], bool] | None = None, digits: int = _LEAST
 ) -> str:
     """Return a number with few digits, but enough to be true.
@@ -36,16 +34,51 @@ def number(
     if not isfinite(value):
         return "∞" if value > 0 else "−∞"
     if fits is None:
-        exact = _rounded(value, 9)
+        exact = _to_digits(value, 9)
         fewest = len(exact.normalize().as_tuple().digits)
         if fewest <= 6:
             return _text(exact)
         fits, digits = isfinite, digits + 1  # rounding up may overflow
     for n in range(digits, _MOST):
-        rounded = _rounded(value, n)
-        if fits(float(rounded)):
-            return _text(rounded)
-    return _text(_rounded(value, _MOST))
+        short = _to_digits(value, n)
+        if fits(float(short)):
+            return _text(short)
+    return _text(_to_digits(value, _MOST))
+
+
+def rounded(value: float) -> str:
+    """Return a number with three significant digits, trailing zeros dropped."""
+    return shortest(value, isfinite)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with significant digits, zeros and thousands separators shown.
+
+    Parameters
+    ----------
+    value : float
+        May be infinite or NaN.
+    digits : int, default=3
+        Significant digits, at least 1; digits before the point are never cut.
+
+    Returns
+    -------
+    str
+        As in a table of scores: "0.950", "1,520", "−0.0041", "2.10e−7", "no value".
+    """
+    if isnan(value):
+        return "no value"
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    exponent = floor(log10(abs(float(f"{value:.{digits - 1}e}"))))
+    if -5 < exponent < 9:
+        text = f"{value:,.{max(digits - 1 - exponent, 0)}f}"
+    else:
+        mantissa, _, exponent_text = f"{value:.{digits - 1}e}".partition("e")
+        text = f"{mantissa}e{int(exponent_text)}"
+    return text.replace("-", "−")
 
 
 def threshold_text(threshold: float, low: float, high: float) -> str:
@@ -58,11 +91,11 @@ def threshold_text(threshold: float, low: float, high: float) -> str:
         Largest training value at or below it, smallest above it; NaN where unknown.
     """
     if isnan(low) or isnan(high) or not low <= threshold < high:
-        return number(threshold)
+        return shortest(threshold)
     # With no row on one side any number would do; it stays near its threshold.
     near = max(abs(threshold) * 0.01, 1e-300)
     low, high = max(low, threshold - near), min(high, threshold + near)
-    return number(threshold, lambda shown: low <= shown < high)
+    return shortest(threshold, lambda shown: low <= shown < high)
 
 
 def value_text(value: float, threshold: float, shown: float) -> str:
@@ -70,14 +103,14 @@ def value_text(value: float, threshold: float, shown: float) -> str:
     if isnan(value):
         return "missing"
     left = value <= threshold
-    plain = number(value)
+    plain = shortest(value)
     if not isfinite(value) or (parse(plain) <= shown) == left:
         return plain
-    return number(value, lambda text: (text <= shown) == left)
+    return shortest(value, lambda text: (text <= shown) == left)
 
 
 def parse(text: str) -> float:
-    """Return the number that ``number`` wrote."""
+    """Return the number that ``shortest`` wrote."""
     return float(text.replace("−", "-").replace("∞", "inf").replace("unknown", "nan"))
 
 
@@ -102,82 +135,25 @@ def probability(value: float) -> str:
     return text[:-1] if text.endswith("0") else text
 
 
-def count(n: int, noun: str) -> str:
-    """Return "1 row", "1,024 rows"."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun: "1 row", "1,024 rows", "2 leaves"."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
-def with_unit(text: str, unit: str) -> str:
-    """Return the text with its unit behind it."""
-    unit = clean(unit)
-    return f"{text} {unit}" if unit else text
-
-
-def clean(name) -> str:
-    """Return a name of the user's on one line and harmless to the text around it.
-
-    Control characters and line breaks become spaces, and marks that turn the writing
-    direction go; a name with right-to-left letters is isolated, so that the rest of
-    the line keeps its order.
-    """
-    return _cleaned(str(name))
-
-
-@lru_cache(maxsize=4096)
-def _cleaned(name: str) -> str:
-    """Return ``clean`` of text; pictures ask for the same names at every node."""
-    kept, turns = [], False
-    for character in name:
-        kind = unicodedata.category(character)
-        direction = unicodedata.bidirectional(character)
-        no_letter = kind == "Cs" or ord(character) & 0xFFFE == 0xFFFE
-        if direction in _DIRECTION_MARKS or no_letter:
-            continue
-        turns = turns or direction in ("R", "AL", "AN")
-        kept.append(" " if kind in ("Cc", "Zl", "Zp") else character)
-    text = " ".join("".join(kept).split())
-    return f"\u2068{text}\u2069" if turns else text
-
-
-def short(name, length: int | None) -> str:
-    """Return a clean name of at most ``length`` characters, cut in its middle."""
-    text = clean(name)
-    if length is None:
-        return text
-    isolated = text.startswith("\u2068")
-    bare = text.strip("\u2068\u2069")
-    if len(bare) > length:
-        ahead = length // 2
-        bare = f"{bare[:ahead].rstrip()}…{bare[len(bare) - (length - 1 - ahead) :]}"
-    return f"\u2068{bare}\u2069" if isolated else bare
-
-
-def quoted(category: str, length: int | None = None) -> str:
-    """Return a category, in quotes where it would not be clear without."""
-    text = short(category, length)
-    same = text == category or text != clean(category)
-    plain = text and same and not any(c in _UNCLEAR for c in text)
-    return text if plain or text.startswith("\u2068") else f"“{text}”"
-
-
-_UNCLEAR = ",{}\"'"  # a category with one of these is quoted, so lists stay clear
-_DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
-
-
-def _rounded(value: float, digits: int) -> Decimal:
+def _to_digits(value: float, digits: int) -> Decimal:
     """Return a value rounded to significant digits, digits before the point kept."""
     whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e7 else 0
     return Decimal(f"{value:.{max(digits, whole)}g}")
 
 
-def _text(rounded: Decimal) -> str:
+def _text(value: Decimal) -> str:
     """Return a decimal as text, without trailing zeros."""
-    if rounded == 0:
+    if value == 0:
         return "0"
-    rounded = rounded.normalize()
-    if -5 <= rounded.adjusted() < 7:
-        text = format(rounded, "f")
+    value = value.normalize()
+    if -5 <= value.adjusted() < 7:
+        text = format(value, "f")
     else:
-        mantissa, _, exponent = f"{rounded:e}".partition("e")
+        mantissa, _, exponent = f"{value:e}".partition("e")
         text = f"{mantissa}e{int(exponent)}"
     return text.replace("-", "−")

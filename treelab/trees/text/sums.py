@@ -1,10 +1,9 @@
 """Weighted sums of columns in words: oblique splits and linear leaves."""
 
-from math import isfinite
-
 import numpy as np
 
-from treelab.trees.text.numerals import count, number, quoted, short
+from treelab.trees.text.names import quoted, short
+from treelab.trees.text.numerals import counted, rounded
 
 
 def weighted_sum(tree, node: int, sign: str, most=None, length=None) -> str:
@@ -50,7 +49,7 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
             text = f"−{term}" if weights[j] < 0 else term
     hidden = len(order) - len(order[:most])
     if hidden:
-        text += f" + {count(hidden, 'more column')}"
+        text += f" + {counted(hidden, 'more column')}"
     return text or "0"
 
 
@@ -72,8 +71,3 @@ def has_scores(feature) -> bool:
     ones = sum(s == 1 for s in feature.scores)
     zeros = sum(s == 0 for s in feature.scores)
     return ones != 1 or zeros != len(feature.scores) - 1
-
-
-def rounded(value: float) -> str:
-    """Return a number with three significant digits."""
-    return number(value, isfinite)

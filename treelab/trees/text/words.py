@@ -10,19 +10,17 @@ from treelab.trees.text.conditions import (
     add,
     shown_threshold,
 )
+from treelab.trees.text.names import clean, quoted, short, with_unit
 from treelab.trees.text.numerals import (
-    clean,
-    count,
-    number,
+    counted,
     parse,
     percent,
     probability,
-    quoted,
-    short,
+    rounded,
+    shortest,
     value_text,
-    with_unit,
 )
-from treelab.trees.text.sums import combination, rounded, weighted_sum
+from treelab.trees.text.sums import combination, weighted_sum
 from treelab.trees.walk import OBLIQUE, read
 
 
@@ -118,7 +116,7 @@ def rows_text(tree, node: int) -> str:
     if tree.n_rows[0] == 0:
         return ""
     share = percent(tree.n_rows[node] / tree.n_rows[0])
-    return f"{count(int(tree.n_rows[node]), 'row')}, {share}"
+    return f"{counted(int(tree.n_rows[node]), 'row')}, {share}"
 
 
 def describe(tree, node: int) -> str:
@@ -160,7 +158,7 @@ def path_in_words(tree, row, *, most: int | None = None) -> list[str]:
     last = nodes[-1]
     said = answer(tree, last)
     if tree.leaf_weights is not None and tree.leaf_weights[last].any():
-        value = with_unit(number(float(tree.predict(row)[0])), tree.target_unit)
+        value = with_unit(shortest(float(tree.predict(row)[0])), tree.target_unit)
         said = f"{said} = {value}"
     sentences.append(f"{clean(tree.target)}: {said}.")
     return sentences

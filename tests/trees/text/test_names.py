@@ -1,0 +1,48 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treelab.trees.text.names import clean, listed, quoted, short, with_unit
+
+
+def test_units_follow_their_number():
+    assert with_unit("0.8", "cm") == "0.8 cm"
+    assert with_unit("0.8", "") == "0.8"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a\nb\t c", "a b c"),
+        ("\u202eevil\u202c", "evil"),
+        ("עברית", "\u2068עברית\u2069"),
+        ("\x00\ud800\ufffe", ""),
+        ("👩‍🔬 <b>&\"'\\", "👩‍🔬 <b>&\"'\\"),
+    ],
+)
+def test_names_are_harmless_on_one_line(name, text):
+    assert clean(name) == text
+
+
+@given(st.text(), st.integers(3, 20))
+def test_a_short_name_is_short(name, length):
+    assert len(short(name, length).strip("\u2068\u2069")) <= length
+    assert short(name, None) == clean(name)
+
+
+def test_a_cut_name_keeps_its_ends():
+    assert short("mean corpuscular haemoglobin", 13) == "mean c…globin"
+
+
+@pytest.mark.parametrize(
+    ("category", "text"),
+    [("Sales", "Sales"), ("a, b", "“a, b”"), ("", "“”"), (" x", "“x”")],
+)
+def test_categories_are_quoted_where_a_list_would_be_unclear(category, text):
+    assert quoted(category) == text
+
+
+def test_a_list_of_names_ends_in_how_many_more_there_are():
+    assert listed(["a"]) == "'a'"
+    assert listed(["a", "b", "c"]) == "'a', 'b' and 'c'"
+    assert listed(["a", "b", "c", "d"], most=2) == "'a', 'b' and 2 more"
