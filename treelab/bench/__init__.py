@@ -1,5 +1,5 @@
 """The papers' tables and the speed measurements, from the command line."""
 
-from treelab.bench import command as shell
+from treelab.bench.command import COMMANDS
 
-COMMANDS = shell.COMMANDS  # functions that add a subcommand to ``treelab bench``
+__all__ = ["COMMANDS"]

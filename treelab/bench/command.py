@@ -1,9 +1,11 @@
 """The subcommands of ``python -m treelab bench``."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def add_viewer(commands) -> None:
     parser.set_defaults(command=_viewer)
 
 
-COMMANDS = (
+# Each adds a subcommand to ``treelab bench``.
+COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
     add_speed,

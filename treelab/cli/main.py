@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from treelab import bench
+from treelab.bench import COMMANDS as BENCHMARKS
 from treelab.cli import cluster, import_model, models, train, worker
 
 
@@ -23,13 +23,9 @@ def build_parser() -> argparse.ArgumentParser:
     benchmark = commands.add_parser(
         "bench", help="repeat the papers' tables and measure speed"
     )
-    if bench.COMMANDS:
-        inner = benchmark.add_subparsers(metavar="BENCHMARK", required=True)
-        for add_command in bench.COMMANDS:
-            add_command(inner)
-    else:
-        benchmark.description = "No benchmark has been written yet."
-        benchmark.set_defaults(command=lambda _: benchmark.print_help())
+    inner = benchmark.add_subparsers(metavar="BENCHMARK", required=True)
+    for add_benchmark in BENCHMARKS:
+        add_benchmark(inner)
     return parser
 
 
