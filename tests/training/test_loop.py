@@ -1,9 +1,11 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
-from treelab.training.loop import train
+from treelab.training.events import Monitor
+from treelab.training.loop import TrainingPlan, TrainResult, train
 
 
 class Lines(torch.nn.Module):
@@ -26,11 +28,13 @@ class Lines(torch.nn.Module):
         return (self.slope.detach() - 3) ** 2
 
 
-def run(lines, **settings):
+def run(lines, callbacks=(), monitor=None, **settings):
     generator = torch.Generator().manual_seed(0)
     optimizer = torch.optim.Adam(lines.parameters(), lr=0.1)
     settings = {"max_epochs": 100, "patience": 20, "batch_size": 16} | settings
-    return train(lines, optimizer, n_rows=64, generator=generator, **settings)
+    plan = TrainingPlan(n_rows=64, **settings)
+    monitor = monitor or Monitor(plan.max_epochs, callbacks)
+    return train(lines, optimizer, plan, generator=generator, monitor=monitor)
 
 
 def test_every_candidate_is_fitted_by_itself():
@@ -40,7 +44,7 @@ def test_every_candidate_is_fitted_by_itself():
     assert torch.allclose(lines.slope, torch.tensor(3.0), atol=0.05)
 
 
-def test_each_candidate_keeps_the_parameters_of_its_own_best_epoch():
+def test_each_candidate_gets_the_parameters_of_its_own_best_epoch():
     slopes = []
     lines = Lines([0.0, 0.0], [[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]])
 
@@ -59,20 +63,46 @@ def test_patience_ends_training():
     assert result.epochs == 6
 
 
-def test_a_callback_that_answers_true_stops_after_that_epoch():
+def test_a_callback_that_returns_true_stops_after_that_epoch():
     result = run(Lines([0.0]), callbacks=[lambda progress: progress.epoch >= 4])
     assert result.reason == "callback"
     assert result.epochs == 4
 
 
 def test_reports_carry_losses_and_history_matches_them():
-    heard = []
-    result = run(Lines([0.0]), max_epochs=3, callbacks=[heard.append])
-    whole = [report for report in heard if report.epoch == int(report.epoch)]
-    assert [report.epoch for report in whole] == [1, 2, 3]
-    assert result.history_frame()["valid_loss"].tolist() == [
-        report.valid_loss for report in whole
+    reports = []
+    monitor = Monitor(3, [reports.append])
+    run(Lines([0.0]), monitor=monitor, max_epochs=3)
+    full = [report for report in reports if report.epoch == int(report.epoch)]
+    assert [report.epoch for report in full] == [1, 2, 3]
+    assert monitor.history_frame()["valid_loss"].tolist() == [
+        report.valid_loss for report in full
     ]
+
+
+def test_stages_share_a_history_and_count_epochs_on():
+    first = Monitor(5, stage="first")
+    run(Lines([0.0]), monitor=first, max_epochs=2)
+    second = replace(first, stage="second", epoch_offset=2)
+    result = run(Lines([0.0]), monitor=second, max_epochs=3)
+    history = first.history_frame()
+    assert history["epoch"].tolist() == [1, 2, 3, 4, 5]
+    assert history["stage"].tolist() == ["first"] * 2 + ["second"] * 3
+    assert result.best_epoch.tolist() == [3]
+
+
+def test_a_long_epoch_reports_in_between_and_can_be_stopped_there(monkeypatch):
+    monkeypatch.setattr("treelab.training.events.REPORT_SECONDS", -1)
+    reports = []
+
+    def stop_at_half(progress):
+        reports.append(progress)
+        return progress.epoch == 1.5
+
+    result = run(Lines([0.0]), callbacks=[stop_at_half])
+    assert [report.epoch for report in reports] == [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2]
+    assert [math.isnan(r.valid_loss) for r in reports] == [1, 1, 1, 0, 1, 1, 0]
+    assert result.reason == "callback"
 
 
 def test_one_candidate_that_blows_up_does_not_end_the_others():
@@ -83,7 +113,7 @@ def test_one_candidate_that_blows_up_does_not_end_the_others():
     assert result.best_loss[1] == math.inf
 
 
-def test_training_ends_when_no_candidate_has_a_finite_loss_and_keeps_the_best():
+def test_training_ends_when_no_candidate_has_a_finite_loss_with_the_best():
     result = run(Lines([0.0], [[1.0], [math.nan], [0.1]]), max_epochs=3)
     assert result.reason == "nan"
     assert result.epochs == 2
@@ -95,8 +125,8 @@ def test_a_loss_never_finite_is_an_error_with_advice():
         run(Lines([0.0], [[math.nan]]))
 
 
-@pytest.mark.parametrize("averaged", [2, 3])
-def test_the_mean_of_the_last_checkpoints_is_kept_where_it_is_better(averaged):
+@pytest.mark.parametrize("n_averaged", [2, 3])
+def test_the_mean_of_the_last_checkpoints_is_retained_where_it_is_better(n_averaged):
     slopes = []
     # The first candidate improves three times, the second once; the last row of losses
     # is that of the means.
@@ -106,14 +136,14 @@ def test_the_mean_of_the_last_checkpoints_is_kept_where_it_is_better(averaged):
     def note(_):
         slopes.append(lines.slope.detach().clone())
 
-    result = run(lines, max_epochs=3, callbacks=[note], averaged=averaged)
-    told = torch.stack(slopes)  # (epochs, K)
-    assert lines.slope[0].item() == pytest.approx(told[-averaged:, 0].mean().item())
-    assert lines.slope[1].item() == pytest.approx(told[0, 1].item())
+    result = run(lines, max_epochs=3, callbacks=[note], n_averaged=n_averaged)
+    slope = torch.stack(slopes)  # (epochs, K)
+    assert lines.slope[0].item() == pytest.approx(slope[-n_averaged:, 0].mean().item())
+    assert lines.slope[1].item() == pytest.approx(slope[0, 1].item())
     assert result.best_loss.tolist() == [0.5, 0.5]
 
 
-def test_a_mean_of_checkpoints_that_is_worse_is_not_kept():
+def test_a_mean_of_checkpoints_that_is_worse_is_not_retained():
     script = [[3.0, 3.0], [2.0, 2.0], [9.0, 1.0]]
     slopes = []
     lines = Lines([0.0, 0.0], script)
@@ -121,7 +151,13 @@ def test_a_mean_of_checkpoints_that_is_worse_is_not_kept():
         lines,
         max_epochs=2,
         callbacks=[lambda _: slopes.append(lines.slope.detach().clone())],
-        averaged=2,
+        n_averaged=2,
     )
     assert lines.slope[0] == slopes[1][0]
     assert lines.slope[1] == (slopes[0][1] + slopes[1][1]) / 2
+
+
+def test_a_training_that_diverged_says_when_and_what_to_try():
+    result = TrainResult(torch.zeros(1), torch.zeros(1), reason="nan", epochs=7)
+    with pytest.warns(RuntimeWarning, match="epoch 7.*smaller learning_rate"):
+        result.warn_if_diverged()

@@ -1,5 +1,5 @@
-"""The one training loop and what it tells its listeners."""
+"""The one training loop and its progress reports."""
 
-from treelab.training.events import Callback, Progress, stop_asked
+from treelab.training.events import Callback, Monitor, Progress, notify
 
-__all__ = ["Callback", "Progress", "stop_asked"]
+__all__ = ["Callback", "Monitor", "Progress", "notify"]

@@ -1,11 +1,17 @@
-"""What training tells those who watch it."""
+"""What training reports to those who watch it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import pandas as pd
 
 HISTORY = ["epoch", "train_loss", "valid_loss", "seconds", "stage"]
 """Columns of a learner's ``history_``."""
+
+REPORT_SECONDS = 0.5  # a longer epoch reports in between
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,88 @@ class Progress:
 
 
 Callback = Callable[[Progress], bool | None]
-"""Hears each report; answering True asks to stop and keep the best so far."""
+"""Called with each report; returning True asks to stop with the best model so far."""
 
 
-def stop_asked(callbacks, progress: Progress) -> bool:
-    """Tell every callback and say whether one of them asked to stop."""
-    answers = [callback(progress) for callback in callbacks]
+def notify(callbacks: Iterable[Callback], progress: Progress) -> bool:
+    """Call every callback; return whether one of them asked to stop."""
+    answers = [callback(progress) for callback in callbacks]  # each is called
     return any(answer is True for answer in answers)
+
+
+@dataclass
+class Monitor:
+    """Reports a training to its callbacks and records its history.
+
+    A learner that trains in several stages gives each a monitor of its own, by
+    ``dataclasses.replace``; they share ``history``.
+
+    Attributes
+    ----------
+    max_epochs : int
+        Epochs of all stages.
+    callbacks : sequence of callable
+        See ``Callback``.
+    snapshot : callable, optional
+        Passed on in every ``Progress``.
+    stage : str
+        Name of the stage.
+    epoch_offset : float
+        Epochs of the stages before this one.
+    started : float
+        ``time.monotonic()`` when the fit began.
+    history : list of tuple
+        Rows of ``HISTORY``, one for each report with a validation loss.
+    """
+
+    max_epochs: int
+    callbacks: Sequence[Callback] = ()
+    snapshot: Callable[[], Any] | None = None
+    stage: str = ""
+    epoch_offset: float = 0
+    started: float = field(default_factory=time.monotonic)
+    history: list[tuple] = field(default_factory=list)
+
+    def __post_init__(self):
+        """Start the clock of interim reports."""
+        self._last_report = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Whether the last report is so old that an interim one is wanted."""
+        late = time.monotonic() - self._last_report > REPORT_SECONDS
+        return bool(self.callbacks) and late
+
+    def notify(self, epoch: float, train_loss: float, valid_loss: float) -> bool:
+        """Report to the callbacks alone; return whether one asked to stop.
+
+        ``epoch`` counts from the beginning of the stage.
+        """
+        return notify(self.callbacks, self._progress(epoch, train_loss, valid_loss))
+
+    def report(self, epoch: float, train_loss: float, valid_loss: float) -> bool:
+        """Report to the callbacks and, if the validation loss is finite, the history.
+
+        ``epoch`` counts from the beginning of the stage. Returns whether a callback
+        asked to stop.
+        """
+        progress = self._progress(epoch, train_loss, valid_loss)
+        if math.isfinite(valid_loss):
+            self.history.append(tuple(getattr(progress, name) for name in HISTORY))
+        return notify(self.callbacks, progress)
+
+    def history_frame(self) -> pd.DataFrame:
+        """Return the history, one row a report, with the columns of ``HISTORY``."""
+        return pd.DataFrame(self.history, columns=HISTORY)
+
+    def _progress(self, epoch, train_loss, valid_loss) -> Progress:
+        """Build a report and note the time."""
+        self._last_report = time.monotonic()
+        return Progress(
+            epoch=self.epoch_offset + epoch,
+            max_epochs=self.max_epochs,
+            train_loss=train_loss,
+            valid_loss=valid_loss,
+            seconds=self._last_report - self.started,
+            stage=self.stage,
+            snapshot=self.snapshot,
+        )

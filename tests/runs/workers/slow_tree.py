@@ -5,7 +5,7 @@ import time
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.common.spec import LearnerSpec, Setting
 from treelab.learners.registry import LEARNERS
-from treelab.training.events import Progress, stop_asked
+from treelab.training.events import Progress, notify
 
 
 class SlowTree(CartClassifier):
@@ -34,7 +34,7 @@ class SlowTree(CartClassifier):
                 self.pause * epoch,
                 snapshot=lambda: self.model_,
             )
-            if stop_asked(callbacks, report):
+            if notify(callbacks, report):
                 break
         return self
 

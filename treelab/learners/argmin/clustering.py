@@ -134,7 +134,7 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
         def export(index: int) -> Tree:
             return prune_empty(writer.write(candidates(network)[index])[0])
 
-        result = fit_trees(
+        result, self.history_ = fit_trees(
             network,
             self,
             generator,
@@ -142,7 +142,6 @@ class ArgminTreeClusterer(ClusterMixin, TableEstimator):
             callbacks=callbacks,
             started=started,
         )
-        self.history_ = result.history_frame()
         self.n_epochs_ = result.epochs
         trees = [export(i) for i in range(len(strengths))]
         sizes = [size_of(tree, network.n_nodes) for tree in trees]

@@ -76,7 +76,7 @@ class _Argmin:
             reads_leaf=self.predictor == "leaf",
             uses_x=self.uses_x,
         )
-        result = fit_trees(
+        result, self.history_ = fit_trees(
             network,
             self,
             generator,
@@ -84,7 +84,6 @@ class _Argmin:
             callbacks=callbacks,
             started=started,
         )
-        self.history_ = result.history_frame()
         self.n_epochs_ = result.epochs
         self.model_ = pruning_path(
             strengths,

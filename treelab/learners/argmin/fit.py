@@ -5,6 +5,7 @@ from itertools import pairwise
 from numbers import Real
 
 import numpy as np
+import pandas as pd
 import torch
 
 from treelab.learners.argmin.network import ArgminTrees
@@ -14,7 +15,8 @@ from treelab.learners.common.checks import (
     check_choice,
     check_number,
 )
-from treelab.training.loop import TrainResult, train
+from treelab.training.events import Monitor
+from treelab.training.loop import TrainingPlan, TrainResult, train
 from treelab.training.qhadam import CutOnPlateau, QHAdam
 
 STRENGTHS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
@@ -52,7 +54,7 @@ def fit_trees(
     snapshot: Callable[[int], object],
     callbacks: Sequence,
     started: float,
-) -> TrainResult:
+) -> tuple[TrainResult, pd.DataFrame]:
     """Train all strengths by quasi-hyperbolic Adam; the network holds the best found.
 
     Parameters
@@ -67,6 +69,12 @@ def fit_trees(
     callbacks : sequence of callable
     started : float
         ``time.monotonic()`` when the fit began.
+
+    Returns
+    -------
+    result : TrainResult
+    history : DataFrame
+        See ``Monitor.history_frame``.
     """
     rate = torch.full_like(network.strength, float(learner.learning_rate))
     cut = CutOnPlateau(rate, patience=max(1, learner.patience // 3))
@@ -77,19 +85,26 @@ def fit_trees(
         leader = int(torch.nan_to_num(valid_loss, nan=torch.inf).argmin())
         cut(valid_loss)
 
-    return train(
-        network,
-        QHAdam(network.parameters(), rate, eps=1e-8 * (network.loss_scale or 1.0)),
-        n_rows=len(network.rows.y),
-        batch_size=network.batch_size,
-        max_epochs=learner.max_epochs,
-        patience=learner.patience,
-        generator=generator,
-        callbacks=callbacks,
+    monitor = Monitor(
+        learner.max_epochs,
+        callbacks,
         snapshot=lambda: snapshot(leader),
-        after_epoch=after_epoch,
         started=started,
     )
+    result = train(
+        network,
+        QHAdam(network.parameters(), rate, eps=1e-8 * (network.loss_scale or 1.0)),
+        TrainingPlan(
+            n_rows=len(network.rows.y),
+            batch_size=network.batch_size,
+            max_epochs=learner.max_epochs,
+            patience=learner.patience,
+        ),
+        generator=generator,
+        monitor=monitor,
+        after_epoch=after_epoch,
+    )
+    return result, monitor.history_frame()
 
 
 def _strengths(setting) -> np.ndarray:

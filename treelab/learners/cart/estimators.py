@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from treelab.learners.cart.settings import CartSettings
 from treelab.learners.common.base import TableClassifier, TableRegressor, TrainingData
 from treelab.learners.common.spec import read_settings
-from treelab.training.events import HISTORY, Progress, stop_asked
+from treelab.training.events import HISTORY, Progress, notify
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 
@@ -56,7 +56,7 @@ class _Cart:
         seconds = time.monotonic() - started
         self.history_ = pd.DataFrame([(1, *losses, seconds, "")], columns=HISTORY)
         progress = Progress(1, 1, *losses, seconds, snapshot=lambda: self.model_)
-        stop_asked(callbacks, progress)  # there is nothing left to stop
+        notify(callbacks, progress)  # there is nothing left to stop
         return self
 
     @property

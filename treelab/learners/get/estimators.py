@@ -21,7 +21,7 @@ from treelab.learners.get.budget import BUDGETS, GetSettings
 from treelab.learners.get.export import centred, to_tree
 from treelab.learners.get.fit import fit_trees
 from treelab.learners.get.trees import SMALLEST_SHARE, HardTrees, Rows, join
-from treelab.training.loop import HISTORY
+from treelab.training.events import HISTORY
 from treelab.trees.tree import Tree
 
 DEEPEST = 12

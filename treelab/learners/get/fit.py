@@ -23,8 +23,8 @@ from treelab.learners.get.prune import prune_on
 from treelab.learners.get.sparse import sparse_splits
 from treelab.learners.get.starts import greedy_splits, random_splits
 from treelab.learners.get.trees import HardTrees, Rows, evenly_spread, join
-from treelab.training.events import Progress, stop_asked
-from treelab.training.loop import REPORT_SECONDS, train
+from treelab.training.events import REPORT_SECONDS, Monitor, Progress, notify
+from treelab.training.loop import TrainingPlan, train
 
 STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
 TRAINED_DEPTH = {False: 6, True: 4}  # levels trained as a whole; by linear leaves
@@ -131,21 +131,25 @@ class _Fitting:
             result = train(
                 network,
                 optimizer,
-                n_rows=len(self.rows.x),
-                batch_size=settings.batch_size,
-                max_epochs=n_epochs,
-                patience=n_epochs,
+                TrainingPlan(
+                    n_rows=len(self.rows.x),
+                    batch_size=settings.batch_size,
+                    max_epochs=n_epochs,
+                    patience=n_epochs,
+                    evaluate_every=max(1, n_epochs // EVALUATIONS),
+                ),
                 generator=generator,
-                callbacks=self.callbacks,
-                snapshot=lambda network=network: self._leader(network),
-                after_step=warm_cosine(optimizer, n_epochs * self.n_batches).step,
-                evaluate_every=max(1, n_epochs // EVALUATIONS),
-                stage=name,
-                epoch_offset=sum(self.epochs[:stage]),
-                total_epochs=self.total_epochs,
-                started=self.started,
+                monitor=Monitor(
+                    self.total_epochs,
+                    self.callbacks,
+                    snapshot=lambda network=network: self._leader(network),
+                    stage=name,
+                    epoch_offset=sum(self.epochs[:stage]),
+                    started=self.started,
+                    history=self.history,
+                ),
+                scheduler=warm_cosine(optimizer, n_epochs * self.n_batches),
             )
-            self.history += result.history
             after = network.hard_trees()
             found = result.best_loss.cpu().numpy().astype(np.float64)
             trees = _better(trees, losses, after, found, self.rows)
@@ -335,7 +339,7 @@ class _Fitting:
             stage=stage,
             snapshot=lambda: self.snapshot(tree),
         )
-        self.stopped |= stop_asked(self.callbacks, progress)
+        self.stopped |= notify(self.callbacks, progress)
         return self.stopped
 
     def _late_epoch(self, done: float) -> float:

@@ -14,9 +14,7 @@ from treelab.learners.common.checks import (
     check_number,
 )
 from treelab.learners.common.device import resolve_device
-from treelab.learners.common.diverged import warn_if_diverged
 from treelab.learners.common.folds import assign_folds
-from treelab.learners.common.schedule import CosineDecay
 from treelab.learners.common.starts import start_batch
 from treelab.learners.common.tree_batch import Rows, TreeBatch
 from treelab.learners.gradtree.distilled_trees import taught_trees
@@ -24,7 +22,9 @@ from treelab.learners.gradtree.full_data_trees import whole_trees
 from treelab.learners.gradtree.teacher import TEACHERS, taught_targets
 from treelab.learners.gradtree.tree_choice import choose_tree
 from treelab.ops.decide import SOFT
-from treelab.training.loop import TrainResult, steps_an_epoch, train
+from treelab.training.events import Monitor
+from treelab.training.loop import TrainingPlan, TrainResult, steps_per_epoch, train
+from treelab.training.schedule import cosine_decay
 from treelab.trees.centre import centred
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
@@ -80,7 +80,6 @@ class GradTreeFit:
         if self.selection_ == "cv":
             whole = whole_trees(batch, target, **starts)
         result = self._train(batch, data, generator, callbacks)
-        self.history_ = result.history_frame()
         taught = None
         wanted = self.selection_ == "cv" and self._wants_taught_trees()
         if wanted and result.reason != "callback":
@@ -213,7 +212,7 @@ class GradTreeFit:
         """Train all candidates; on return each is at its best, its start included."""
         n_train = batch.rows.n_train
         batch_size = min(self.batch_size, n_train)
-        steps = steps_an_epoch(n_train, batch_size)
+        steps = steps_per_epoch(n_train, batch_size)
         max_epochs = min(self.max_epochs, -(-self.max_steps // steps))
         optimizer = torch.optim.Adam(
             [
@@ -225,21 +224,28 @@ class GradTreeFit:
         )
         at_start = batch.state()
         loss_at_start = batch.valid_loss().clone()
+        monitor = Monitor(
+            max_epochs,
+            callbacks,
+            snapshot=lambda: self._export(batch, batch.leader(), 0, data),
+        )
         result = train(
             batch,
             optimizer,
-            n_rows=n_train,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=self.patience,
+            TrainingPlan(
+                n_rows=n_train,
+                batch_size=batch_size,
+                max_epochs=max_epochs,
+                patience=self.patience,
+                evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
+                n_averaged=self.averaged_checkpoints,
+            ),
             generator=generator,
-            callbacks=callbacks,
-            snapshot=lambda: self._export(batch, batch.leader(), 0, data),
-            after_step=CosineDecay(optimizer, max_epochs * steps),
-            evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
-            averaged=self.averaged_checkpoints,
+            monitor=monitor,
+            scheduler=cosine_decay(optimizer, max_epochs * steps),
         )
-        warn_if_diverged(result)
+        result.warn_if_diverged()
+        self.history_ = monitor.history_frame()
         batch.reset(at_start, loss_at_start <= result.best_loss)
         result.best_loss = torch.minimum(result.best_loss, loss_at_start)
         return result

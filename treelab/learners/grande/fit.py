@@ -13,9 +13,7 @@ from treelab.learners.common.checks import (
     check_number,
 )
 from treelab.learners.common.device import resolve_device
-from treelab.learners.common.diverged import warn_if_diverged
 from treelab.learners.common.folds import assign_folds
-from treelab.learners.common.schedule import CosineDecay
 from treelab.learners.common.tree_batch import Rows
 from treelab.learners.grande.group_encoding import GroupEncoder
 from treelab.learners.grande.network import WeightedTreesNetwork
@@ -28,7 +26,9 @@ from treelab.learners.grande.starts import (
 from treelab.ops.decide import SOFT
 from treelab.ops.losses import log_shares
 from treelab.ops.select import chosen_split
-from treelab.training.loop import train
+from treelab.training.events import Monitor
+from treelab.training.loop import TrainingPlan, train
+from treelab.training.schedule import cosine_decay
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
@@ -66,9 +66,7 @@ class GrandeFit:
         generator = torch.Generator(device).manual_seed(int(random.randint(2**31)))
         rows, target = self._rows(data, device, seed=int(random.randint(2**31)))
         network = self._network(rows, generator, seed=int(random.randint(2**31)))
-        result = self._train(network, data, generator, callbacks)
-        warn_if_diverged(result)
-        self.history_ = result.history_frame()
+        self._train(network, data, generator, callbacks)
         self.held_out_answers_ = self._held_out_answers(network)
         self._weigh_classes(network, target)
         self.model_ = self._export(network, data).with_rows(
@@ -207,25 +205,32 @@ class GrandeFit:
         )
         steps = max(1, round(n_rows / batch_size))  # an epoch
         max_epochs = min(self.max_epochs, -(-self.max_steps // steps))
-        after_step = None
+        scheduler = None
         if self.cosine_decay:
-            after_step = CosineDecay(optimizer, max_epochs * steps, warm_up=0.05)
+            scheduler = cosine_decay(optimizer, max_epochs * steps, warm_up=0.05)
+        monitor = Monitor(
+            max_epochs,
+            callbacks,
+            snapshot=lambda: self._representative(network, data),
+        )
         at_start = network.state()
         loss_at_start = network.valid_loss()
         result = train(
             network,
             optimizer,
-            n_rows=n_rows,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=min(self.patience, max(3, -(-PATIENT_STEPS // steps))),
+            TrainingPlan(
+                n_rows=n_rows,
+                batch_size=batch_size,
+                max_epochs=max_epochs,
+                patience=min(self.patience, max(3, -(-PATIENT_STEPS // steps))),
+            ),
             generator=generator,
-            callbacks=callbacks,
-            snapshot=lambda: self._representative(network, data),
-            after_step=after_step,
+            monitor=monitor,
+            scheduler=scheduler,
         )
+        result.warn_if_diverged()
+        self.history_ = monitor.history_frame()
         network.reset(at_start, loss_at_start <= result.best_loss)
-        return result
 
     def _export(self, network: WeightedTreesNetwork, data) -> WeightedTrees:
         """Rewrite the ensemble in the user's columns and units."""

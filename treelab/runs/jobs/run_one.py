@@ -17,7 +17,7 @@ from treelab.runs.jobs.save_model import device_used, keep_model
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.training.events import Callback, Progress, stop_asked
+from treelab.training.events import Callback, Progress, notify
 
 
 def run_one(
@@ -116,7 +116,7 @@ class Watch:
 
     def __call__(self, report: Progress) -> bool:
         """Tell every callback; True once one of them asked to stop."""
-        self.stop_asked |= stop_asked(self._callbacks, report)
+        self.stop_asked |= notify(self._callbacks, report)
         return self.stop_asked
 
 
