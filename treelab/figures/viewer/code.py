@@ -8,11 +8,20 @@ cannot follow their imports, so the modules are joined, in the order that
 import json
 import re
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[3] / "assets" / "viewer"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./[a-z]+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
+
+
+def viewer_folder() -> Traversable:
+    """Return the folder of the modules: inside a wheel's package, or the checkout's."""
+    installed = files("treelab.figures.viewer") / "assets"
+    if installed.is_dir():
+        return installed
+    return Path(__file__).parents[3] / "assets" / "viewer"
 
 
 @cache
@@ -24,8 +33,9 @@ def viewer_script() -> str:
     ValueError
         If a module has an import or export of a form that cannot be joined.
     """
-    names = json.loads((FOLDER / "order.json").read_text("utf-8"))
-    parts = [joined((FOLDER / name).read_text("utf-8"), name) for name in names]
+    folder = viewer_folder()
+    names = json.loads((folder / "order.json").read_text("utf-8"))
+    parts = [joined((folder / name).read_text("utf-8"), name) for name in names]
     body = "\n".join(parts)
     return (
         'const treelabViewer = (() => {\n"use strict";\n'
@@ -52,4 +62,4 @@ def joined(source: str, name: str) -> str:
 @cache
 def viewer_style() -> str:
     """Return the viewer's style sheet."""
-    return (FOLDER / "viewer.css").read_text("utf-8")
+    return (viewer_folder() / "viewer.css").read_text("utf-8")

@@ -1,0 +1,76 @@
+"""What ``pip install .`` brings: the library, the command line, the viewer's files."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ["treelab", "assets", "setup.py", "pyproject.toml", "requirements.txt"]
+TABLE = "height,weight,kind\n" + "1,2,cat\n1,3,cat\n5,9,dog\n6,9,dog\n" * 20
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """Folder that a wheel, built from a copy of the sources, is installed into."""
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("lib")
+    for name in [*SOURCES, "README.md", "LICENSE"]:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, source / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, source)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--target", folder]
+    subprocess.run([*pip, *options, source], check=True)
+    return folder
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_the_library_and_the_viewers_files(installed):
+    modules = {path.relative_to(ROOT) for path in (ROOT / "treelab").rglob("*.py")}
+    viewer = {
+        Path("treelab/figures/viewer/assets") / path.name
+        for path in (ROOT / "assets" / "viewer").iterdir()
+    }
+    found = {
+        path.relative_to(installed)
+        for path in (installed / "treelab").rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert found == modules | viewer
+    assert {path.name for path in installed.iterdir() if path.is_dir()} == {
+        "bin",
+        "treelab",
+        *(path.name for path in installed.glob("treelab-*.dist-info")),
+    }
+
+
+@pytest.mark.slow
+def test_an_installed_treelab_trains_and_writes_a_page(installed, tmp_path):
+    (tmp_path / "pets.csv").write_text(TABLE, "utf-8")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(installed),
+        "TREELAB_HOME": str(tmp_path / "home"),
+    }
+
+    def treelab(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "treelab", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    treelab("train", "pets.csv", "--target", "kind", "--learner", "cart")
+    run = next((tmp_path / "home" / "runs").iterdir()).name
+    treelab("export", run, "--format", "html", "-o", "tree.html")
+    page = (tmp_path / "tree.html").read_text("utf-8")
+    assert "const treelabViewer" in page
