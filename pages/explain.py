@@ -19,8 +19,9 @@ from treelab.figures.colors import palette
 from treelab.figures.tree import columns_asked
 from treelab.figures.weights import percent, weights_figure
 from treelab.trees.labels import plain_label
+from treelab.trees.text.nodes import path_sentences
 from treelab.trees.text.numerals import counted, probability, significant
-from treelab.trees.text.words import path_in_words
+from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 
 BARS = 8  # trees that are named in "who decided"
@@ -106,7 +107,7 @@ def explain_tree(view: View, row: Row) -> None:
         path = show_way(view, tree, row, "way")
     with right:
         st.markdown("**The way there**")
-        steps = [plain(step) for step in path_in_words(tree, row.values, most=3)]
+        steps = [plain(step) for step in path_sentences(tree, row.values, most=3)]
         if view.on_top:
             steps[-1] = (
                 "The predictor on top reads how far the row passed each node and "
@@ -162,7 +163,7 @@ def explain_ensemble(view: View, row: Row) -> None:
         tree = routed_tree(view, shown, row=row.values)
         path = show_way(view, tree, row, "way", shown)
         found = leaf_evidence(tree, path[-1], *view.split.rows("test"))
-        st.markdown(f"Its rule: {plain(tree.rule(path[-1]))}.")
+        st.markdown(f"Its rule: {plain(rule_text(tree, path[-1]))}.")
         st.caption(evidence_words(view, found))
 
 

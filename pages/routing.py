@@ -16,6 +16,7 @@ from treelab.figures.routing import (
     target_bands,
 )
 from treelab.trees.text.numerals import counted, significant
+from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 
 LONGEST_RULE = 300  # letters that a caption may hold
@@ -42,7 +43,7 @@ def kinds_of_rows(view: View, part: str) -> dict[str, np.ndarray]:
 
 def rule_words(tree: Tree, leaf: int) -> str:
     """Say a leaf's rule; where splits weigh many columns, where to find it."""
-    rule = tree.rule(leaf)
+    rule = rule_text(tree, leaf)
     if len(rule) <= LONGEST_RULE:
         return rule
     return f"node {leaf} of the table below"

@@ -41,7 +41,9 @@ from treelab.figures.export import has_dot, picture_file
 from treelab.figures.viewer.nodes import keys, node_at
 from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES
+from treelab.trees.text.dot import to_dot
 from treelab.trees.text.numerals import counted, significant
+from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
 WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
@@ -94,7 +96,7 @@ def facts(view: View, tree: Tree) -> None:
 
 def picture(tree: Tree, kind: str) -> bytes:
     """Draw the whole tree as a file; made when it is asked for."""
-    return picture_file(tree.to_dot(), kind)
+    return picture_file(to_dot(tree), kind)
 
 
 def page(view: View, tree: Tree) -> str:
@@ -170,10 +172,10 @@ def downloads(view: View, tree: Tree, estimator: int | None) -> None:
     }
     interactive = partial(page, view, tree)
     files["Interactive page (HTML)"] = "html", interactive, "text/html"
-    files["Picture (DOT)"] = "dot", tree.to_dot, "text/vnd.graphviz"
+    files["Picture (DOT)"] = "dot", partial(to_dot, tree), "text/vnd.graphviz"
     for title, ending, write in LANGUAGES.values():
         files[title] = ending, partial(write, whole), "text/plain"
-    files["Rules (text)"] = "txt", tree.to_text, "text/plain"
+    files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
     files["Data (JSON)"] = "json", partial(as_json, tree), "application/json"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.selectbox("Take it along", list(files), key="take-as")
@@ -237,4 +239,4 @@ st.dataframe(
     },
 )
 with st.expander("The tree as text"):
-    st.code(tree.to_text(), language=None)
+    st.code(to_text(tree), language=None)

@@ -24,6 +24,12 @@ _HOMES = {
     "from_sklearn": "treelab.trees.adapters",
     "from_xgboost": "treelab.trees.adapters",
     "load_model": "treelab.trees.io",
+    "to_c": "treelab.trees.code",
+    "to_dot": "treelab.trees.text.dot",
+    "to_python": "treelab.trees.code",
+    "to_rules": "treelab.trees.text.rules",
+    "to_sql": "treelab.trees.code",
+    "to_text": "treelab.trees.text.rules",
 }
 
 __version__ = "0.1.0"

@@ -18,6 +18,7 @@ from treelab.cli.train import parse_settings
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
 SLOW_TRAIN = (
@@ -228,10 +229,10 @@ def test_export_writes_the_tree_that_predicts(trained, capsys, tmp_path):
         assert main(["export", trained, "--format", name]) == 0
         written[name] = capsys.readouterr().out
     assert len(written["rules"].strip().split("\n")) == 1 + model.n_leaves
-    assert written["text"].strip() == model.to_text().strip()
+    assert written["text"].strip() == to_text(model).strip()
     assert written["dot"].startswith("digraph")
     again = Tree.from_dict(json.loads(written["json"]))
-    assert again.to_text() == model.to_text()
+    assert to_text(again) == to_text(model)
     out = tmp_path / "tree.json"
     assert main(["export", trained, "--format", "json", "-o", str(out)]) == 0
     assert json.loads(out.read_text("utf-8")) == json.loads(written["json"])

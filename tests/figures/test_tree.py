@@ -13,6 +13,7 @@ from treelab.figures.tree import (
     tree_alt,
 )
 from treelab.trees.feature import Feature
+from treelab.trees.text.dot import to_dot
 from treelab.trees.tree import Tree
 
 COLORS = {"small": "#0072B2", "rough": "#E69F00", "fine": "#009E73"}
@@ -46,7 +47,7 @@ def test_less_room_shows_fewer_levels():
 
 def test_a_plan_is_understood_by_to_dot():
     tree, _ = complete_tree(5)
-    dot = tree.to_dot(**plan_picture(tree).options)
+    dot = to_dot(tree, **plan_picture(tree).options)
     assert "more" in dot
 
 

@@ -23,6 +23,8 @@ from treelab.trees.code import LANGUAGES
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import load_model
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.text.dot import to_dot
+from treelab.trees.text.rules import to_rules, to_text
 from treelab.trees.tree import Tree
 
 FORMATS = ("rules", "text", "dot", "json", "html", *LANGUAGES)
@@ -105,9 +107,9 @@ def export(chosen: argparse.Namespace) -> None:
         return
     tree = _tree_of(model, chosen.estimator)
     writers = {
-        "rules": lambda: tree.to_rules().to_csv(index=False),
-        "text": lambda: tree.to_text().rstrip("\n") + "\n",
-        "dot": lambda: tree.to_dot().rstrip("\n") + "\n",
+        "rules": lambda: to_rules(tree).to_csv(index=False),
+        "text": lambda: to_text(tree).rstrip("\n") + "\n",
+        "dot": lambda: to_dot(tree).rstrip("\n") + "\n",
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
         "html": lambda: chosen.html_page(tree, RunStore(chosen.home), run),
     }

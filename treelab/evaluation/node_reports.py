@@ -9,7 +9,8 @@ import pandas as pd
 
 from treelab.trees.feature import as_table, feature_matrix
 from treelab.trees.statistics import check_target
-from treelab.trees.text.rules import rule
+from treelab.trees.text.nodes import split_text
+from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, goes_left
 
@@ -107,8 +108,8 @@ def node_facts(tree: Tree, node: int, parts: Mapping[str, tuple]) -> NodeFacts:
     """
     tree.check_node(node)
     found = {name: _part(tree, node, X, y) for name, (X, y) in parts.items()}
-    asks = None if tree.is_leaf[node] else tree.question(node)
-    return NodeFacts(int(node), rule(tree, node), asks, found)
+    asks = None if tree.is_leaf[node] else split_text(tree, node)
+    return NodeFacts(int(node), rule_text(tree, node), asks, found)
 
 
 def rows_at(tree: Tree, node: int, X) -> np.ndarray:

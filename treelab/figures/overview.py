@@ -11,8 +11,9 @@ from treelab.figures.colors import SEQUENTIAL, Mode, mix, palette, text_on
 from treelab.figures.template import template
 from treelab.figures.words import escape_html
 from treelab.trees.text.conditions import add
+from treelab.trees.text.nodes import prediction_text
 from treelab.trees.text.numerals import counted, percent
-from treelab.trees.text.words import answer
+from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
 
@@ -97,7 +98,7 @@ def _name(tree: Tree, node: int) -> str:
     name = escape_html(step(tree, int(node), most=2, length=_SHORT))
     if not tree.is_leaf[node]:
         return name
-    said = answer(tree, int(node), most=1, length=_SHORT)
+    said = prediction_text(tree, int(node), most=1, length=_SHORT)
     return f"{name}<br><b>{escape_html(said)}</b>"
 
 
@@ -109,7 +110,7 @@ def step(tree: Tree, node: int, **cut) -> str:
     tree : Tree
     node : int
     **cut
-        ``most`` and ``length``, as in ``treelab.trees.text.words.question``.
+        ``most`` and ``length``, as in ``treelab.trees.text.nodes.split_text``.
     """
     if node == 0:
         return "all rows"
@@ -122,7 +123,7 @@ def step(tree: Tree, node: int, **cut) -> str:
 
 def _hover(tree: Tree, node: int) -> str:
     """Lines of the box that an area shows under the pointer."""
-    lines = wrap(tree.rule(node), _LINE)
+    lines = wrap(rule_text(tree, node), _LINE)
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], "…"]
     rows = ""
@@ -131,7 +132,8 @@ def _hover(tree: Tree, node: int) -> str:
         rows = f"{counted(int(tree.n_rows[node]), 'row')}, {share}<br>"
     said = "says" if tree.is_leaf[node] else "would say"
     lines = "<br>".join(map(escape_html, lines))
-    return f"{lines}<br><b>{rows}</b>{said} {escape_html(answer(tree, node, most=3))}"
+    prediction = escape_html(prediction_text(tree, node, most=3))
+    return f"{lines}<br><b>{rows}</b>{said} {prediction}"
 
 
 def _marker(tree: Tree, drawn, colors: dict, ground) -> tuple[dict, list[str]]:

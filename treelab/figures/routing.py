@@ -10,6 +10,7 @@ from treelab.figures.colors import Mode, palette, text_on
 from treelab.figures.layout import tree_layout
 from treelab.figures.template import template
 from treelab.figures.words import escape_html
+from treelab.trees.text.nodes import split_text
 from treelab.trees.tree import Tree
 
 # Plotly's viridis at ten even steps, to find a text colour that reads on each.
@@ -68,7 +69,7 @@ def routing_table(tree: Tree, X: pd.DataFrame) -> pd.DataFrame:
                 rows, at_level, out=np.zeros(len(level)), where=at_level > 0
             ),
             "question": [
-                "" if leaf else tree.question(node)
+                "" if leaf else split_text(tree, node)
                 for node, leaf in enumerate(tree.is_leaf)
             ],
             "answer": [

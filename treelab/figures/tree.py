@@ -7,6 +7,7 @@ import pandas as pd
 
 from treelab.figures.colors import Mode, palette, with_alpha
 from treelab.figures.layout import tree_layout
+from treelab.trees.text.nodes import split_text
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
@@ -43,7 +44,7 @@ class Plan:
 
     @property
     def options(self) -> dict:
-        """Options for ``Tree.to_dot``."""
+        """Options for ``to_dot``."""
         return {"max_depth": self.depth, "direction": self.direction, "wrap": self.wrap}
 
 
@@ -102,7 +103,7 @@ def tree_alt(tree: Tree) -> str:
     words = (
         f"Decision tree for {tree.target} of depth {tree.depth} with "
         f"{counted(tree.n_leaves, 'leaf', 'leaves')}. "
-        f"The root asks whether {tree.question(0)}."
+        f"The root asks whether {split_text(tree, 0)}."
     )
     if tree.n_rows[0]:
         leaves = np.flatnonzero(tree.is_leaf)

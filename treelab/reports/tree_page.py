@@ -7,6 +7,7 @@ from treelab.figures.viewer.payload import tree_payload
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.text.numerals import counted, significant
+from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
 
@@ -28,7 +29,7 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
         If the run's table is gone.
     """
     if run is None:
-        return viewer_page(tree_payload(tree), text=tree.to_text())
+        return viewer_page(tree_payload(tree), text=to_text(tree))
     split = run.problem.split(store.table(run.problem.table_id))
     colors = None
     if tree.classes is not None:
@@ -38,7 +39,7 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
     payload = tree_payload(
         tree, split.X_train, split.y_train, title=run.title, colors=colors
     )
-    return viewer_page(payload, text=tree.to_text(), captions=_captions(run))
+    return viewer_page(payload, text=to_text(tree), captions=_captions(run))
 
 
 def _captions(run: Run) -> list[str]:

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from treelab.trees.tree import Tree
 
-def centred(tree):
+
+def centred(tree: Tree) -> Tree:
     """Move each threshold midway between the values that it parts at its node.
 
     These are ``tree.between``: of the training rows that reach the split, the largest

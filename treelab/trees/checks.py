@@ -1,15 +1,20 @@
 """Checks that arrays really are a tree, so that nothing walks in circles later."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from treelab.trees.walk import AXIS, LEAF, OBLIQUE
+
+if TYPE_CHECKING:
+    from treelab.trees.tree import Tree
 
 PER_NODE = ("left", "right", "feature", "threshold", "missing_left", "n_rows")
 PER_NODE += ("impurity", "value", "class_counts", "weights", "leaf_weights")
 PER_NODE += ("leaf_bias", "activity", "between", "missing_rows")
 
 
-def check_tree(tree) -> None:
+def check_tree(tree: "Tree") -> None:
     """Raise ValueError unless the arrays of ``tree`` are one tree with root 0."""
     n = len(tree.left)
     if n == 0:
@@ -24,7 +29,7 @@ def check_tree(tree) -> None:
         )
 
 
-def _check_shapes(tree, n: int) -> None:
+def _check_shapes(tree: "Tree", n: int) -> None:
     """Every array has one row a node, and the columns its meaning asks for."""
     n_features = len(tree.features)
     n_outputs = tree.value.shape[1] if tree.value.ndim == 2 else -1
@@ -49,7 +54,7 @@ def _check_shapes(tree, n: int) -> None:
             )
 
 
-def _check_children(tree, n: int) -> None:
+def _check_children(tree: "Tree", n: int) -> None:
     """Every node but the root is the child of one node, and the root reaches all."""
     left, right = tree.left, tree.right
     split = left >= 0
@@ -73,7 +78,7 @@ def _check_children(tree, n: int) -> None:
         )
 
 
-def _check_splits(tree) -> None:
+def _check_splits(tree: "Tree") -> None:
     """Every split tests a known feature or a weighted sum, against a threshold."""
     split = tree.left >= 0
     feature = tree.feature

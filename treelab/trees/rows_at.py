@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
 
 
-def depth_first(tree) -> np.ndarray:
+def depth_first(tree: Tree) -> np.ndarray:
     """Return the nodes, int64 (n_nodes,), each before all that hang below it.
 
     What hangs below the left child comes before the right child.
@@ -37,7 +38,7 @@ class RowsAt:
         The nodes, depth first.
     """
 
-    def __init__(self, tree, leaf: np.ndarray):
+    def __init__(self, tree: Tree, leaf: np.ndarray):
         self.nodes = depth_first(tree)
         place = np.empty(tree.n_nodes, dtype=np.int64)
         place[self.nodes] = np.arange(tree.n_nodes)

@@ -1,11 +1,15 @@
 """What a set of rows says at every node of a tree: counts, impurity, means."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from treelab.trees.walk import OBLIQUE, leaf_of, read, rows_through, sum_up
+
+if TYPE_CHECKING:
+    from treelab.trees.tree import Tree
 
 
 def class_codes(classes: tuple, y, target: str = "target") -> np.ndarray:
@@ -29,7 +33,7 @@ def class_codes(classes: tuple, y, target: str = "target") -> np.ndarray:
     return found
 
 
-def check_target(tree, n_rows: int, y) -> np.ndarray:
+def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
     """Return ``y`` as class positions, or as float64 values where there are none."""
     y = np.asarray(y)
     if y.shape != (n_rows,):
@@ -45,7 +49,7 @@ def check_target(tree, n_rows: int, y) -> np.ndarray:
     return y
 
 
-def node_counts(tree, X, y=None) -> np.ndarray:
+def node_counts(tree: "Tree", X, y=None) -> np.ndarray:
     """Count the rows of ``X`` that pass each node; see ``Tree.node_counts``."""
     leaf = tree.apply(X)
     if y is None:
@@ -55,14 +59,16 @@ def node_counts(tree, X, y=None) -> np.ndarray:
     return rows_through(tree, leaf, check_target(tree, len(leaf), y), len(tree.classes))
 
 
-def with_rows(tree, X, y):
+def with_rows(tree: "Tree", X, y) -> "Tree":
     """Return the tree with the numbers of these rows; see ``Tree.with_rows``."""
     matrix = read(tree, X)
     leaf = leaf_of(tree, matrix)
     return with_leaves(tree, matrix, leaf, check_target(tree, len(leaf), y))
 
 
-def with_leaves(tree, matrix: np.ndarray, leaf: np.ndarray, y: np.ndarray):
+def with_leaves(
+    tree: "Tree", matrix: np.ndarray, leaf: np.ndarray, y: np.ndarray
+) -> "Tree":
     """Return ``with_rows`` of rows whose numbers and leaves are known already.
 
     Parameters
@@ -107,7 +113,7 @@ def with_leaves(tree, matrix: np.ndarray, leaf: np.ndarray, y: np.ndarray):
     )
 
 
-def _neighbours(tree, matrix, leaf):
+def _neighbours(tree: "Tree", matrix, leaf):
     """Return what the rows leave free around each threshold, and its missing rows.
 
     The first is float64 (n_nodes, 2): of the rows that reach an axis split, the

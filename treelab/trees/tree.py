@@ -1,7 +1,7 @@
 """Tree: the plain, immutable decision tree in which every learner ends.
 
-It answers from the user's own table, in its columns and units: what is drawn is what
-predicts. Words, pictures, pruning and files each have a file of their own.
+It predicts from the user's own table, in its columns and units: what is drawn is what
+predicts. It knows nothing of words, pictures, code or pruning; these take a Tree.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from treelab.trees import walk
+from treelab.trees import statistics, walk
 from treelab.trees.arrays import Arrays, frozen
 from treelab.trees.checks import check_tree
 from treelab.trees.complete import below, complete_arrays
@@ -38,7 +38,7 @@ class Tree(Arrays):
     missing_left : bool array of shape (n_nodes,)
         Whether a missing value goes left at a split that tests one feature.
     value : float64 array of shape (n_nodes, n_outputs)
-        What a row that ends here is told: class probabilities, or one mean.
+        Prediction for a row that ends here: class probabilities, or one mean.
     n_rows : int64 array of shape (n_nodes,)
         Training rows that pass the node.
     impurity : float64 array of shape (n_nodes,)
@@ -53,7 +53,7 @@ class Tree(Arrays):
         Weights of oblique splits, in raw units; missing values count as the
         feature's ``fill``.
     leaf_weights, leaf_bias : float64 (n_nodes, n_features), (n_nodes, 1), or None
-        Linear leaves answer ``leaf_bias + leaf_weights @ x``.
+        Linear leaves predict ``leaf_bias + leaf_weights @ x``.
     activity : float64 array of shape (n_nodes,) or None
         Argmin trees: upper bound of a node's traversal, 0 once pruned.
     notes : tuple of str
@@ -194,7 +194,7 @@ class Tree(Arrays):
 
     @property
     def n_leaves(self) -> int:
-        """Number of nodes that answer."""
+        """Number of nodes that predict."""
         return int(self.is_leaf.sum())
 
     @property
@@ -246,11 +246,11 @@ class Tree(Arrays):
 
     @cached_property
     def missing_columns(self) -> frozenset[str]:
-        """Columns that training rows missed where a split asked for them."""
+        """Columns that training rows lacked at a split that tests them."""
         if self.missing_rows is None:
             return frozenset()
-        asked = self.feature[(self.missing_rows > 0) & (self.feature >= walk.AXIS)]
-        return frozenset(self.features[j].column for j in asked)
+        tested = self.feature[(self.missing_rows > 0) & (self.feature >= walk.AXIS)]
+        return frozenset(self.features[j].column for j in tested)
 
     # What it does to rows
 
@@ -265,7 +265,7 @@ class Tree(Arrays):
         return walk.leaf_of(self, walk.read(self, X))
 
     def decision_path(self, X) -> np.ndarray:
-        """Tell which nodes each row passes, bool (n_rows, n_nodes)."""
+        """Return which nodes each row passes, bool (n_rows, n_nodes)."""
         node = self.apply(X)
         passed = np.zeros((len(node), self.n_nodes), dtype=bool)
         rows = np.arange(len(node))
@@ -311,21 +311,17 @@ class Tree(Arrays):
         int64 array of shape (n_nodes,), or (n_nodes, n_classes) where the labels ``y``
         are given
         """
-        from treelab.trees.statistics import node_counts
-
-        return node_counts(self, X, y)
+        return statistics.node_counts(self, X, y)
 
     def with_rows(self, X, y) -> "Tree":
         """Return the tree with rows, impurity and means taken from these rows.
 
-        The answers stay: values of leaves are kept. Values of internal nodes become
-        the class shares, or the mean, of the rows that pass (kept where none does).
-        The first rows shown, the training rows, also set ``between`` and
-        ``missing_rows``, so that words stay the same whatever rows come after.
+        Predictions stay: values of leaves do not change. Values of internal nodes
+        become the class probabilities, or the mean, of the rows that pass (unchanged
+        where none does). The first rows given, the training rows, also set ``between``
+        and ``missing_rows``, so that words stay the same whatever rows come after.
         """
-        from treelab.trees.statistics import with_rows
-
-        return with_rows(self, X, y)
+        return statistics.with_rows(self, X, y)
 
     def predict_proba(self, X) -> np.ndarray:
         """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.
@@ -345,55 +341,3 @@ class Tree(Arrays):
             return most_probable(self.classes, self.predict_proba(X))
         matrix = walk.read(self, X, leaves=True)
         return walk.answers(self, matrix)
-
-    # What it looks like
-
-    def question(self, node: int) -> str:
-        """Return what a split asks: "petal width ≤ 0.8 cm"."""
-        from treelab.trees.text.words import question
-
-        return question(self, node)
-
-    def left_categories(self, node: int) -> tuple[str, ...]:
-        """Return the categories that go left at a split of a category column."""
-        from treelab.trees.text.words import left_categories
-
-        return left_categories(self, node)
-
-    def describe(self, node: int) -> str:
-        """Return what a node says: its question, or its answer."""
-        from treelab.trees.text.words import describe
-
-        return describe(self, node)
-
-    def rule(self, node: int) -> str:
-        """Return all that is asked on the way to ``node``, simplified, in words."""
-        from treelab.trees.text.rules import rule
-
-        return rule(self, node)
-
-    def to_rules(self):
-        """Return one rule a leaf, largest share first.
-
-        Returns
-        -------
-        DataFrame
-            Columns leaf, rule, n_rows, share, prediction, confidence. Share and
-            confidence are of training rows; confidence is the predicted class's
-            probability, or NaN for regression.
-        """
-        from treelab.trees.text.rules import to_rules
-
-        return to_rules(self)
-
-    def to_text(self) -> str:
-        """Return the tree as indented text."""
-        from treelab.trees.text.rules import to_text
-
-        return to_text(self)
-
-    def to_dot(self, **options) -> str:
-        """Return the tree as DOT text; see ``treelab.trees.text.dot``."""
-        from treelab.trees.text.dot import to_dot
-
-        return to_dot(self, **options)

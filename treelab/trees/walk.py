@@ -1,13 +1,18 @@
 """How rows walk through a tree: sides, leaves, and how many rows pass each node."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from treelab.trees.feature import feature_matrix
 
+if TYPE_CHECKING:
+    from treelab.trees.tree import Tree
+
 AXIS, LEAF, OBLIQUE = 0, -1, -2  # what ``Tree.feature`` says: an index, or one of these
 
 
-def used_features(tree, *, leaves: bool = False) -> np.ndarray:
+def used_features(tree: "Tree", *, leaves: bool = False) -> np.ndarray:
     """Return indices of the features that splits (and linear leaves) read."""
     used = np.zeros(len(tree.features), dtype=bool)
     used[tree.feature[tree.feature >= AXIS]] = True
@@ -18,7 +23,7 @@ def used_features(tree, *, leaves: bool = False) -> np.ndarray:
     return np.flatnonzero(used)
 
 
-def read(tree, X, *, leaves: bool = False) -> np.ndarray:
+def read(tree: "Tree", X, *, leaves: bool = False) -> np.ndarray:
     """Return the float64 matrix (n_rows, n_features) of what the tree reads of X."""
     return feature_matrix(tree.features, X, used_features(tree, leaves=leaves))
 
@@ -54,7 +59,7 @@ def filled(features, matrix: np.ndarray, index: int, rows=None) -> np.ndarray:
     return np.where(missing, feature.fill, x)
 
 
-def leaf_of(tree, matrix: np.ndarray) -> np.ndarray:
+def leaf_of(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
     """Return the leaf, int64 (n_rows,), of each row of the feature matrix."""
     node = np.zeros(len(matrix), dtype=np.int64)
     rows = np.arange(len(matrix)) if tree.n_nodes > 1 else np.arange(0)
@@ -67,7 +72,7 @@ def leaf_of(tree, matrix: np.ndarray) -> np.ndarray:
     return node
 
 
-def goes_left(tree, matrix: np.ndarray, node: np.ndarray, rows: np.ndarray):
+def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarray):
     """Tell, bool (k,), whether row ``rows[i]`` takes the left branch at ``node[i]``."""
     index = tree.feature[node]
     oblique = index == OBLIQUE
@@ -94,7 +99,7 @@ def goes_left(tree, matrix: np.ndarray, node: np.ndarray, rows: np.ndarray):
     return left
 
 
-def _axis_left(tree, matrix, node, rows):
+def _axis_left(tree: "Tree", matrix, node, rows):
     """Tell whether rows take the left branch at splits that test one feature."""
     x = matrix[rows, tree.feature[node]]
     left = x <= tree.threshold[node]
@@ -104,7 +109,7 @@ def _axis_left(tree, matrix, node, rows):
     return left
 
 
-def margins(tree, matrix: np.ndarray) -> np.ndarray:
+def margins(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
     """Return threshold - value at every node, float64 (n_rows, n_nodes).
 
     A row takes the left branch exactly where its margin is at least 0. A missing
@@ -120,7 +125,7 @@ def margins(tree, matrix: np.ndarray) -> np.ndarray:
     return margin.T
 
 
-def _side(tree, nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
+def _side(tree: "Tree", nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Threshold less value, (k, n_rows); where that is no number, what <= says."""
     threshold = tree.threshold[nodes, None]
     with np.errstate(invalid="ignore"):
@@ -131,7 +136,7 @@ def _side(tree, nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
     return side
 
 
-def _weighted_sums(tree, matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """What each of these oblique splits adds up, (k, n_rows); columns in order."""
     total = np.zeros((len(nodes), len(matrix)))
     weights = tree.weights[nodes] if len(nodes) else np.empty((0, 0))
@@ -145,7 +150,7 @@ def _weighted_sums(tree, matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     return total
 
 
-def answers(tree, matrix: np.ndarray) -> np.ndarray:
+def answers(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
     """Return a regression tree's answer, float64 (n_rows,), linear leaves included."""
     leaf = leaf_of(tree, matrix)
     if tree.leaf_weights is None:
@@ -159,7 +164,7 @@ def answers(tree, matrix: np.ndarray) -> np.ndarray:
     return answer
 
 
-def sum_up(tree, at_leaf: np.ndarray) -> np.ndarray:
+def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:
     """Add what stands at the leaves to every node above them, along the first axis."""
     total = np.array(at_leaf)
     for level in range(tree.depth, 0, -1):
@@ -168,7 +173,9 @@ def sum_up(tree, at_leaf: np.ndarray) -> np.ndarray:
     return total
 
 
-def rows_through(tree, leaf: np.ndarray, code=None, n_classes: int = 0) -> np.ndarray:
+def rows_through(
+    tree: "Tree", leaf: np.ndarray, code=None, n_classes: int = 0
+) -> np.ndarray:
     """Count the rows that pass each node.
 
     Parameters

@@ -20,6 +20,7 @@ from treelab.runs.store.run_store import default_home
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.simplify import cost_complexity_path, prune_empty
+from treelab.trees.text.rules import to_rules
 from treelab.trees.tree import Tree
 
 PARTS = ("test", "valid", "train")
@@ -233,7 +234,7 @@ def rules(view: View, estimator: int | None = None) -> pd.DataFrame:
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def _rules(home: Path, run_id: str, epoch, estimator, _view: View) -> pd.DataFrame:
-    return drawn_tree(_view, estimator).to_rules()
+    return to_rules(drawn_tree(_view, estimator))
 
 
 def heaviest_estimators(view: View) -> tuple[np.ndarray, np.ndarray]:

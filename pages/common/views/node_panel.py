@@ -17,8 +17,8 @@ from treelab.evaluation.node_reports import (
 )
 from treelab.figures.oblique import split_figure
 from treelab.trees.text.names import clean
+from treelab.trees.text.nodes import prediction_text, split_text
 from treelab.trees.text.numerals import counted, percent, significant
-from treelab.trees.text.words import answer
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
@@ -36,7 +36,9 @@ def show_node(view: View, tree: Tree, facts: NodeFacts) -> None:
     if facts.asks:
         st.markdown(f"**{plain(facts.asks)}?**")
     else:
-        st.markdown(f"**Leaf: {plain(answer(tree, facts.node, most=3, length=40))}**")
+        st.markdown(
+            f"**Leaf: {plain(prediction_text(tree, facts.node, most=3, length=40))}**"
+        )
     if facts.rule != "every row":
         st.markdown(f"Rows with {plain(facts.rule)}.")
     else:
@@ -150,7 +152,7 @@ def show_split(view: View, tree: Tree, node: int) -> None:
     show_figure(
         split_figure(tree, node, X, labels, mode=mode()),
         key="oblique-split",
-        alt=f"Weights of the split {tree.question(node)}.",
+        alt=f"Weights of the split {split_text(tree, node)}.",
     )
 
 

@@ -18,6 +18,7 @@ from pages.common.words import SPLIT_NAMES, plain
 from treelab.figures.tree import plan_picture, thumbnail_svg, tree_alt
 from treelab.figures.weights import percent
 from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.trees.text.dot import to_dot
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 
@@ -126,7 +127,8 @@ def draw_tree(tree: Tree, view: View, key: str) -> None:
             "counted below its branch, and the rules list every leaf.",
         )
         plan = plan_picture(tree, depth=depth)
-    text = tree.to_dot(
+    text = to_dot(
+        tree,
         palette=label_colors(view) or None,
         mode=mode(),
         legend=False,

@@ -13,6 +13,7 @@ from treelab.figures.viewer.code import joined, viewer_script, viewer_style
 from treelab.figures.viewer.page import script_json, viewer_page
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.feature import Feature
+from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
 EVIL = "</script><script>alert(1)</script><!-- \u2028 \" ' & ]]>"
@@ -46,7 +47,7 @@ def evil_page() -> tuple[str, dict]:
     )
     X = pd.DataFrame({EVIL: [0.0, 1.0]})
     payload = tree_payload(tree, X, tree.predict(X), title=EVIL)
-    return viewer_page(payload, text=tree.to_text(), captions=[EVIL]), payload
+    return viewer_page(payload, text=to_text(tree), captions=[EVIL]), payload
 
 
 def test_names_cannot_end_a_script_and_survive():

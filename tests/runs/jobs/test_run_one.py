@@ -6,6 +6,7 @@ import pytest
 from tests.runs.conftest import small_table
 from treelab.evaluation.metrics import scores
 from treelab.runs.jobs.run_one import error_sentence, run_one
+from treelab.trees.text.rules import to_text
 
 ENDED = "The program that trained it ended."
 
@@ -49,7 +50,7 @@ def test_a_run_keeps_its_curve_and_a_tree(store, problem):
 
 def test_the_seed_of_the_problem_deals_rows_and_starts_the_trees(store, problem):
     one, two = (train(store, problem, "cart") for _ in range(2))
-    assert store.model(one.id).to_text() == store.model(two.id).to_text()
+    assert to_text(store.model(one.id)) == to_text(store.model(two.id))
 
 
 def test_a_failure_is_one_sentence_and_its_traceback_is_in_the_log(store, problem):

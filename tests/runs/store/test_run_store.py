@@ -13,6 +13,7 @@ from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.snapshots import MOST_SNAPSHOTS
 from treelab.training.events import Progress
+from treelab.trees.text.rules import to_text
 
 
 def report(epoch, train_loss=0.5, valid_loss=0.6, **more):
@@ -142,7 +143,7 @@ def test_snapshots_are_thinned_but_tell_the_whole_training(store, problem):
     assert (epochs[0], epochs[-1]) == (0.5, 99.5)
     assert np.diff(epochs).max() <= 4 * 99.5 / MOST_SNAPSHOTS
     shown = store.snapshot(run_id, epochs[3])
-    assert shown.to_text() == tree.to_text()
+    assert to_text(shown) == to_text(tree)
     with pytest.raises(LookupError, match="epoch 1000"):
         store.snapshot(run_id, 1000)
 

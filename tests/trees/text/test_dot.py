@@ -81,7 +81,7 @@ def hostile_tree(name: str, other: str = "plain") -> Tree:
 @needs_dot
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_shown_as_they_are_and_break_nothing(name):
-    svg = draw(hostile_tree(name).to_dot(max_name=400))
+    svg = draw(to_dot(hostile_tree(name), max_name=400))
     shown = " ".join(texts(svg).split())
     wanted = clean(name).strip("\u2068\u2069")
     assert shown.count(f"{wanted} ≤ 0.5") == 2  # in the node, and in its tooltip
@@ -92,7 +92,7 @@ def test_hostile_names_are_shown_as_they_are_and_break_nothing(name):
 @settings(deadline=None, max_examples=25)
 @given(st.text(max_size=30))
 def test_any_name_can_be_drawn(name):
-    draw(hostile_tree(name, other=name + "2").to_dot())
+    draw(to_dot(hostile_tree(name, other=name + "2")))
 
 
 @needs_dot
@@ -134,7 +134,7 @@ def test_a_node_shows_its_question_rows_and_classes():
     tree = make_tree(rng, 2, n_classes=2, infinite=0)
     table = make_table(rng, 200)
     tree = tree.with_rows(table, make_target(rng, tree, 200))
-    (root,) = lines_of(tree.to_dot(), "n0 [")
+    (root,) = lines_of(to_dot(tree), "n0 [")
     assert "200 rows, 100%" in root
     for label, count, color in zip(tree.classes, tree.class_counts[0], OKABE_ITO):
         assert f'BGCOLOR="{color}"' in root
@@ -146,7 +146,7 @@ def test_a_node_shows_its_question_rows_and_classes():
 def test_edges_are_as_thick_as_their_share_and_never_invisible():
     tree = Tree.complete([Feature("a")], [0], [0.0], [0], [[1.0], [2.0]])
     tree = replace(tree, n_rows=[1000, 999, 1])
-    left, right = lines_of(tree.to_dot(), "n0 ->")
+    left, right = lines_of(to_dot(tree), "n0 ->")
     assert 'label="\xa0\xa0yes\xa0\xa0"' in left
     assert 'label="\xa0\xa0no\xa0\xa0"' in right
     widths = [float(re.search(r'penwidth="([\d.]+)"', e)[1]) for e in (left, right)]
@@ -157,7 +157,7 @@ def test_edges_are_as_thick_as_their_share_and_never_invisible():
 def test_the_side_of_missing_values_is_marked_where_there_were_some():
     tree = Tree.complete([Feature("a")], [0], [0.0], [False], [[1.0], [2.0]])
     tree = tree.with_rows(np.array([[1.0], [np.nan]]), [1.0, 2.0])
-    left, right = lines_of(replace(tree, features=[Feature("a")]).to_dot(), "n0 ->")
+    left, right = lines_of(to_dot(replace(tree, features=[Feature("a")])), "n0 ->")
     assert "missing" not in left
     assert 'label="\xa0\xa0no or missing\xa0\xa0"' in right
 
@@ -167,7 +167,7 @@ def test_a_path_is_lit_and_nothing_beside_it():
     leaf = int(np.flatnonzero(tree.is_leaf)[-1])
     path = tree.path_to(leaf)
     accent = GROUNDS["light"].accent
-    dot = tree.to_dot(highlight=path)
+    dot = to_dot(tree, highlight=path)
     for node in range(tree.n_nodes):
         assert (accent in lines_of(dot, f"n{node} [")[0]) == (node in path)
     lit = [e for e in dot.splitlines() if "->" in e and accent in e]
@@ -178,7 +178,7 @@ def test_what_lies_too_deep_is_counted():
     tree = Tree.complete(
         [Feature("a")], [0] * 7, [0.0] * 7, [False] * 7, np.zeros((8, 1))
     )
-    dot = tree.to_dot(max_depth=1)
+    dot = to_dot(tree, max_depth=1)
     assert dot.count("6 nodes more") == 2
     assert len(re.findall(r"^n\d+ \[", dot, re.M)) == 3
 
@@ -192,14 +192,14 @@ def test_inactive_branches_are_dashed():
         [[1.0], [2.0]],
         activity=[1.0, 0.5, 0.0],
     )
-    left, right = lines_of(tree.to_dot(), "n0 ->")
+    left, right = lines_of(to_dot(tree), "n0 ->")
     assert "dashed" not in left
     assert "dashed" in right
 
 
 def test_long_names_are_cut_on_the_picture_and_whole_in_the_tooltip():
     name = "a very long name of a column that nobody wants to read in full"
-    dot = Tree.complete([Feature(name)], [0], [0.5], [0], [[1.0], [2.0]]).to_dot()
+    dot = to_dot(Tree.complete([Feature(name)], [0], [0.5], [0], [[1.0], [2.0]]))
     (root,) = lines_of(dot, "n0 [")
     label, tooltip = root.split("tooltip=")
     assert name not in re.sub("<BR/>", " ", label)
@@ -208,12 +208,12 @@ def test_long_names_are_cut_on_the_picture_and_whole_in_the_tooltip():
 
 def test_a_value_has_the_same_colour_wherever_its_range_is_given():
     tree = Tree.complete([Feature("a")], [0], [0.5], [0], [[10.0], [20.0]])
-    low, high = lines_of(tree.to_dot(), "n1 [") + lines_of(tree.to_dot(), "n2 [")
+    low, high = lines_of(to_dot(tree), "n1 [") + lines_of(to_dot(tree), "n2 [")
     assert value_color(0, 0, 1) in low
     assert value_color(1, 0, 1) in high
-    wide = tree.to_dot(value_range=(0, 40))
+    wide = to_dot(tree, value_range=(0, 40))
     assert value_color(0.25, 0, 1) in lines_of(wide, "n1 [")[0]
-    flat = Tree.complete([], [], [], [], [[3.0]]).to_dot()
+    flat = to_dot(Tree.complete([], [], [], [], [[3.0]]))
     assert value_color(0.5, 0, 1) in flat
 
 
@@ -225,12 +225,12 @@ def test_only_eight_classes_have_colours_of_their_own():
     colors, own = class_palette(tree, None)
     assert own == list(range(12, 20))
     assert [c for i, c in enumerate(colors) if i not in own] == [OTHER] * 12
-    assert "12 other classes" in tree.to_dot()
+    assert "12 other classes" in to_dot(tree)
 
 
 def test_colours_may_be_given_by_label():
     tree = make_tree(np.random.default_rng(0), 3, n_classes=2)
-    dot = tree.to_dot(palette={"yes": "#123456", "no": "#654321"})
+    dot = to_dot(tree, palette={"yes": "#123456", "no": "#654321"})
     assert "#123456" in dot
     assert "#654321" in dot
     assert OKABE_ITO[0] not in dot
@@ -274,4 +274,4 @@ def test_words_can_be_read_on_every_leaf(mode):
 )
 def test_options_that_make_no_sense_are_refused(option, sentence):
     with pytest.raises(ValueError, match=sentence):
-        make_tree(np.random.default_rng(0), 3).to_dot(**option)
+        to_dot(make_tree(np.random.default_rng(0), 3), **option)

@@ -10,6 +10,7 @@ from tests.trees.make import CATEGORIES, make_table, make_target, make_tree
 from treelab.trees.feature import Feature
 from treelab.trees.text.conditions import Numbers, conditions
 from treelab.trees.text.numerals import parse
+from treelab.trees.text.rules import rule_text, to_rules, to_text
 from treelab.trees.tree import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -73,7 +74,7 @@ def test_a_reader_of_the_rules_sends_each_training_row_to_its_leaf(
     tree = make_tree(rng, n_leaves, infinite=0.1)
     tree = tree.with_rows(table, make_target(rng, tree, len(table)))
     leaf = tree.apply(table)
-    rules = tree.to_rules().set_index("leaf")["rule"]
+    rules = to_rules(tree).set_index("leaf")["rule"]
     for node, row in zip(leaf, table.to_dict("records")):
         assert [n for n in rules.index if meets(rules[n], row)] == [node]
 
@@ -86,12 +87,12 @@ def test_conditions_on_one_column_become_one_interval():
         [False] * 7,
         np.arange(8.0)[:, None],
     )
-    rules = tree.to_rules().set_index("leaf")["rule"]
+    rules = to_rules(tree).set_index("leaf")["rule"]
     assert rules[10] == "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"
     assert rules[12] == "5.5 < petal length ≤ 6 cm"
     assert rules[7] == "petal length ≤ 2.1 cm and sepal width ≤ 3 cm"
-    assert tree.rule(0) == "every row"
-    assert tree.rule(4) == "2.1 < petal length ≤ 4.9 cm"
+    assert rule_text(tree, 0) == "every row"
+    assert rule_text(tree, 4) == "2.1 < petal length ≤ 4.9 cm"
 
 
 def test_sets_of_categories_are_intersected():
@@ -102,17 +103,17 @@ def test_sets_of_categories_are_intersected():
     tree = Tree.complete(
         [first, second], [0, 1, 1], [2.5, 2.5, 2.5], [False] * 3, np.zeros((4, 1))
     )
-    assert tree.rule(3) == "job is B"
-    assert tree.rule(4) == "job is A"
-    assert tree.rule(5) == "job is C"
-    assert tree.rule(6) == "job is a new category"
+    assert rule_text(tree, 3) == "job is B"
+    assert rule_text(tree, 4) == "job is A"
+    assert rule_text(tree, 5) == "job is C"
+    assert rule_text(tree, 6) == "job is a new category"
 
 
 def test_a_rule_that_nothing_meets_says_so():
     tree = Tree.complete(
         [Feature("a")], [0, 0, 0], [1.0, 2.0, 3.0], [False] * 3, np.zeros((4, 1))
     )
-    assert tree.rule(4) == "no a passes"
+    assert rule_text(tree, 4) == "no a passes"
     (condition,) = conditions(tree, 4)
     assert isinstance(condition, Numbers)
     assert not condition.holds(pd.DataFrame({"a": [0.0, 1.5, 9.0, np.nan]})).any()
@@ -123,10 +124,10 @@ def test_the_table_of_rules_tells_shares_and_answers(n_classes):
     rng = np.random.default_rng(2)
     tree = make_tree(rng, 9, n_classes=n_classes, infinite=0)
     table = make_table(rng, 200)
-    unseen = tree.to_rules()
+    unseen = to_rules(tree)
     assert unseen["share"].isna().all()
     tree = tree.with_rows(table, make_target(rng, tree, 200))
-    rules = tree.to_rules()
+    rules = to_rules(tree)
     assert list(rules.columns) == [
         "leaf",
         "rule",
@@ -145,7 +146,7 @@ def test_the_table_of_rules_tells_shares_and_answers(n_classes):
 
 def test_a_linear_leaf_has_its_sum_beside_its_rule():
     tree = make_tree(np.random.default_rng(0), 3, n_classes=0, linear=True)
-    assert tree.to_rules()["formula"].str.contains("·").all()
+    assert to_rules(tree)["formula"].str.contains("·").all()
 
 
 def test_the_tree_as_text():
@@ -158,7 +159,7 @@ def test_the_tree_as_text():
         classes=("setosa", "versicolor", "virginica"),
         notes=("Trained on a sample.",),
     )
-    assert tree.to_text().splitlines() == [
+    assert to_text(tree).splitlines() == [
         "petal width ≤ 0.8 cm?",
         "├─ yes: petal width ≤ 0.4 cm?",
         "│  ├─ yes: setosa (1.00)",

@@ -18,9 +18,9 @@ from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target, with_leaves
 from treelab.trees.text.conditions import add
 from treelab.trees.text.names import clean, short, with_unit
+from treelab.trees.text.nodes import left_categories, prediction_text, split_text
 from treelab.trees.text.numerals import counted, rounded
 from treelab.trees.text.sums import has_scores, term_name
-from treelab.trees.text.words import answer, left_categories, question
 from treelab.trees.walk import OBLIQUE, filled, leaf_of, read
 
 NAME_LENGTH = 80  # letters of a name in the legend or on an axis
@@ -232,7 +232,7 @@ class TreeWriter:
         tree = self.tree
         if tree.classes is not None:
             return {}
-        said = answer(tree, node, most=wording.terms, length=wording.length)
+        said = prediction_text(tree, node, most=wording.terms, length=wording.length)
         linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
         return {"formula" if linear else "answer": said}
 
@@ -241,7 +241,7 @@ class TreeWriter:
         tree = self.tree
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
         most = wording.terms if j == OBLIQUE else wording.listed
-        asked = question(tree, node, most=most, length=wording.length, missing=False)
+        asked = split_text(tree, node, most=most, length=wording.length, missing=False)
         entry = {"question": asked}
         if tree.classes is None:
             entry["answer"] = with_unit(rounded(tree.value[node, 0]), tree.target_unit)

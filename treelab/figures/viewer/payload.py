@@ -26,7 +26,7 @@ from treelab.figures.viewer.notes import sum_notes
 from treelab.trees.statistics import check_target
 from treelab.trees.text.dot_colors import OTHER, shares_at
 from treelab.trees.text.names import clean, short
-from treelab.trees.text.words import row_says
+from treelab.trees.text.nodes import row_value_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, read
 
@@ -251,7 +251,7 @@ def way_of(tree: Tree, row, label: str, color: str) -> Way:
     path, key, matrix = tree.path(row), keys(tree), read(tree, row)
     parts = {}
     for node in path[:-1]:
-        said = row_says(tree, node, matrix, row)
+        said = row_value_text(tree, node, matrix, row)
         what = "the sum"
         if tree.feature[node] != OBLIQUE:
             what = short(tree.features[tree.feature[node]].column, NAME_LENGTH)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from treelab.trees.code.asked import Input
 from treelab.trees.text.names import clean
-from treelab.trees.text.words import answer, rows_text
+from treelab.trees.text.nodes import prediction_text, rows_text
 
 # Keywords of C and C++, and words that headers or compilers define as macros.
 _C_WORDS = """alignas alignof and asm atomic auto bool break case catch char class
@@ -52,7 +52,7 @@ def comment(text) -> str:
 
 def said_at_leaf(tree, leaf: int) -> str:
     """Return what a leaf says and how many training rows it held, for a comment."""
-    said = answer(tree, leaf, most=_MOST)
+    said = prediction_text(tree, leaf, most=_MOST)
     rows = rows_text(tree, leaf)
     return comment(f"{said} · {rows}" if rows else said)
 

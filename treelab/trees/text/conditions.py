@@ -11,6 +11,7 @@ from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.text.names import quoted, short, with_unit
 from treelab.trees.text.numerals import parse, threshold_text
 from treelab.trees.text.sums import weighted_sum
+from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
 
@@ -130,7 +131,7 @@ class Categories:
 class Sum:
     """What an oblique split asks, in words of its own."""
 
-    tree: object
+    tree: Tree
     node: int
     left: bool
 
@@ -144,7 +145,7 @@ class Sum:
         return weighted_sum(self.tree, self.node, sign, most, length)
 
 
-def conditions(tree, node: int) -> list:
+def conditions(tree: Tree, node: int) -> list:
     """Return what is asked on the way to a node, one condition a column.
 
     Several splits of one column become one interval, or one set of categories; the
@@ -162,7 +163,7 @@ def conditions(tree, node: int) -> list:
     return list(found.values())
 
 
-def add(found: dict, tree, node: int, left: bool) -> None:
+def add(found: dict, tree: Tree, node: int, left: bool) -> None:
     """Add what one split asks to the conditions found so far, by column."""
     if tree.feature[node] == OBLIQUE:
         found[("oblique split", node)] = Sum(tree, node, left)
@@ -178,7 +179,7 @@ def add(found: dict, tree, node: int, left: bool) -> None:
         known.narrow(threshold, left, missing_left, shown_threshold(tree, node))
 
 
-def shown_threshold(tree, node: int) -> str:
+def shown_threshold(tree: Tree, node: int) -> str:
     """Return the threshold of a split of a number column, as the words show it."""
     between = (np.nan, np.nan) if tree.between is None else tree.between[node]
     return threshold_text(float(tree.threshold[node]), *map(float, between))

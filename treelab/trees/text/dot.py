@@ -13,8 +13,9 @@ from treelab.trees.text.dot_colors import (
     value_color,
 )
 from treelab.trees.text.names import clean, short, with_unit
+from treelab.trees.text.nodes import node_text, prediction_text, rows_text, split_text
 from treelab.trees.text.numerals import counted, percent, rounded
-from treelab.trees.text.words import answer, describe, question, rows_text
+from treelab.trees.tree import Tree
 
 _BAR = 108  # width of a bar of classes, in points
 GAP = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}"  # between an edge and its word
@@ -25,7 +26,7 @@ _LISTED = 3  # categories, or columns of a weighted sum, in one node
 
 
 def to_dot(
-    tree,
+    tree: Tree,
     *,
     palette=None,
     mode: str = "light",
@@ -177,7 +178,7 @@ class _Picture:
         return (
             f'n{node} [id="node-{node}", label=<{label}>, fillcolor="{fill}", '
             f'color="{edge}", penwidth="{3 if lit else 1.5}", '
-            f'tooltip="{escape(describe(tree, node))}"];'
+            f'tooltip="{escape(node_text(tree, node))}"];'
         )
 
     def edge(self, node: int, left: bool) -> str:
@@ -244,13 +245,13 @@ class _Picture:
     def _question(self, node: int) -> str:
         """Return what a split asks, cut to the picture's size."""
         # The edge says where missing values go.
-        return question(
+        return split_text(
             self.tree, node, most=_LISTED, length=self.max_name, missing=False
         )
 
     def _answer(self, node: int) -> str:
         """Return what a leaf answers, cut to the picture's size."""
-        return answer(self.tree, node, most=_LISTED, length=self.max_name)
+        return prediction_text(self.tree, node, most=_LISTED, length=self.max_name)
 
     def _color(self, node: int) -> tuple[str, float]:
         """Return a node's colour, and how sure it is, 0 to 1."""
@@ -304,7 +305,7 @@ def _wrapped(text: str, width: int = _WRAP) -> str:
     return "<BR/>".join(escape(line) for line in lines)
 
 
-def _below(tree, node: int) -> int:
+def _below(tree: Tree, node: int) -> int:
     """Count the nodes below a node."""
     found, waiting = 0, [node]
     while waiting:

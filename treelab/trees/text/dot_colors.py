@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.trees.tree import Tree
+
 # Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that reads
 # on both grounds.
 OKABE_ITO = (
@@ -56,7 +58,7 @@ def ground(mode: str) -> Ground:
     return GROUNDS[mode]
 
 
-def class_palette(tree, palette) -> tuple[list[str], list[int]]:
+def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
     """Give each class a colour; only the eight most frequent have one of their own.
 
     Parameters
@@ -88,7 +90,7 @@ def class_palette(tree, palette) -> tuple[list[str], list[int]]:
     return [c if i in own else OTHER for i, c in enumerate(colors)], own
 
 
-def shares_at(tree, node: int) -> np.ndarray:
+def shares_at(tree: Tree, node: int) -> np.ndarray:
     """Return the class shares, (n_classes,), of the rows at a node, or of its value."""
     if tree.class_counts is not None and tree.class_counts[node].sum() > 0:
         return tree.class_counts[node] / tree.class_counts[node].sum()

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.text.conditions import conditions
-from treelab.trees.text.words import answer, question, rows_text
+from treelab.trees.text.nodes import prediction_text, rows_text, split_text
+from treelab.trees.tree import Tree
 
 
-def rule(tree, node: int) -> str:
-    """Return all that is asked on the way to a node, one condition a column.
+def rule_text(tree: Tree, node: int) -> str:
+    """Return the conditions on the decision path to a node, one a column.
 
     Returns
     -------
@@ -24,8 +25,16 @@ def rule(tree, node: int) -> str:
     return " and ".join(parts) or "every row"
 
 
-def to_rules(tree) -> pd.DataFrame:
-    """Return one rule a leaf, largest share first; see ``Tree.to_rules``."""
+def to_rules(tree: Tree) -> pd.DataFrame:
+    """Return a tree as rules, one a leaf, the most frequent first.
+
+    Returns
+    -------
+    DataFrame
+        Columns leaf, rule, n_rows, share, prediction, confidence; and formula where
+        leaves are linear. Share and confidence are of training rows; confidence is
+        the predicted class's probability, or NaN for regression.
+    """
     leaves = np.flatnonzero(tree.is_leaf)
     n_rows = tree.n_rows[leaves]
     if tree.classes is None:
@@ -39,7 +48,7 @@ def to_rules(tree) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "leaf": leaves,
-            "rule": [rule(tree, leaf) for leaf in leaves],
+            "rule": [rule_text(tree, leaf) for leaf in leaves],
             "n_rows": n_rows,
             "share": share,
             "prediction": prediction,
@@ -47,14 +56,14 @@ def to_rules(tree) -> pd.DataFrame:
         }
     )
     if tree.leaf_weights is not None:
-        table["formula"] = [answer(tree, leaf) for leaf in leaves]
+        table["formula"] = [prediction_text(tree, leaf) for leaf in leaves]
     return table.sort_values(
         "n_rows", ascending=False, kind="stable", ignore_index=True
     )
 
 
-def to_text(tree) -> str:
-    """Return the tree as indented text, a line a node.
+def to_text(tree: Tree) -> str:
+    """Return a tree as indented text, a line a node.
 
     Returns
     -------
@@ -73,14 +82,14 @@ def to_text(tree) -> str:
         node, before, below, side = waiting.pop()
         if tree.is_leaf[node]:
             rows = rows_text(tree, node)
-            said = answer(tree, node) + (f" · {rows}" if rows else "")
+            text = prediction_text(tree, node) + (f" · {rows}" if rows else "")
         else:
-            said = f"{question(tree, node)}?"
+            text = f"{split_text(tree, node)}?"
             waiting.append(
                 (int(tree.right[node]), f"{below}└─ ", f"{below}   ", "no: ")
             )
             waiting.append(
                 (int(tree.left[node]), f"{below}├─ ", f"{below}│  ", "yes: ")
             )
-        lines.append(f"{before}{side}{said}")
+        lines.append(f"{before}{side}{text}")
     return "\n".join([*lines, *tree.notes])

@@ -4,9 +4,10 @@ import numpy as np
 
 from treelab.trees.text.names import quoted, short
 from treelab.trees.text.numerals import counted, rounded
+from treelab.trees.tree import Tree
 
 
-def weighted_sum(tree, node: int, sign: str, most=None, length=None) -> str:
+def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> str:
     """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
     terms = combination(tree.features, tree.weights[node], most, length)
     return f"{terms} {sign} {rounded(tree.threshold[node])}"

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from tests.trees.make import CATEGORIES, make_table, make_target, make_tree
 from treelab.trees.feature import Feature
-from treelab.trees.text.words import answer, describe, path_in_words, question
+from treelab.trees.text.nodes import (
+    left_categories,
+    node_text,
+    path_sentences,
+    prediction_text,
+    split_text,
+)
 from treelab.trees.tree import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -56,7 +62,7 @@ def stump(feature, threshold, missing_left=False, **more):
     ],
 )
 def test_a_split_asks_in_the_tables_own_words(feature, threshold, missing_left, text):
-    asked = stump(feature, threshold, missing_left).question(0)
+    asked = split_text(stump(feature, threshold, missing_left), 0)
     assert asked.replace("occupation is Sales (or", "occupation in {Sales} (or") == text
 
 
@@ -64,7 +70,7 @@ def test_missing_values_are_named_where_training_rows_missed_some():
     table = pd.DataFrame({"petal width": [0.2, 1.0, np.nan]})
     y = ["setosa", "other", "other"]
     asked = {
-        side: stump(WIDTH, 0.8, side).with_rows(table, y).question(0)
+        side: split_text(stump(WIDTH, 0.8, side).with_rows(table, y), 0)
         for side in (True, False)
     }
     assert asked[True] == "petal width ≤ 0.8 cm (or missing)"
@@ -82,17 +88,17 @@ def test_an_oblique_split_reads_as_a_sum_with_the_largest_weight_first():
         [[1.0], [2.0]],
         weights=[[-0.42123, 0.61, 0.05, 0, 1]],
     )
-    assert tree.question(0) == (
+    assert split_text(tree, 0) == (
         "[sex is m] + 0.61·age − 0.421·bmi + 0.05·[score of occupation] ≤ 1.3"
     )
-    assert question(tree, 0, most=2) == "[sex is m] + 0.61·age + 2 more columns ≤ 1.3"
+    assert split_text(tree, 0, most=2) == "[sex is m] + 0.61·age + 2 more columns ≤ 1.3"
 
 
 def test_long_lists_and_names_can_be_cut():
     tree = stump(replace(JOB, column="occupation of the mother"), 0.7)
-    assert question(tree, 0, length=13) == "occupa…mother is not Farming"
+    assert split_text(tree, 0, length=13) == "occupa…mother is not Farming"
     tree = stump(replace(JOB, unseen=2.0), 0.7)
-    assert question(tree, 0, most=1) == "occupation in {Sales, 2 more}"
+    assert split_text(tree, 0, most=1) == "occupation in {Sales, 2 more}"
 
 
 @settings(deadline=None, max_examples=30)
@@ -108,17 +114,20 @@ def test_left_categories_are_those_that_go_left(seed):
                 for c, score in zip(CATEGORIES, tree.features[j].scores)
                 if score <= tree.threshold[node]
             ]
-            assert list(tree.left_categories(node)) == goes
+            assert list(left_categories(tree, node)) == goes
         else:
             with pytest.raises(ValueError, match="does not split"):
-                tree.left_categories(node)
+                left_categories(tree, node)
 
 
 def test_answers_name_the_class_or_the_value_with_its_unit():
     tree = stump(WIDTH, 0.8)
-    assert [answer(tree, node) for node in (1, 2)] == ["setosa (0.90)", "other (0.80)"]
+    assert [prediction_text(tree, node) for node in (1, 2)] == [
+        "setosa (0.90)",
+        "other (0.80)",
+    ]
     tree = Tree.complete([], [], [], [], [[152.483]], target_unit="mm")
-    assert answer(tree, 0) == "152 mm"
+    assert prediction_text(tree, 0) == "152 mm"
     tree = Tree.complete(
         [Feature("age"), Feature("bmi")],
         [],
@@ -128,14 +137,14 @@ def test_answers_name_the_class_or_the_value_with_its_unit():
         leaf_weights=[[-0.02, 3.0]],
         leaf_bias=[[2.1]],
     )
-    assert answer(tree, 0) == "2.1 + 3·bmi − 0.02·age"
+    assert prediction_text(tree, 0) == "2.1 + 3·bmi − 0.02·age"
 
 
 def test_a_node_is_described_with_its_rows():
     tree = replace(stump(WIDTH, 0.8), n_rows=[1500, 500, 1000])
-    assert describe(tree, 0) == "petal width ≤ 0.8 cm? · 1,500 rows, 100%"
-    assert describe(tree, 1) == "setosa (0.90) · 500 rows, 33.3%"
-    assert describe(stump(WIDTH, 0.8), 1) == "setosa (0.90)"
+    assert node_text(tree, 0) == "petal width ≤ 0.8 cm? · 1,500 rows, 100%"
+    assert node_text(tree, 1) == "setosa (0.90) · 500 rows, 33.3%"
+    assert node_text(stump(WIDTH, 0.8), 1) == "setosa (0.90)"
 
 
 def test_a_path_in_words_says_the_rows_own_values():
@@ -149,13 +158,13 @@ def test_a_path_in_words_says_the_rows_own_values():
         target="buys",
     )
     row = pd.DataFrame({"petal width": [0.2], "occupation": ["Craft"]})
-    assert path_in_words(tree, row) == [
+    assert path_sentences(tree, row) == [
         "petal width ≤ 0.8 cm? Yes: it is 0.2 cm.",
         "occupation in {Sales, Tech}? No: it is Craft.",
         "buys: no (0.50).",
     ]
     row = pd.DataFrame({"petal width": [None], "occupation": ["Astronaut"]})
-    assert path_in_words(tree, row) == [
+    assert path_sentences(tree, row) == [
         "petal width ≤ 0.8 cm? No: it is missing.",
         "occupation in {Sales, Tech}? No: it is Astronaut, which no training row held.",
         "buys: yes (0.75).",
@@ -172,20 +181,20 @@ def test_a_path_in_words_has_a_sentence_a_node(seed, n_leaves, oblique):
         tree = tree.with_rows(table, make_target(rng, tree, 5))
     for i in range(len(table)):
         row = table.iloc[[i]]
-        sentences = path_in_words(tree, row)
+        sentences = path_sentences(tree, row)
         nodes = tree.path(row)
         assert len(sentences) == len(nodes)
         for said, node, below in zip(sentences, nodes, nodes[1:]):
             side = "Yes" if tree.left[node] == below else "No"
-            assert said.startswith(f"{tree.question(node)}? {side}: it is ")
+            assert said.startswith(f"{split_text(tree, node)}? {side}: it is ")
 
 
 def test_a_leaf_asks_nothing_and_a_node_must_exist():
     tree = stump(WIDTH, 0.8)
     with pytest.raises(ValueError, match="leaf"):
-        tree.question(1)
+        split_text(tree, 1)
     with pytest.raises(ValueError, match="nodes 0 to 2"):
-        tree.describe(3)
+        node_text(tree, 3)
 
 
 def test_a_sum_begins_with_the_column_that_moves_it_most():
@@ -194,7 +203,7 @@ def test_a_sum_begins_with_the_column_that_moves_it_most():
     asked = Tree.complete(
         features, None, [50.0], [False], [[1.0], [2.0]], weights=weights
     )
-    assert asked.question(0) == "0.001·income + age ≤ 50"
+    assert split_text(asked, 0) == "0.001·income + age ≤ 50"
     unknown = [Feature("income"), Feature("age", spread=10.0)]
     asked = replace(asked, features=unknown)
-    assert asked.question(0) == "age + 0.001·income ≤ 50"
+    assert split_text(asked, 0) == "age + 0.001·income ≤ 50"

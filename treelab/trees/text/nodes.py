@@ -1,4 +1,4 @@
-"""What a tree asks and answers, in the table's own words."""
+"""Splits, predictions and decision paths in words, those of the user's table."""
 
 from itertools import pairwise
 
@@ -21,11 +21,12 @@ from treelab.trees.text.numerals import (
     value_text,
 )
 from treelab.trees.text.sums import combination, weighted_sum
+from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, read
 
 
-def question(tree, node: int, *, most=None, length=None, missing=True) -> str:
-    """Return what a split asks; "yes" is left.
+def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -> str:
+    """Return the condition of a split; where it holds is left.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def question(tree, node: int, *, most=None, length=None, missing=True) -> str:
     length : int or None, default=None
         Letters of a column's or category's name before it is cut; None: all.
     missing : bool, default=True
-        Whether "(or missing)" may be said.
+        Whether "(or missing)" may follow.
 
     Returns
     -------
@@ -45,8 +46,8 @@ def question(tree, node: int, *, most=None, length=None, missing=True) -> str:
         "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or
         "0.61·age − 0.42·bmi ≤ 1.3". A threshold has three significant digits, or as
         many more as keep every training row on its side; the numbers of an oblique
-        split are rounded to three. "(or missing)" is said where training rows with a
-        missing value came by and went this way.
+        split are rounded to three. "(or missing)" follows where training rows with a
+        missing value reached the split and went left.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def question(tree, node: int, *, most=None, length=None, missing=True) -> str:
     return condition.text(mention, most, length) or f"any {short(column, length)}"
 
 
-def left_categories(tree, node: int) -> tuple[str, ...]:
+def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
     """Return the known categories that go left at a split of a category column.
 
     Raises
@@ -83,15 +84,15 @@ def left_categories(tree, node: int) -> tuple[str, ...]:
     return tuple(c for c in tree.features[j].categories if c in allowed)
 
 
-def answer(tree, node: int, *, most=None, length=None) -> str:
-    """Return what a row that ends at a node is told.
+def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
+    """Return the prediction for a row that ends at a node.
 
     Parameters
     ----------
     tree : Tree
     node : int
     most, length : int or None
-        As in ``question``.
+        As in ``split_text``.
 
     Returns
     -------
@@ -111,16 +112,16 @@ def answer(tree, node: int, *, most=None, length=None) -> str:
     return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
 
 
-def rows_text(tree, node: int) -> str:
-    """Return "1,024 rows, 31.4%", or "" where the tree was shown no rows."""
+def rows_text(tree: Tree, node: int) -> str:
+    """Return "1,024 rows, 31.4%", or "" where the tree knows no rows."""
     if tree.n_rows[0] == 0:
         return ""
     share = percent(tree.n_rows[node] / tree.n_rows[0])
     return f"{counted(int(tree.n_rows[node]), 'row')}, {share}"
 
 
-def describe(tree, node: int) -> str:
-    """Return what a node says: its question or its answer, and how many rows pass.
+def node_text(tree: Tree, node: int) -> str:
+    """Return a node in words: its condition or its prediction, and its rows.
 
     Returns
     -------
@@ -128,13 +129,17 @@ def describe(tree, node: int) -> str:
         "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
     """
     tree.check_node(node)
-    said = answer(tree, node) if tree.is_leaf[node] else f"{question(tree, node)}?"
+    text = (
+        prediction_text(tree, node)
+        if tree.is_leaf[node]
+        else f"{split_text(tree, node)}?"
+    )
     rows = rows_text(tree, node)
-    return f"{said} · {rows}" if rows else said
+    return f"{text} · {rows}" if rows else text
 
 
-def path_in_words(tree, row, *, most: int | None = None) -> list[str]:
-    """Return the way of one row, a sentence a node.
+def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
+    """Return the decision path of one row, a sentence a node.
 
     Parameters
     ----------
@@ -146,26 +151,27 @@ def path_in_words(tree, row, *, most: int | None = None) -> list[str]:
     Returns
     -------
     list of str
-        Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the answer.
+        Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction.
     """
     nodes = tree.path(row)
     matrix = read(tree, row)
     sentences = []
     for node, below in pairwise(nodes):
         side = "Yes" if below == tree.left[node] else "No"
-        said = row_says(tree, node, matrix, row)
-        sentences.append(f"{question(tree, node, most=most)}? {side}: it is {said}.")
+        value = row_value_text(tree, node, matrix, row)
+        condition = split_text(tree, node, most=most)
+        sentences.append(f"{condition}? {side}: it is {value}.")
     last = nodes[-1]
-    said = answer(tree, last)
+    prediction = prediction_text(tree, last)
     if tree.leaf_weights is not None and tree.leaf_weights[last].any():
         value = with_unit(shortest(float(tree.predict(row)[0])), tree.target_unit)
-        said = f"{said} = {value}"
-    sentences.append(f"{clean(tree.target)}: {said}.")
+        prediction = f"{prediction} = {value}"
+    sentences.append(f"{clean(tree.target)}: {prediction}.")
     return sentences
 
 
-def row_says(tree, node: int, matrix: np.ndarray, row) -> str:
-    """Return what one row holds where a split asks: "0.2 cm", "Sales", "missing".
+def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
+    """Return the value of one row that a split tests: "0.2 cm", "Sales", "missing".
 
     Parameters
     ----------
@@ -195,8 +201,8 @@ def row_says(tree, node: int, matrix: np.ndarray, row) -> str:
     return text if known else f"{text}, which no training row held"
 
 
-def check_split(tree, node: int) -> None:
+def check_split(tree: Tree, node: int) -> None:
     """Raise ValueError unless the node is a split."""
     tree.check_node(node)
     if tree.is_leaf[node]:
-        raise ValueError(f"Node {node} is a leaf: it asks nothing.")
+        raise ValueError(f"Node {node} is a leaf, not a split.")
