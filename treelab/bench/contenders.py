@@ -173,7 +173,7 @@ GRADTREE_PAPER = {
 }
 GRANDE_PAPER = {
     "n_estimators": 1024,
-    "starts": "random",
+    "init": "random",
     "n_folds": 1,
     "max_epochs": 1000,
     "max_steps": 100_000,

@@ -60,7 +60,7 @@ def _grande(frame, y, n_classes, seed, device) -> np.ndarray:
     learner = GrandeClassifier if n_classes else GrandeRegressor
     fitted = learner(random_state=seed, device=str(device)).fit(frame, y)
     if not n_classes:
-        return fitted.held_out_answers_[:, :1]
+        return fitted.held_out_predictions_[:, :1]
     told = np.zeros((len(y), n_classes))
-    told[:, fitted.classes_] = fitted.held_out_answers_
+    told[:, fitted.classes_] = fitted.held_out_predictions_
     return told

@@ -1,20 +1,25 @@
-"""GRANDE: an ensemble of hard trees, each with a say that depends on the row."""
+"""GRANDE: an ensemble of hard trees, weighted for each row by the leaves it reaches."""
+
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
-from treelab.learners.common.checks import check_choice, check_number
 from treelab.learners.common.class_prior import best_lean
+from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.grande.fit import GrandeFit
-from treelab.ops.losses import LOSSES, log_shares
+from treelab.learners.grande.objective import ClassObjective, RegressionObjective
+from treelab.learners.grande.settings import GrandeSettings
+from treelab.ops.losses import log_shares
 
 
 class GrandeClassifier(GrandeFit, TableClassifier):
     """Ensemble of hard, axis-aligned trees, trained end to end and weighted by row.
 
     Every tree has a weight at each of its leaves; for each row, a softmax over the
-    trees makes shares of them, so different rows are decided by different trees.
+    trees turns the weights of the leaves it reaches into estimator weights, so that
+    different trees decide different rows.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
@@ -25,50 +30,51 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Trees.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
-    starts : {"both", "forest", "boosted", "random"}, default="both"
-        What training starts from: the trees of a random forest, boosted trees, half of
-        each, or chance alone, as in the paper.
+    init : {"both", "forest", "boosted", "random"}, default="both"
+        Trees that training starts from: those of a random forest, boosted trees, half
+        of each, or random ones, as in the paper.
     n_folds : int, default=4
-        Groups of trees. Each holds out another part of the rows to say when it is
-        best, so that all rows are trained on; 1 holds out a fifth for all trees.
-    feature_share : float, default=0.8
-        Share of the columns that each tree may test.
-    row_share : float, default=1.0
-        Share of the training rows that each tree sees.
+        Folds of the training rows. The trees are divided into as many sub-ensembles;
+        each holds out another fold for early stopping, so that all rows are trained
+        on. 1 holds out a fifth of the rows for all trees.
+    selected_variables : float, default=0.8
+        Fraction of the features that each tree may test, above 0 up to 1.
+    data_fraction : float, default=1.0
+        Fraction of the training rows that each tree sees, above 0 up to 1.
     dropout : float, default=0.0
-        Share of the trees that each step leaves out, below 1.
+        Fraction of the trees that each step leaves out, up to 0.95.
     leaf_weights : bool, default=True
         A weight for each leaf; False has one for each tree, for comparison.
     loss : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
         See ``treelab.ops.losses.class_loss``.
     focal_gamma : float, default=2.0
-        Of the focal loss.
+        Focusing parameter of the focal loss, at least 0.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
-        Whose gradient a hard decision takes.
+        Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
-        Whose gradient the choice of a feature takes.
-    learning_rate_index, learning_rate_values : float
-        Of the features' preferences and of the thresholds (standard normal scores).
-    learning_rate_leaf, learning_rate_weights : float
-        Of the leaves' logits and of their weights.
+        Transformation whose gradient the choice of a feature takes.
+    learning_rate_index, learning_rate_values : float, default=0.03
+        For the feature selectors and for the thresholds (standard normal scores).
+    learning_rate_leaf, learning_rate_weights : float, default=0.03, 0.015
+        For the leaves' logits and for their weights.
     cosine_decay : bool, default=True
-        Warm up, then let the learning rates fall along a cosine.
+        Whether learning rates warm up, then fall along a cosine.
     max_epochs : int, default=60
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=15
-        Epochs without a better validation loss until training ends; on large tables
+        Epochs without a lower validation loss until training ends; on large tables
         as many as make up 1,000 steps, at least 3.
     batch_size : int, default=128
-        Rows a step.
+        Rows in each step.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
-        What a row of each class counts. "auto" trains with equal weights, then moves
-        all leaves' logits as equal, balanced, or in-between weights (the square root
-        of balanced) would, whichever has the best macro F1 on validation.
+        Weight of a row of each class. "auto" trains with equal weights, then shifts
+        all leaves' logits as equal, balanced, or in-between weights (powers of the
+        balanced ones) would, whichever has the best macro F1 on held-out rows.
     random_state : int, RandomState instance or None, default=None
-        Seeds starts, subsets and batches; an int gives the same ensemble every time
-        on the CPU.
+        Seeds the initial trees, subsets and batches; an int gives the same ensemble
+        every time on the CPU.
     device : str, default="auto"
         Where to train: "cpu", "cuda", "cuda:N"; "auto" takes CUDA where it is.
 
@@ -76,44 +82,47 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     ----------
     ensemble_ : WeightedTrees
         The fitted ensemble, thresholds in the units of ``X``.
+    held_out_predictions_ : ndarray of shape (n_rows, n_classes)
+        Class probabilities of each training row, by the sub-ensemble that holds it
+        out; NaN for rows that all trees were trained on.
     history_ : DataFrame
         Epoch, training and validation loss (nats), seconds.
     """
 
     def __init__(
         self,
-        n_estimators=512,
+        n_estimators=GrandeSettings.n_estimators,
         *,
-        depth=5,
-        starts="both",
-        n_folds=4,
-        feature_share=0.8,
-        row_share=1.0,
-        dropout=0.0,
-        leaf_weights=True,
-        loss="cross_entropy",
-        focal_gamma=2.0,
-        decision="softsign",
-        selector="entmax15",
-        learning_rate_index=0.03,
-        learning_rate_values=0.03,
-        learning_rate_leaf=0.03,
-        learning_rate_weights=0.015,
-        cosine_decay=True,
-        max_epochs=60,
-        max_steps=6000,
-        patience=15,
-        batch_size=128,
-        class_weight="auto",
+        depth=GrandeSettings.depth,
+        init=GrandeSettings.init,
+        n_folds=GrandeSettings.n_folds,
+        selected_variables=GrandeSettings.selected_variables,
+        data_fraction=GrandeSettings.data_fraction,
+        dropout=GrandeSettings.dropout,
+        leaf_weights=GrandeSettings.leaf_weights,
+        loss=GrandeSettings.loss,
+        focal_gamma=GrandeSettings.focal_gamma,
+        decision=GrandeSettings.decision,
+        selector=GrandeSettings.selector,
+        learning_rate_index=GrandeSettings.learning_rate_index,
+        learning_rate_values=GrandeSettings.learning_rate_values,
+        learning_rate_leaf=GrandeSettings.learning_rate_leaf,
+        learning_rate_weights=GrandeSettings.learning_rate_weights,
+        cosine_decay=GrandeSettings.cosine_decay,
+        max_epochs=GrandeSettings.max_epochs,
+        max_steps=GrandeSettings.max_steps,
+        patience=GrandeSettings.patience,
+        batch_size=GrandeSettings.batch_size,
+        class_weight=GrandeSettings.class_weight,
         random_state=None,
         device="auto",
     ):
         self.n_estimators = n_estimators
         self.depth = depth
-        self.starts = starts
+        self.init = init
         self.n_folds = n_folds
-        self.feature_share = feature_share
-        self.row_share = row_share
+        self.selected_variables = selected_variables
+        self.data_fraction = data_fraction
         self.dropout = dropout
         self.leaf_weights = leaf_weights
         self.loss = loss
@@ -133,58 +142,39 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.random_state = random_state
         self.device = device
 
-    def _check_settings(self):
-        """Refuse settings out of range before any work is done."""
-        super()._check_settings()
-        check_choice("loss", self.loss, LOSSES)
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("auto", "balanced"))
-        check_number("focal_gamma", self.focal_gamma, minimum=0)
-
-    def _loss_settings(self) -> dict:
-        """What the loss needs to know."""
-        return {"loss": self.loss, "focal_gamma": self.focal_gamma}
-
-    def _row_weight(self, target, train_target):
-        """Weight of each row, by its class."""
-        if isinstance(self.class_weight, str) and self.class_weight == "auto":
-            return np.ones(len(target))
-        return self._class_weights(train_target)[target]
-
-    def _weigh_classes(self, network, target):
-        """Choose, by macro F1 on held-out rows, how far logits lean to rare classes."""
+    def _objective(self, settings, y):
+        """Class codes, weighted as the settings say; logits are not shifted yet."""
         n_classes = len(self.classes_)
-        self._lean = np.zeros(n_classes)
-        if not isinstance(self.class_weight, str) or self.class_weight != "auto":
-            return
+        automatic = _is_auto(settings.class_weight)
+        return ClassObjective(
+            class_weights=np.ones(n_classes) if automatic else self._class_weights(y),
+            logit_shift=np.zeros(n_classes),
+            loss_kind=settings.loss,
+            focal_gamma=settings.focal_gamma,
+        )
+
+    def _shifted_objective(self, network):
+        """Choose, by macro F1 on held-out rows, the shift towards rare classes."""
+        if not _is_auto(self.class_weight):
+            return network.objective
+        target = network.rows.truth.cpu().numpy()
         rows = torch.cat(network.held_out).cpu().numpy()
-        logits = torch.cat([log_shares(o) for o in network.valid_outputs()], 1)
+        log_p = torch.cat([log_shares(o) for o in network.valid_outputs()], 1)
         balanced = np.log(self._balanced_weights(target))  # (C,)
-        power = best_lean(logits.double().cpu().numpy().T, target[rows], balanced)
-        self._lean = power * balanced
+        power = best_lean(log_p.double().cpu().numpy().T, target[rows], balanced)
+        return replace(network.objective, logit_shift=power * balanced)
 
-    def _scaled_target(self, target, train_target):
-        """Class codes stay as they are."""
-        return target
-
-    def _leaf_values(self, value):
-        """Logits (..., C), leaning to rare classes as far as was chosen.
-
-        The shares of the trees sum to one, so what is added to every leaf is added to
-        the answer.
-        """
-        lean = self._lean
-        if value.shape[-1] == 1 and len(lean) == 2:
-            lean = lean[1:] - lean[:1]
-        return value + lean
+    def _decode_target(self, target):
+        """Labels (n,) of class codes."""
+        return self.classes_[target]
 
 
 class GrandeRegressor(GrandeFit, TableRegressor):
     """Ensemble of hard, axis-aligned regression trees, weighted by row.
 
     Every tree has a weight at each of its leaves; for each row, a softmax over the
-    trees makes shares of them, so different rows are decided by different trees. The
-    target is standardised.
+    trees turns the weights of the leaves it reaches into estimator weights, so that
+    different trees decide different rows. The target is standardised.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
@@ -195,42 +185,44 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Trees.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
-    starts : {"both", "forest", "boosted", "random"}, default="both"
-        What training starts from: the trees of a random forest, boosted trees, half of
-        each, or chance alone, as in the paper.
+    init : {"both", "forest", "boosted", "random"}, default="both"
+        Trees that training starts from: those of a random forest, boosted trees, half
+        of each, or random ones, as in the paper.
     n_folds : int, default=4
-        Groups of trees. Each holds out another part of the rows to say when it is
-        best, so that all rows are trained on; 1 holds out a fifth for all trees.
-    feature_share : float, default=0.8
-        Share of the columns that each tree may test.
-    row_share : float, default=1.0
-        Share of the training rows that each tree sees.
+        Folds of the training rows. The trees are divided into as many sub-ensembles;
+        each holds out another fold for early stopping, so that all rows are trained
+        on. 1 holds out a fifth of the rows for all trees.
+    selected_variables : float, default=0.8
+        Fraction of the features that each tree may test, above 0 up to 1.
+    data_fraction : float, default=1.0
+        Fraction of the training rows that each tree sees, above 0 up to 1.
     dropout : float, default=0.0
-        Share of the trees that each step leaves out, below 1.
+        Fraction of the trees that each step leaves out, up to 0.95.
     leaf_weights : bool, default=True
         A weight for each leaf; False has one for each tree, for comparison.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
-        Whose gradient a hard decision takes.
+        Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
-        Whose gradient the choice of a feature takes.
-    learning_rate_index, learning_rate_values : float
-        Of the features' preferences and of the thresholds (standard normal scores).
-    learning_rate_leaf, learning_rate_weights : float
-        Of the leaves' values (standard deviations of the target) and of their weights.
+        Transformation whose gradient the choice of a feature takes.
+    learning_rate_index, learning_rate_values : float, default=0.03
+        For the feature selectors and for the thresholds (standard normal scores).
+    learning_rate_leaf, learning_rate_weights : float, default=0.03, 0.015
+        For the leaves' values (in standard deviations of the target) and for their
+        weights.
     cosine_decay : bool, default=True
-        Warm up, then let the learning rates fall along a cosine.
+        Whether learning rates warm up, then fall along a cosine.
     max_epochs : int, default=60
         Passes over the rows at the latest.
     max_steps : int, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=15
-        Epochs without a better validation loss until training ends; on large tables
+        Epochs without a lower validation loss until training ends; on large tables
         as many as make up 1,000 steps, at least 3.
     batch_size : int, default=128
-        Rows a step.
+        Rows in each step.
     random_state : int, RandomState instance or None, default=None
-        Seeds starts, subsets and batches; an int gives the same ensemble every time
-        on the CPU.
+        Seeds the initial trees, subsets and batches; an int gives the same ensemble
+        every time on the CPU.
     device : str, default="auto"
         Where to train: "cpu", "cuda", "cuda:N"; "auto" takes CUDA where it is.
 
@@ -238,41 +230,44 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     ----------
     ensemble_ : WeightedTrees
         The fitted ensemble, thresholds in the units of ``X``.
+    held_out_predictions_ : ndarray of shape (n_rows, 1)
+        Value of each training row, by the sub-ensemble that holds it out; NaN for
+        rows that all trees were trained on.
     history_ : DataFrame
         Epoch, training and validation loss (variances of the target), seconds.
     """
 
     def __init__(
         self,
-        n_estimators=512,
+        n_estimators=GrandeSettings.n_estimators,
         *,
-        depth=5,
-        starts="both",
-        n_folds=4,
-        feature_share=0.8,
-        row_share=1.0,
-        dropout=0.0,
-        leaf_weights=True,
-        decision="softsign",
-        selector="entmax15",
-        learning_rate_index=0.03,
-        learning_rate_values=0.03,
-        learning_rate_leaf=0.03,
-        learning_rate_weights=0.015,
-        cosine_decay=True,
-        max_epochs=60,
-        max_steps=6000,
-        patience=15,
-        batch_size=128,
+        depth=GrandeSettings.depth,
+        init=GrandeSettings.init,
+        n_folds=GrandeSettings.n_folds,
+        selected_variables=GrandeSettings.selected_variables,
+        data_fraction=GrandeSettings.data_fraction,
+        dropout=GrandeSettings.dropout,
+        leaf_weights=GrandeSettings.leaf_weights,
+        decision=GrandeSettings.decision,
+        selector=GrandeSettings.selector,
+        learning_rate_index=GrandeSettings.learning_rate_index,
+        learning_rate_values=GrandeSettings.learning_rate_values,
+        learning_rate_leaf=GrandeSettings.learning_rate_leaf,
+        learning_rate_weights=GrandeSettings.learning_rate_weights,
+        cosine_decay=GrandeSettings.cosine_decay,
+        max_epochs=GrandeSettings.max_epochs,
+        max_steps=GrandeSettings.max_steps,
+        patience=GrandeSettings.patience,
+        batch_size=GrandeSettings.batch_size,
         random_state=None,
         device="auto",
     ):
         self.n_estimators = n_estimators
         self.depth = depth
-        self.starts = starts
+        self.init = init
         self.n_folds = n_folds
-        self.feature_share = feature_share
-        self.row_share = row_share
+        self.selected_variables = selected_variables
+        self.data_fraction = data_fraction
         self.dropout = dropout
         self.leaf_weights = leaf_weights
         self.decision = decision
@@ -289,23 +284,19 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.random_state = random_state
         self.device = device
 
-    def _loss_settings(self) -> dict:
-        """Squared error has no settings."""
-        return {}
+    def _objective(self, settings, y):
+        """The target in standard deviations from its mean, by the training rows."""
+        return RegressionObjective(TargetScale.of(y))
 
-    def _row_weight(self, target, train_target):
-        """Rows count alike."""
-        return np.ones(len(target))
+    def _shifted_objective(self, network):
+        """There are no classes to shift."""
+        return network.objective
 
-    def _weigh_classes(self, network, target):
-        """There are no classes."""
+    def _decode_target(self, target):
+        """The target needs no labels."""
+        return target
 
-    def _scaled_target(self, target, train_target):
-        """Standardise by the training rows; a constant target only moves to 0."""
-        self._center = float(train_target.mean())
-        self._scale = float(train_target.std()) or 1.0
-        return ((target - self._center) / self._scale).astype(np.float32)
 
-    def _leaf_values(self, value):
-        """Back into the units of the target."""
-        return self._center + self._scale * value
+def _is_auto(class_weight) -> bool:
+    """Whether the class-weight shift is chosen by validation."""
+    return isinstance(class_weight, str) and class_weight == "auto"

@@ -1,4 +1,8 @@
-"""GRANDE's network: many hard trees, each weighted by the leaf that a row reaches."""
+"""GRANDE's network: many hard trees, each weighted by the leaf that a row reaches.
+
+In the symbols of Marton et al., arXiv:2309.17130: I (selectors), T (thresholds),
+L (leaf outputs) and W (leaf weights) are one tensor each, for all trees.
+"""
 
 import math
 
@@ -6,158 +10,170 @@ import torch
 from torch import Tensor, nn
 
 from treelab.learners.common.tree_batch import Rows
+from treelab.learners.grande.objective import Objective
+from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import SPREAD, Starts
 from treelab.ops.axis_trees import axis_trees
-from treelab.ops.losses import class_loss, squared_error
 
 VALID_ROWS = 2_048  # rows that are validated at once, to bound memory
 
 
-class WeightedTreesNetwork(nn.Module):
-    """Groups of trees; a group's outputs are mixed by a softmax over its leaf weights.
+def weighted_prediction(
+    tree_output: Tensor, leaf_weight: Tensor, active: Tensor | None = None
+) -> Tensor:
+    """Raw outputs of the ensemble: a softmax over its trees' leaf weights mixes them.
 
-    Each group is one candidate for the training loop: it never sees the rows of its
-    own fold, and is judged by them. Parameters have the shape (G, E, ...), G groups of
-    E trees.
+    ``G(x) = sigma(w(x)) . p(x)``: section 3.3, equation 7, of arXiv:2309.17130, where
+    sigma is the softmax over the trees. Trees that are not active get no weight, and
+    the others' weights are rescaled to sum to one (section 3.4, dropout).
+
+    Parameters
+    ----------
+    tree_output : Tensor of shape (..., E, C, B)
+        p(x): each tree's raw outputs for each row.
+    leaf_weight : Tensor of shape (..., E, B)
+        w(x): in each tree, the weight of the leaf that each row reaches.
+    active : BoolTensor of shape (..., E, B) or (..., E, 1), default=None
+        The trees that take part. None: all.
+
+    Returns
+    -------
+    Tensor of shape (..., C, B)
+    """
+    if active is not None:
+        leaf_weight = leaf_weight.masked_fill(~active, -math.inf)
+    estimator_weights = leaf_weight.softmax(-2)  # (..., E, B)
+    return (estimator_weights[..., None, :] * tree_output).sum(-3)
+
+
+class WeightedTreesNetwork(nn.Module):
+    """Sub-ensembles of trees; `weighted_prediction` mixes the trees of each.
+
+    Each sub-ensemble is one candidate for the training loop: it never trains on the
+    rows of its own fold, and is validated on them. Parameters have the shape
+    (G, E, ...): G sub-ensembles of E trees.
 
     Parameters
     ----------
     rows : Rows
-        What to train and validate on; fold ``g`` is held out by group ``g``.
+        What to train and validate on; sub-ensemble ``g`` holds out fold ``g``.
     starts : Starts
-        Of all ``G * E`` trees, group by group.
-    n_groups : int
-    n_trees : int
-        Trees that count; the last ones beyond, which even the groups out, take no
-        part.
-    row_share : float
-        Share of the training rows that each tree sees.
-    dropout : float
-        Share of the trees that a step leaves out; the others' weights make up for
-        them, as the softmax is over those that stay.
-    leaf_weights : bool
-        A weight for each leaf; False has one for each tree.
+        Of all ``G * E`` trees, one sub-ensemble after another.
+    objective : Objective
+    settings : GrandeSettings
+    n_folds : int
+        Folds and sub-ensembles, G.
     generator : torch.Generator
-        Draws the weights, the subsets and the dropout.
-    loss, focal_gamma, soft, transform
-        See `class_loss`, `decide` and `select`.
+        Draws the leaf weights, the trees' training rows and the dropout.
     """
 
     def __init__(
         self,
         rows: Rows,
         starts: Starts,
+        objective: Objective,
+        settings: GrandeSettings,
         *,
-        n_groups: int,
-        n_trees: int,
-        row_share: float,
-        dropout: float,
-        leaf_weights: bool,
+        n_folds: int,
         generator: torch.Generator,
-        loss: str = "cross_entropy",
-        focal_gamma: float = 2.0,
-        soft: str = "softsign",
-        transform: str = "entmax15",
     ):
         super().__init__()
         self.rows = rows
-        self.n_candidates = n_groups
-        self.dropout = dropout
+        self.objective = objective
+        self.n_estimators = settings.n_estimators
+        self.n_candidates = n_folds
+        self.dropout = settings.dropout
         self.generator = generator
-        self.loss = {"kind": loss, "focal_gamma": focal_gamma}
-        self.decision = {"soft": soft, "transform": transform}
+        self.decision = settings.decision
+        self.selector = settings.selector
         device = rows.x.device
-        options = {"generator": generator, "device": device}
 
-        def grouped(part: Tensor) -> Tensor:
-            return part.unflatten(0, (n_groups, -1)).contiguous()
+        def by_fold(of_trees: Tensor) -> Tensor:
+            return of_trees.unflatten(0, (n_folds, -1)).contiguous()
 
-        self.logits = nn.Parameter(grouped(starts.logits))
-        self.threshold = nn.Parameter(grouped(starts.threshold))
-        self.leaf_value = nn.Parameter(grouped(starts.leaf_value))
-        n_weights = self.leaf_value.shape[2] if leaf_weights else 1
+        self.logits = nn.Parameter(by_fold(starts.logits))
+        self.threshold = nn.Parameter(by_fold(starts.threshold))
+        self.leaf_value = nn.Parameter(by_fold(starts.leaf_value))
+        n_weights = self.leaf_value.shape[2] if settings.leaf_weights else 1
         shape = (*self.leaf_value.shape[:2], n_weights, 1)
-        self.weight = nn.Parameter(SPREAD * torch.randn(shape, **options))
-        self.columns = None if starts.columns is None else grouped(starts.columns)
-        fold = torch.arange(n_groups, device=device)[:, None]
+        self.leaf_weight = nn.Parameter(
+            SPREAD * torch.randn(shape, generator=generator, device=device)
+        )
+        self.columns = None if starts.columns is None else by_fold(starts.columns)
+        fold = torch.arange(n_folds, device=device)[:, None]
         self.train_weight = rows.weight[:, 0] * (rows.fold != fold)  # (G, n)
-        self.held_out = [(rows.fold == g).nonzero()[:, 0] for g in range(n_groups)]
-        n_made = len(starts.logits)
-        self.counts = None
-        if n_trees < n_made:
-            self.counts = grouped(torch.arange(n_made, device=device) < n_trees)
-        self.sees = None
-        if row_share < 1:
-            sees = torch.rand(n_made, rows.n_train, **options) < row_share
-            sees = grouped(sees)
-            if self.counts is not None:
-                sees &= self.counts[..., None]
-            # A row that no tree of a group would see: all do.
-            self.sees = sees | ~sees.any(1, keepdim=True)
+        self.held_out = [(rows.fold == g).nonzero()[:, 0] for g in range(n_folds)]
+        # Where the folds do not divide the trees, the last ones only fill up the
+        # tensors: False in (G, E).
+        n_trees = len(starts.logits)
+        self.exists = None
+        if self.n_estimators < n_trees:
+            self.exists = by_fold(
+                torch.arange(n_trees, device=device) < self.n_estimators
+            )
+        self.sees = None  # the training rows of each tree, (G, E, n_train)
+        if settings.data_fraction < 1:
+            self.sees = self._draw_rows(settings.data_fraction)
 
-    def packed(self, groups: slice = slice(None)) -> Tensor:
-        """Values and weight of each leaf, (G * E, L, C + 1)."""
-        value, weight = self.leaf_value[groups], self.weight[groups]
+    def leaves(self, folds: slice = slice(None)) -> Tensor:
+        """Raw outputs and, last, the weight of each leaf, (G * E, L, C + 1)."""
+        value, weight = self.leaf_value[folds], self.leaf_weight[folds]
         weight = weight.expand(-1, -1, value.shape[2], -1)
         return torch.cat([value, weight], -1).flatten(0, 1)
 
     def forward(
         self,
         x: Tensor,
-        taking_part: Tensor | None = None,
-        groups: slice = slice(None),
+        active: Tensor | None = None,
+        folds: slice = slice(None),
     ) -> Tensor:
-        """Raw outputs (G, C, B) of some groups on rows (B, F).
+        """Raw outputs (G, C, B) of some sub-ensembles on rows (B, F).
 
-        Trees that take no part, False in (G, E, 1) or (G, E, B), are left out.
+        Trees that are not active, False in (G, E, 1) or (G, E, B), are left out.
         """
-        logits = self.logits[groups]
-        told = axis_trees(
+        logits = self.logits[folds]
+        reached = axis_trees(
             x,
             logits.flatten(0, 1),
-            self.threshold[groups].flatten(0, 1),
-            self.packed(groups),
-            columns=None
-            if self.columns is None
-            else self.columns[groups].flatten(0, 1),
-            **self.decision,
+            self.threshold[folds].flatten(0, 1),
+            self.leaves(folds),
+            columns=None if self.columns is None else self.columns[folds].flatten(0, 1),
+            soft=self.decision,
+            transform=self.selector,
         ).unflatten(0, logits.shape[:2])  # (G, E, C + 1, B)
-        weight = told[:, :, -1]
-        if taking_part is not None:
-            weight = weight.masked_fill(~taking_part, -math.inf)
-        if self.counts is not None:
-            weight = weight.masked_fill(~self.counts[groups, :, None], -math.inf)
-        share = weight.softmax(1)  # (G, E, B)
-        return (share[:, :, None] * told[:, :, :-1]).sum(1)
+        if self.exists is not None:
+            exists = self.exists[folds, :, None]
+            active = exists if active is None else active & exists
+        return weighted_prediction(reached[:, :, :-1], reached[:, :, -1], active)
 
     def batch_loss(self, rows: Tensor) -> Tensor:
-        """Mean training loss (G,) on these rows, each group's own fold left out."""
-        taking_part = None if self.sees is None else self.sees[:, :, rows]
+        """Mean training loss (G,) on these rows, each own fold left out."""
+        active = None if self.sees is None else self.sees[:, :, rows]
         if self.dropout > 0:
-            taking_part = self._drop(taking_part)
-        output = self(self.rows.x[rows], taking_part)
-        loss = self._loss(output, self.rows.target[rows])  # (G, B)
+            active = self._drop_trees(active)
+        output = self(self.rows.x[rows], active)
+        loss = self.objective.loss(output, self.rows.target[rows])  # (G, B)
         weight = self.train_weight[:, rows]
         return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
 
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
-        """Mean loss (G,) of each group on the rows that it holds out."""
+        """Mean loss (G,) of each sub-ensemble on the fold that it holds out."""
         means = []
         for output, rows in zip(self.valid_outputs(), self.held_out):
             weight = self.rows.weight[rows, 0]
-            loss = self._loss(output, self.rows.truth[rows])
+            loss = self.objective.loss(output, self.rows.truth[rows])
             means.append((loss * weight).sum() / weight.sum())
         return torch.stack(means)
 
     @torch.no_grad()
     def valid_outputs(self) -> list[Tensor]:
-        """Raw outputs (C, m) of each group on the m rows that it holds out."""
+        """Raw outputs (C, m) of each sub-ensemble on the m rows that it holds out."""
         return [
             torch.cat(
                 [
-                    self(part, groups=slice(g, g + 1))[0]
-                    for part in self.rows.x[rows].split(VALID_ROWS)
+                    self(x, folds=slice(g, g + 1))[0]
+                    for x in self.rows.x[rows].split(VALID_ROWS)
                 ],
                 1,
             )
@@ -171,25 +187,35 @@ class WeightedTreesNetwork(nn.Module):
 
     @torch.no_grad()
     def reset(self, state: dict[str, Tensor], mask: Tensor) -> None:
-        """Put the groups of ``mask`` (G,) back to what `state` copied."""
+        """Put the sub-ensembles of ``mask`` (G,) back to what `state` copied."""
         for name, now in self.named_parameters():
             now[mask] = state[name][mask]
 
-    def _loss(self, output: Tensor, target: Tensor) -> Tensor:
-        """Loss (..., B) of outputs (..., C, B)."""
-        if self.rows.n_classes == 0:
-            return squared_error(output, target)
-        return class_loss(output, target, **self.loss)
+    def _draw_rows(self, fraction: float) -> Tensor:
+        """Draw which training rows each tree sees, (G, E, n_train).
 
-    def _drop(self, taking_part: Tensor | None) -> Tensor:
-        """Leave out a share of the trees for this step, but never all of a group."""
+        Section 3.4 of arXiv:2309.17130, data subset.
+        """
+        shape = (self.logits.shape[0] * self.logits.shape[1], self.rows.n_train)
+        drawn = torch.rand(shape, generator=self.generator, device=self.logits.device)
+        sees = (drawn < fraction).unflatten(0, self.logits.shape[:2])
+        if self.exists is not None:
+            sees &= self.exists[..., None]
+        # A row that no tree of a sub-ensemble would see: all do.
+        return sees | ~sees.any(1, keepdim=True)
+
+    def _drop_trees(self, active: Tensor | None) -> Tensor:
+        """Leave out a fraction of the trees, but never all of a sub-ensemble.
+
+        Section 3.4 of arXiv:2309.17130, dropout.
+        """
         shape = (*self.logits.shape[:2], 1)
-        stays = torch.rand(shape, generator=self.generator, device=self.logits.device)
-        stays = stays >= self.dropout
+        drawn = torch.rand(shape, generator=self.generator, device=self.logits.device)
+        stays = drawn >= self.dropout
         possible = (
-            torch.ones_like(stays) if self.counts is None else self.counts[..., None]
+            torch.ones_like(stays) if self.exists is None else self.exists[..., None]
         )
-        if taking_part is not None:
-            possible = possible & taking_part
-        left = possible & stays
-        return torch.where(left.any(1, keepdim=True), left, possible)
+        if active is not None:
+            possible = possible & active
+        remaining = possible & stays
+        return torch.where(remaining.any(1, keepdim=True), remaining, possible)

@@ -1,28 +1,162 @@
-"""GRANDE: names, ranges, help and defaults of the settings."""
+"""GRANDE's settings: names, ranges, help and defaults.
 
-from treelab.learners.common.spec import LearnerSpec, Setting
+Named as in Marton et al., arXiv:2309.17130, tables 13 and 14, where those have a name.
+"""
 
-_EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
+from dataclasses import dataclass
+from typing import Any
+
+from treelab.learners.common.checks import check_choice
+from treelab.learners.common.spec import (
+    CLASSES,
+    LearnerSpec,
+    setting,
+    settings_in,
+)
+
+LEARNING_RATE = "Learning rate of Adam for the "
+
+
+@dataclass(frozen=True)
+class GrandeSettings:
+    """What can be set of an ensemble of trees that are weighted by instance."""
+
+    n_estimators: int = setting(
+        512,
+        "int",
+        "Small trees in the ensemble.",
+        label="Estimators",
+        minimum=1,
+    )
+    depth: int = setting(
+        5,
+        "int",
+        "Splits on every path of a tree.",
+        label="Depth",
+        minimum=1,
+        maximum=10,
+    )
+    init: str = setting(
+        "both",
+        "choice",
+        "Trees that training starts from: a random forest's, boosted ones, half of "
+        "each, or random ones, as in the paper.",
+        choices=("both", "forest", "boosted", "random"),
+    )
+    n_folds: int = setting(
+        4,
+        "int",
+        "Folds of the training rows; each is held out by one sub-ensemble of the "
+        "trees and trained on by the others.",
+        minimum=1,
+    )
+    selected_variables: float = setting(
+        0.8,
+        "float",
+        "Fraction of the features that each tree may test.",
+        above=0,
+        maximum=1,
+    )
+    data_fraction: float = setting(
+        1.0,
+        "float",
+        "Fraction of the training rows that each tree sees.",
+        above=0,
+        maximum=1,
+    )
+    dropout: float = setting(
+        0.0,
+        "float",
+        "Fraction of the trees that each training step leaves out.",
+        minimum=0,
+        maximum=0.95,
+    )
+    leaf_weights: bool = setting(
+        True,
+        "bool",
+        "Whether each leaf has a weight, or each tree a single one.",
+    )
+    loss: str = setting(
+        "cross_entropy",
+        "choice",
+        "Loss of the predicted probabilities.",
+        choices=("cross_entropy", "focal", "poly", "brier"),
+        tasks=CLASSES,
+    )
+    focal_gamma: float = setting(
+        2.0,
+        "float",
+        "Focusing parameter of the focal loss.",
+        minimum=0,
+        tasks=CLASSES,
+    )
+    decision: str = setting(
+        "softsign",
+        "choice",
+        "Differentiable split function whose gradient a hard split takes.",
+        choices=("softsign", "logistic", "entmoid"),
+    )
+    selector: str = setting(
+        "entmax15",
+        "choice",
+        "Transformation whose gradient the choice of a feature takes.",
+        choices=("entmax15", "softmax"),
+    )
+    learning_rate_index: float = setting(
+        0.03, "float", LEARNING_RATE + "feature selectors.", above=0
+    )
+    learning_rate_values: float = setting(
+        0.03, "float", LEARNING_RATE + "thresholds.", above=0
+    )
+    learning_rate_leaf: float = setting(
+        0.03, "float", LEARNING_RATE + "leaf outputs.", above=0
+    )
+    learning_rate_weights: float = setting(
+        0.015, "float", LEARNING_RATE + "leaf weights.", above=0
+    )
+    cosine_decay: bool = setting(
+        True, "bool", "Whether learning rates warm up, then fall along a cosine."
+    )
+    max_epochs: int = setting(
+        60,
+        "int",
+        "Training ends after this many passes over the rows at the latest.",
+        label="Epochs",
+        minimum=1,
+    )
+    max_steps: int = setting(
+        6000,
+        "int",
+        "Training ends after this many steps of gradient descent at the latest.",
+        minimum=1,
+    )
+    patience: int = setting(
+        15,
+        "int",
+        "Epochs without a lower validation loss until training ends.",
+        minimum=1,
+    )
+    batch_size: int = setting(128, "int", "Training rows in each step.", minimum=1)
+    class_weight: Any = setting(
+        "auto",
+        "other",
+        'Weight of a row of each class: "auto", None, "balanced", or a weight for '
+        "each label.",
+        tasks=CLASSES,
+    )
+
+    def __post_init__(self):
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("auto", "balanced"))
+
 
 SPEC = LearnerSpec(
     key="grande",
     title="GRANDE",
-    summary="Many small trees; for each row the sure ones weigh more.",
+    summary="Many small trees, weighted for each row by the leaves it reaches.",
     paper="Marton et al., ICLR 2024, arXiv:2309.17130",
     classifier="treelab.learners.grande.estimators:GrandeClassifier",
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
+    settings=settings_in(GrandeSettings),
     single_tree=False,
-    settings=(
-        Setting(
-            "n_estimators",
-            "Estimators",
-            "Small trees in the ensemble.",
-            "int",
-            512,
-            2,
-            4096,
-        ),
-        Setting("depth", "Depth", "Splits on every path of a tree.", "int", 5, 1, 10),
-        Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 60, 1, 10_000),
-    ),
 )

@@ -4,7 +4,7 @@ import pytest
 
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.learners.common.folds import assign_folds
-from treelab.learners.grande.group_encoding import GroupEncoder
+from treelab.learners.grande.fold_encoding import FoldEncoder
 from treelab.trees.feature import feature_matrix
 
 
@@ -25,7 +25,7 @@ def table():
 def encoded(frame, y, fold, task="binary"):
     shared = TableEncoder("quantile", task=task, one_hot_max=10, random_state=0)
     whole = shared.fit_transform(frame, y)
-    encoder = GroupEncoder(shared, task=task, seed=0)
+    encoder = FoldEncoder(shared, task=task, seed=0)
     return encoder, encoder.fit_transform(frame, whole, y, fold)
 
 
@@ -36,9 +36,9 @@ def test_rates_of_held_out_rows_do_not_depend_on_their_targets(table):
     assert [f.column for f in encoder.features_].count("code") == 3
     other = np.where(fold == 1, 1 - y, y)
     again_encoder, again = encoded(frame, other, fold)
-    own = encoder.own[1]
-    np.testing.assert_array_equal(x[:, own], again[:, again_encoder.own[1]])
-    assert (x[:, encoder.own[0]] != again[:, again_encoder.own[0]]).any()
+    own, again_own = encoder.columns_by_fold_, again_encoder.columns_by_fold_
+    np.testing.assert_array_equal(x[:, own[1]], again[:, again_own[1]])
+    assert (x[:, own[0]] != again[:, again_own[0]]).any()
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
