@@ -11,9 +11,7 @@ import numpy as np
 import torch
 from numba import njit, prange
 
-from treelab.ops.threads import run_alone, threads_for
-
-OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}}
+from treelab.ops.threads import OPTIONS, run_alone, threads_for
 
 
 class ActivityOnCpu(torch.autograd.Function):
@@ -21,6 +19,7 @@ class ActivityOnCpu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, target, pull, price, offset):
+        """Solve each tree by pooling; keep the groups for the gradient."""
         target, pull, price = (t.detach().contiguous() for t in (target, pull, price))
         activity = torch.empty_like(pull)
         weight = torch.empty_like(pull)  # of the node's group; 0 where clipped
@@ -43,6 +42,7 @@ class ActivityOnCpu(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
+        """Share each group's gradient among its targets."""
         target, activity, weight, top = ctx.saved_tensors
         grad_target = torch.empty_like(target)
         share = torch.empty_like(activity)

@@ -1,6 +1,6 @@
 """Hard, axis-aligned trees in one operator: select, decide and route at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
 import numpy as np
@@ -67,12 +67,7 @@ def axis_trees(
         )
     backend = _resolve(backend, x)
     if backend != "torch":
-        if backend == "numba":
-            from treelab.ops.axis_trees_numba import AxisTreesOnCpu as Fused
-        else:
-            from treelab.ops.axis_trees_triton import AxisTreesOnCuda as Fused
-
-        return Fused.apply(
+        return _fused(backend)(
             x,
             logits,
             threshold,
@@ -115,8 +110,8 @@ def axis_leaves(
     if _resolve(backend, x) == "numba":
         from treelab.ops.axis_trees_numba import leaves_on_cpu
 
-        n_splits = _splits_of_each(logits, depths)
-        return leaves_on_cpu(x, logits, threshold, columns, n_splits)
+        counts = _splits_of_each(logits, depths)
+        return leaves_on_cpu(x, logits, threshold, columns, counts)
     _, feature, value = chosen_split(logits, threshold, columns)  # (E, N)
     by_feature = x.t().contiguous()  # (F, B)
     row = torch.arange(len(x), device=x.device)
@@ -158,6 +153,17 @@ def _splits_of_each(logits: Tensor, depths: Sequence[int] | None) -> np.ndarray:
     for trees, n_splits in depth_groups(logits, depths):
         counts[trees] = n_splits
     return counts
+
+
+def _fused(backend: str) -> Callable[..., Tensor]:
+    """The operator with its gradient in one piece, "numba" or "triton"."""
+    if backend == "numba":
+        from treelab.ops.axis_trees_numba import AxisTreesOnCpu
+
+        return AxisTreesOnCpu.apply
+    from treelab.ops.axis_trees_triton import AxisTreesOnCuda
+
+    return AxisTreesOnCuda.apply
 
 
 def _resolve(backend: str, x: Tensor) -> str:

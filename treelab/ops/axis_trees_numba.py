@@ -10,12 +10,10 @@ import numpy as np
 import torch
 from numba import njit, prange
 
-from treelab.ops.threads import run_alone
+from treelab.ops.threads import OPTIONS, run_alone
 
 SOFT_CODE = {"logistic": 0, "softsign": 1, "entmoid": 2}
 NEWTON_STEPS = 50  # far more than are ever needed; each step is exact to the left
-
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}}
 
 
 class AxisTreesOnCpu(torch.autograd.Function):
@@ -23,6 +21,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, logits, threshold, leaf_value, columns, n_splits, options):
+        """Walk each row to its leaf in each tree; keep the leaves."""
         x, logits, threshold, leaf_value = (
             t.detach().contiguous() for t in (x, logits, threshold, leaf_value)
         )
@@ -50,6 +49,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
+        """Add up the straight-through gradient along each row's path."""
         x, logits, threshold, leaf_value, leaf, position = ctx.saved_tensors
         transform, soft, scale_factor = ctx.options
         grad_logits = torch.zeros_like(logits)
@@ -110,7 +110,7 @@ def _columns(columns):
     return np.empty((0, 0), dtype=np.int64) if columns is None else columns.numpy()
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _argmax(values):
     """Position of the first largest value; a NaN counts as largest, as in torch."""
     best, at = values[0], 0
@@ -121,7 +121,7 @@ def _argmax(values):
     return at
 
 
-@njit(parallel=True, **_OPTIONS)
+@njit(parallel=True, **OPTIONS)
 def _forward(x, logits, threshold, leaf_value, columns, n_splits, out, leaf, position):
     n_rows, n_outputs = x.shape[0], leaf_value.shape[2]
     for e in prange(logits.shape[0]):
@@ -144,7 +144,7 @@ def _forward(x, logits, threshold, leaf_value, columns, n_splits, out, leaf, pos
                 out[e, c, b] = leaf_value[e, reached, c]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _entmoid_root(z):
     """Square root of 1.5-entmax's first share of the pair (z, 0)."""
     if z >= 2:
@@ -154,7 +154,7 @@ def _entmoid_root(z):
     return (z + np.sqrt(8 - z * z)) / 4
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _slope(margin, soft, scale_factor):
     """Derivative of the soft decision at a margin."""
     z = margin * scale_factor
@@ -169,7 +169,7 @@ def _slope(margin, soft, scale_factor):
     return slope * scale_factor
 
 
-@njit(parallel=True, **_OPTIONS)
+@njit(parallel=True, **OPTIONS)
 def _backward(
     x,
     logits,
@@ -256,7 +256,7 @@ def _backward(
                 _entmax15_backward(logits[e, node], moved)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _softmax_backward(logits, moved):
     """Gradient of the logits from that of their softmax, in place."""
     zero = moved.dtype.type(0)
@@ -272,7 +272,7 @@ def _softmax_backward(logits, moved):
         moved[k] = np.exp(logits[k] - largest) / total * (moved[k] - mean)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _entmax15_backward(logits, moved):
     """Gradient of the logits from that of their 1.5-entmax, in place.
 

@@ -23,6 +23,7 @@ class AxisTreesOnCuda(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, logits, threshold, leaf_value, columns, n_splits, options):
+        """Walk each row to its leaf in each tree; keep the leaves."""
         position, feature, bound = chosen_split(logits, threshold, columns)
         by_feature = x.t().contiguous()  # (F, B)
         leaf_value = leaf_value.contiguous()
@@ -54,6 +55,7 @@ class AxisTreesOnCuda(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
+        """Add up the straight-through gradient along each row's path."""
         x, logits, threshold, leaf_value, columns, position, *walk = ctx.saved_tensors
         feature, bound, leaf = walk
         transform, soft, scale_factor = ctx.options

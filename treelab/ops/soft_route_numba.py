@@ -8,13 +8,11 @@ import numpy as np
 import torch
 from numba import njit, prange
 
-from treelab.ops.threads import run_alone
+from treelab.ops.threads import OPTIONS, run_alone
 
 BLOCK = 256  # rows; few enough for a core's own cache, enough to read in runs
 LEAST_TASKS = 8  # pieces of work at least, so that few trees keep many cores busy
 TINY = 1e-18  # of a row: less changes nothing, and leads to denormal numbers: slow
-
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}}
 
 
 class SoftRouteOnCpu(torch.autograd.Function):
@@ -22,6 +20,7 @@ class SoftRouteOnCpu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, margin, scale_factor, leaf_value):
+        """Send each row down all branches at once, a block of rows at a time."""
         left = torch.mul(margin.detach(), scale_factor).sigmoid_().contiguous()
         leaf_value = leaf_value.detach().contiguous()
         scale = scale_factor.detach().to(left.dtype).expand(len(left), 1, 1)
@@ -41,6 +40,7 @@ class SoftRouteOnCpu(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
+        """Route again, and bring the gradient up from the leaves."""
         left, leaf_value, scale = ctx.saved_tensors
         chunks = _chunks(left)
         grad_margin = torch.empty_like(left)
@@ -72,7 +72,7 @@ def _n_numbers(left) -> int:
     return 4 * left.numel()
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _arrive(left, start, n, arrived):
     """Fill the shares of ``n`` rows that arrive at each node, splits and leaves."""
     zero, tiny = left.dtype.type(0), left.dtype.type(TINY)
@@ -89,9 +89,10 @@ def _arrive(left, start, n, arrived):
             to_right[r] = rest if rest > tiny else zero
 
 
-@njit(parallel=True, **_OPTIONS)
+@njit(parallel=True, **OPTIONS)
 def _forward(left, leaf_value, chunks, out):
-    n_splits, n_leaves, n_outputs = left.shape[1], *leaf_value.shape[1:]
+    n_splits = left.shape[1]
+    _, n_leaves, n_outputs = leaf_value.shape
     n_chunks = len(chunks) - 1
     for task in prange(len(left) * n_chunks):
         e, chunk = task // n_chunks, task % n_chunks
@@ -113,9 +114,10 @@ def _forward(left, leaf_value, chunks, out):
                         told[r] += share[r] * value
 
 
-@njit(parallel=True, **_OPTIONS)
+@njit(parallel=True, **OPTIONS)
 def _backward(left, leaf_value, scale, chunks, gradient, grad_margin, grad_leaf):
-    n_splits, n_leaves, n_outputs = left.shape[1], *leaf_value.shape[1:]
+    n_splits = left.shape[1]
+    _, n_leaves, n_outputs = leaf_value.shape
     n_chunks = len(chunks) - 1
     for task in prange(len(left) * n_chunks):
         e, chunk = task // n_chunks, task % n_chunks

@@ -1,9 +1,17 @@
 """Running numba's parallel kernels from any Python thread."""
 
 import threading
+from typing import Any
 
 import numba
 import torch
+
+# Of every kernel. Sums may be reordered, as torch does; NaN and infinity keep to IEEE.
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "fastmath": {"reassoc", "contract"},
+}
 
 SMALL = 2**17  # numbers below which waking another thread costs more than it saves
 
@@ -15,7 +23,8 @@ def threads_for(n_numbers: int) -> int:
     """How many threads are worth while: as many as torch uses, one for few numbers."""
     if n_numbers < SMALL:
         return 1
-    return max(1, min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS))
+    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    return max(1, min(torch.get_num_threads(), most))
 
 
 def run_alone(kernel, n_numbers: int, *arguments) -> None:

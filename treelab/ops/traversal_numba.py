@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numba import njit, prange
 
-from treelab.ops.activity_numba import OPTIONS, share_grad, solve_tree
-from treelab.ops.threads import run_alone, threads_for
+from treelab.ops.activity_numba import share_grad, solve_tree
+from treelab.ops.threads import OPTIONS, run_alone, threads_for
 
 
 class TraversalOnCpu(torch.autograd.Function):
@@ -19,6 +19,7 @@ class TraversalOnCpu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, split_score, pull, price, offset):
+        """Find the activity, then clip each path score to it."""
         z, activity, kept = _run_forward(split_score, pull, price, offset, True)
         ctx.save_for_backward(*kept)
         ctx.offset = offset
@@ -26,6 +27,7 @@ class TraversalOnCpu(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_traversal, grad_activity):
+        """Bring both gradients back to the split scores."""
         split_score, activity, weight, top = ctx.saved_tensors
         grad_score = torch.empty_like(split_score)
         share = torch.empty_like(activity)
@@ -52,7 +54,7 @@ def activity_on_cpu(split_score, pull, price, offset) -> torch.Tensor:
 
 
 def traverse_on_cpu(split_score: torch.Tensor, activity: torch.Tensor) -> torch.Tensor:
-    """z (E, T, B) under activities (E, T) that are given; no gradient."""
+    """Traversal z (E, T, B) under given activities (E, T); no gradient."""
     split_score, activity = (t.detach().contiguous() for t in (split_score, activity))
     out = split_score.new_empty(*activity.shape, split_score.shape[2])
     run_alone(
@@ -62,7 +64,7 @@ def traverse_on_cpu(split_score: torch.Tensor, activity: torch.Tensor) -> torch.
 
 
 def _run_forward(split_score, pull, price, offset, wants_z: bool):
-    """z (E, T, B), or without rows if it is not wanted; activity; what is kept."""
+    """Traversal z (E, T, B), without rows if not wanted; activity; what is saved."""
     split_score, pull, price = (
         t.detach().contiguous() for t in (split_score, pull, price)
     )
@@ -97,7 +99,7 @@ def _turn(score, parent, left, right):
 
 @njit(**OPTIONS)
 def _clip(q, activity, z):
-    """z = clip(q, 0, activity), all (T, B) but activity (T,); q may be z."""
+    """Write z = clip(q, 0, activity), all (T, B) but activity (T,); q may be z."""
     zero = z.dtype.type(0)  # a plain 0 would make a float64 of everything
     for t in range(len(activity)):
         limit = activity[t]
@@ -131,7 +133,7 @@ def _turn_listed(score, first, t, row, q, offset, right_row, right_q):
 
 @njit(**OPTIONS)
 def _clip_listed(first, row, q, activity, z):
-    """z (T, B) = clip(q, 0, activity) at the rows listed, 0 at the others."""
+    """Write z (T, B) = clip(q, 0, activity) at the rows listed, 0 at the others."""
     zero = z.dtype.type(0)
     z[:] = zero
     for t in range(len(activity)):

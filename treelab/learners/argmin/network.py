@@ -147,7 +147,7 @@ class ArgminTrees(nn.Module):
         return functional.elu(score) if self.split == "elu" else score
 
     def traversal(self, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """z (E, T, B) of B training rows, and the activity (E, T) under them."""
+        """Traversal z (E, T, B) of training rows and the activity (E, T) under them."""
         if self.preference is not None:
             return preference_traversal(scores, self.preference)
         return ridge_traversal(scores, self._price(scores.shape[-1]))
