@@ -120,7 +120,7 @@ def export(chosen: argparse.Namespace) -> None:
 def list_runs(chosen: argparse.Namespace) -> None:
     """Print a line a run."""
     store = RunStore(chosen.home)
-    store.reap()
+    store.interrupt_dead_runs()
     runs = store.runs()
     if not runs:
         print(f"No run yet in {store.home}.")

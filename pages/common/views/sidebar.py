@@ -23,7 +23,7 @@ def _jobs() -> None:
     """Draw the jobs that are not finished, as small bars that lead to Train."""
     queue().check()
     st.caption(f":material/memory: {plain(queue().device())}")
-    if trouble := queue().trouble():
+    if trouble := queue().startup_error():
         st.error(plain(trouble), icon=":material/error:")
     jobs = [run for run in reversed(store().runs()) if not run.is_finished]
     for run in jobs[:MOST_JOBS]:

@@ -9,13 +9,13 @@ from sklearn.datasets import load_iris
 
 from tests.runs.jobs.clustered import clustered
 from treelab.cli.main import main
+from treelab.evaluation.label_shares import with_label_shares
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import CLUSTERS, find_spec, learner_title
 from treelab.runs.jobs.clusters import (
     NO_LABELS,
     OWN_LABELS,
     clusters_problem,
-    tell_labels,
 )
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning.cut import cut_at
@@ -28,24 +28,24 @@ def irises() -> pd.DataFrame:
     return data.data.assign(species=data.target_names[data.target])
 
 
-def test_without_labels_the_run_tells_the_clusters_of_all_rows(store):
+def test_without_labels_the_run_has_the_clusters_of_all_rows(store):
     frame = irises().drop(columns="species")
     run = store.run(clustered(store, frame))
     path = store.model(run.id)
-    kept = store.table(run.problem.table_id)
+    stored = store.table(run.problem.table_id)
     assert (run.state, run.learner, run.metrics) == ("done", "clusters", {})
     assert run.title == "Argmin clusters · irises"
-    assert kept.drop(columns="cluster").equals(frame)
-    assert (kept["cluster"] == path.predict(kept)).all()
+    assert stored.drop(columns="cluster").equals(frame)
+    assert (stored["cluster"] == path.predict(stored)).all()
     assert path.tree.n_rows[0] == len(frame)
-    assert kept["cluster"].nunique() == run.summary["leaves"] == path.tree.n_leaves
+    assert stored["cluster"].nunique() == run.summary["leaves"] == path.tree.n_leaves
     assert all(OWN_LABELS in tree.notes for tree in path.trees)
     assert run.problem.target == path.target == "cluster"
-    assert set(path.classes) == set(kept["cluster"])
-    for tree in path.trees:  # all speak of the clusters that were chosen
-        leaf = tree.apply(kept)
+    assert set(path.classes) == set(stored["cluster"])
+    for tree in path.trees:  # all count the chosen tree's clusters
+        leaf = tree.apply(stored)
         for node in np.unique(leaf):
-            share = (kept["cluster"][leaf == node] == path.classes[0]).mean()
+            share = (stored["cluster"][leaf == node] == path.classes[0]).mean()
             assert tree.value[node, 0] == pytest.approx(share)
     assert "purity" not in path.scores
     assert path.scores["valid_loss"].notna().all()
@@ -61,7 +61,7 @@ def test_the_table_of_a_run_is_another_once_its_clusters_are_found(store):
     assert waits.awaits_clusters
 
 
-def test_with_known_labels_no_split_sees_them_and_leaves_tell_them(store):
+def test_with_known_labels_no_split_sees_them_and_leaves_hold_them(store):
     frame = irises()
     found = clustered(store, frame, known="species")
     run, path = store.run(found), store.model(found)
@@ -80,23 +80,25 @@ def test_with_known_labels_no_split_sees_them_and_leaves_tell_them(store):
 
 
 @pytest.mark.parametrize("known", [None, "species"])
-def test_trees_of_the_training_tell_what_the_runs_tree_tells(store, known):
+def test_trees_of_the_training_have_the_labels_of_the_runs_tree(store, known):
     frame = irises() if known else irises().drop(columns="species")
     run_id = clustered(store, frame, known=known)
     (epoch, *_) = store.snapshots(run_id)
     tree = store.snapshot(run_id, epoch)
-    told = set(irises()["species"]) if known else {f"cluster {k}" for k in range(1, 9)}
-    assert set(tree.classes) <= told
-    assert set(tree.predict(frame)) <= told
+    labels = (
+        set(irises()["species"]) if known else {f"cluster {k}" for k in range(1, 9)}
+    )
+    assert set(tree.classes) <= labels
+    assert set(tree.predict(frame)) <= labels
 
 
-def test_a_node_without_rows_tells_what_its_parent_tells(store):
+def test_a_node_without_rows_has_its_parents_labels(store):
     frame = irises()
     found = clustered(store, frame, known="species")
     tree = store.model(found).trees[0]
     row = frame.drop(columns="species").iloc[:1]
-    told = tell_labels(tree, row, ["b"], ("a", "b"))
-    assert (told.value == [0, 1]).all()
+    labelled = with_label_shares(tree, row, ["b"], ("a", "b"))
+    assert (labelled.value == [0, 1]).all()
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_a_node_without_rows_tells_what_its_parent_tells(store):
     [
         (lambda f: f, "sepal length (cm)", "looks like numbers, not like labels"),
         (lambda f: f.rename(columns={"species": "cluster"}), None, "already: rename"),
-        (lambda f: f[["sepal length (cm)"]], None, "at least 2 columns"),
+        (lambda f: f[["sepal length (cm)"]], None, "at least 2 informative columns"),
     ],
 )
 def test_what_cannot_be_clustered_is_refused(change, known, words):
@@ -139,9 +141,9 @@ def test_clusters_from_the_shell(tmp_path, capsys):
     ]
     command += ["--set", "depth=2", "--set", "max_epochs=20"]
     assert main([*command, "--known", "species"]) == 0
-    said = capsys.readouterr().out
-    assert "dendrogram purity 0." in said
-    assert "clusters, depth" in said
+    printed = capsys.readouterr().out
+    assert "dendrogram purity 0." in printed
+    assert "clusters, depth" in printed
     assert main([*command, "--set", "target_columns=each"]) == 0
     assert "cluster 1: " in capsys.readouterr().out
     assert [run.state for run in RunStore(tmp_path / "home").runs()] == ["done"] * 2

@@ -44,10 +44,10 @@ def imported(capsys, *arguments):
 def refused(capsys, *arguments) -> str:
     """Import what has to fail; return its sentence."""
     assert main(["import", *map(str, arguments)]) == 2
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
     assert RunStore().runs() == []
-    return said
+    return message
 
 
 def test_a_tree_of_scikit_learn_becomes_a_run_with_scores(home, table, capsys):
@@ -64,13 +64,13 @@ def test_a_tree_of_scikit_learn_becomes_a_run_with_scores(home, table, capsys):
     split = run.problem.split(RunStore().table(run.problem.table_id))
     X, y = split.rows("test")
     assert run.metrics["test"]["accuracy"] == np.mean(model.predict(X[["size"]]) == y)
-    kept = RunStore().model(run.id)
-    assert NOTE in kept.notes
-    assert kept.target == "kind"
-    assert kept.n_rows[0] == len(frame)
+    stored = RunStore().model(run.id)
+    assert NOTE in stored.notes
+    assert stored.target == "kind"
+    assert stored.n_rows[0] == len(frame)
 
 
-def test_exported_json_comes_back_as_the_same_answers(home, table, capsys):
+def test_exported_json_comes_back_with_the_same_predictions(home, table, capsys):
     assert main(["train", table, "--target", "kind", "--learner", "cart"]) == 0
     first = RunStore().runs()[0]
     out = home / "tree.json"
@@ -87,28 +87,28 @@ def test_one_tree_of_xgboost_names_its_classes(home, table, capsys):
     model.save_model(home / "model.json")
     given = ["--target", "kind", "--classes", "no", "yes"]
     run = imported(capsys, home / "model.json", table, *given)
-    kept = RunStore().model(run.id)
+    stored = RunStore().model(run.id)
     wanted = np.array(["no", "yes"])[model.predict(encoded())]
-    assert np.array_equal(kept.predict(encoded()), wanted)
-    assert kept.n_rows[0] == len(run.problem.split(frame).y_train)
+    assert np.array_equal(stored.predict(encoded()), wanted)
+    assert stored.n_rows[0] == len(run.problem.split(frame).y_train)
 
 
 def test_what_does_not_fit_the_table_is_refused(home, table, capsys):
     frame = small_table().rename(columns={"size": "length"})
     model = DecisionTreeClassifier().fit(frame[["length"]], frame["kind"])
     treelab.from_sklearn(model).save(home / "other")
-    said = refused(capsys, home / "other", table, "--target", "kind")
-    assert "reads 'length', which small.csv lacks" in said
+    message = refused(capsys, home / "other", table, "--target", "kind")
+    assert "reads 'length', which small.csv lacks" in message
     number = DecisionTreeRegressor(max_depth=1).fit(encoded(), range(len(frame)))
     treelab.from_sklearn(number).save(home / "number")
-    said = refused(capsys, home / "number", table, "--target", "kind")
-    assert "predicts numbers, but 'kind'" in said
+    message = refused(capsys, home / "number", table, "--target", "kind")
+    assert "predicts numbers, but 'kind'" in message
     labels = DecisionTreeClassifier(max_depth=1).fit(
         encoded(), np.where(frame["kind"] == "yes", "Yes", "no")
     )
     treelab.from_sklearn(labels).save(home / "labels")
-    said = refused(capsys, home / "labels", table, "--target", "kind")
-    assert "'kind' holds 'yes', and the model says only" in said
+    message = refused(capsys, home / "labels", table, "--target", "kind")
+    assert "'kind' holds 'yes', and the model predicts only" in message
 
 
 def test_a_file_of_anything_else_is_refused_and_not_run(home, table, capsys):
@@ -129,22 +129,22 @@ def test_boosted_trees_become_an_ensemble(home, table, capsys):
     model.save_model(home / "model.json")
     given = ["--target", "kind", "--classes", "no", "yes"]
     run = imported(capsys, home / "model.json", table, *given)
-    kept = RunStore().model(run.id)
-    assert kept.n_estimators == run.summary["estimators"] == 3
-    assert NOTE in kept.notes
-    assert kept.predict_proba(encoded()) == pytest.approx(
+    stored = RunStore().model(run.id)
+    assert stored.n_estimators == run.summary["estimators"] == 3
+    assert NOTE in stored.notes
+    assert stored.predict_proba(encoded()) == pytest.approx(
         model.predict_proba(encoded()), abs=1e-5
     )
 
 
-def test_a_forest_of_classes_becomes_a_run_that_answers_alike(home, table, capsys):
+def test_a_forest_of_classes_becomes_a_run_that_predicts_alike(home, table, capsys):
     model = RandomForestClassifier(3, max_depth=6, random_state=0)
     model.fit(encoded(), small_table()["kind"])
     text = json.dumps(treelab.from_sklearn(model).to_dict())
     (home / "forest.json").write_text(text)
     run = imported(capsys, home / "forest.json", table, "--target", "kind")
-    kept = RunStore().model(run.id)
-    assert kept.n_estimators == 3
-    assert kept.leaves_say == "probabilities"
+    stored = RunStore().model(run.id)
+    assert stored.n_estimators == 3
+    assert stored.leaves_say == "probabilities"
     wanted = model.predict_proba(encoded())
-    assert kept.predict_proba(encoded()) == pytest.approx(wanted, abs=1e-12)
+    assert stored.predict_proba(encoded()) == pytest.approx(wanted, abs=1e-12)

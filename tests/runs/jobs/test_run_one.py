@@ -40,7 +40,7 @@ def test_a_run_ends_with_a_model_whose_scores_are_the_ones_shown(
         assert shown == pytest.approx(again)
 
 
-def test_a_run_keeps_its_curve_and_a_tree(store, problem):
+def test_a_run_saves_its_curve_and_a_tree(store, problem):
     run = train(store, problem, settings={"epochs": 7, "pause": 0.06})
     assert store.events(run.id)["epoch"].tolist()[:1] == [1]
     assert store.events(run.id)["epoch"].iloc[-1] == 7
@@ -48,7 +48,7 @@ def test_a_run_keeps_its_curve_and_a_tree(store, problem):
     assert store.snapshot(run.id, store.snapshots(run.id)[0]).n_leaves > 1
 
 
-def test_the_seed_of_the_problem_deals_rows_and_starts_the_trees(store, problem):
+def test_the_seed_of_the_problem_is_that_of_the_split_and_the_training(store, problem):
     one, two = (train(store, problem, "cart") for _ in range(2))
     assert to_text(store.model(one.id)) == to_text(store.model(two.id))
 
@@ -73,7 +73,7 @@ def test_a_setting_that_is_refused_is_named(store, problem, learner, settings, n
     assert named in run.error
 
 
-def test_a_stopped_run_keeps_its_best_so_far(store, problem):
+def test_a_stopped_run_saves_its_best_model_so_far(store, problem):
     run_id = store.create("slow", {"epochs": 1000, "pause": 0.01}, problem)
 
     def stop(report):
@@ -122,7 +122,7 @@ def test_a_run_deleted_while_it_trains_leaves_nothing(store, problem):
     assert not store.folder(run_id).exists()
 
 
-def test_a_regression_says_its_unit(store):
+def test_a_regression_has_its_unit(store):
     from treelab.data.problem import Problem
 
     table = small_table()

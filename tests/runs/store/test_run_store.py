@@ -89,7 +89,7 @@ def test_what_does_not_exist_is_refused_by_name(store, problem):
         store.create("cart", {}, Problem("nowhere", "", "y", ("x",), task="binary"))
     with pytest.raises(LookupError, match="no run 'cart-x'"):
         store.run("cart-x")
-    with pytest.raises(LookupError, match="kept no model"):
+    with pytest.raises(LookupError, match="has no model"):
         store.model(store.create("cart", {}, problem))
 
 

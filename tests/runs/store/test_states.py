@@ -44,20 +44,20 @@ def queued(store, problem):
 def test_quick_learners_go_first_then_the_oldest(store, queued):
     slow, quick, later = queued("slow", "cart", "slow")
     assert store.queued() == [quick, slow, later]
-    assert [store.claim(ME) for _ in range(4)] == [quick, slow, later, None]
+    assert [store.claim_next(ME) for _ in range(4)] == [quick, slow, later, None]
 
 
 def test_a_quick_slot_takes_quick_learners_alone(store, queued):
     _, quick = queued("slow", "cart")
-    assert store.claim(ME, quick_only=True) == quick
-    assert store.claim(ME, quick_only=True) is None
+    assert store.claim_next(ME, quick_only=True) == quick
+    assert store.claim_next(ME, quick_only=True) is None
 
 
 def test_a_run_is_not_taken_before_it_is_submitted(store, problem):
     run_id = store.create("cart", {}, problem)
-    assert store.claim(ME) is None
+    assert store.claim_next(ME) is None
     store.submit(run_id)
-    assert store.claim(ME) == run_id
+    assert store.claim_next(ME) == run_id
 
 
 def test_many_workers_take_each_run_once(store, queued):
@@ -67,7 +67,7 @@ def test_many_workers_take_each_run_once(store, queued):
     def work():
         start.wait()
         mine = RunStore(store.home)
-        return [run_id for _ in range(40) if (run_id := mine.claim(ME))]
+        return [run_id for _ in range(40) if (run_id := mine.claim_next(ME))]
 
     with ThreadPoolExecutor(8) as pool:
         taken = [f.result() for f in [pool.submit(work) for _ in range(8)]]
@@ -142,8 +142,8 @@ def test_a_run_is_interrupted_when_its_process_died_and_keeps_its_curve(store, q
     store.start(died, dead_process())
     store.start(lives, ME)
     store.add_event(died, Progress(1, 2, 0.5, 0.5, 0.1))
-    assert store.reap() == [died]
-    assert store.reap() == []
+    assert store.interrupt_dead_runs() == [died]
+    assert store.interrupt_dead_runs() == []
     assert store.run(died).state == "interrupted"
     assert "ended in the middle" in store.run(died).error
     assert len(store.events(died)) == 1
@@ -154,16 +154,16 @@ def test_a_run_elsewhere_is_interrupted_when_it_is_silent(store, queued, monkeyp
     (run_id,) = queued("slow")
     owner = replace(ME, host="elsewhere")
     store.start(run_id, owner)
-    assert store.reap() == []
+    assert store.interrupt_dead_runs() == []
     monkeypatch.setattr("treelab.runs.store.states.SILENT_SECONDS", 0.0)
-    store.beat(owner)
-    assert store.reap() == [run_id]
+    store.heartbeat(owner)
+    assert store.interrupt_dead_runs() == [run_id]
 
 
 def test_a_deleted_run_whose_process_died_is_removed(store, queued):
     (run_id,) = queued("slow")
     store.start(run_id, dead_process())
     store.delete(run_id)
-    store.reap()
+    store.interrupt_dead_runs()
     assert not store.folder(run_id).exists()
     shutil.rmtree(store.home)

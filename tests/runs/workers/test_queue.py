@@ -1,4 +1,4 @@
-"""The queue starts what is missing, says what is wrong, and can go to a cluster."""
+"""The queue starts what is missing, explains what fails, and can use a cluster."""
 
 import sys
 import time
@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from filelock import FileLock
 
-from treelab.runs.workers import slots
-from treelab.runs.workers.queue import MOST_FAILURES, Queue
+from treelab.runs.workers import slots, worker_pool
+from treelab.runs.workers.queue import Queue
+from treelab.runs.workers.worker_pool import MOST_FAILURES
 
 BROKEN = (sys.executable, "-c", "raise SystemExit('torch is not installed')")
 
@@ -17,7 +18,7 @@ BROKEN = (sys.executable, "-c", "raise SystemExit('torch is not installed')")
 @pytest.fixture
 def one_slot(monkeypatch):
     """A machine that gets one worker."""
-    monkeypatch.setattr("treelab.runs.workers.queue.planned_slots", lambda: ["cpu:0"])
+    monkeypatch.setattr(worker_pool, "planned_slots", lambda: ["cpu:0"])
 
 
 def test_no_slot_means_no_worker(store, problem, monkeypatch):
@@ -30,16 +31,16 @@ def test_no_slot_means_no_worker(store, problem, monkeypatch):
     assert queue.position(run_id) == 1
 
 
-def test_workers_that_cannot_start_are_given_up_and_said(store, one_slot):
+def test_workers_that_cannot_start_are_given_up_with_a_reason(store, one_slot):
     queue = Queue(store, command=BROKEN)
     until = time.monotonic() + 60
-    while not queue.trouble() and time.monotonic() < until:
+    while not queue.startup_error() and time.monotonic() < until:
         queue.check()
         time.sleep(0.02)
-    assert "ends while it starts: torch is not installed" in queue.trouble()
+    assert "ends while it starts: torch is not installed" in queue.startup_error()
     for _ in range(5):
         queue.check()
-    assert len(queue._children) == MOST_FAILURES
+    assert len(queue._pool._children) == MOST_FAILURES
     queue.shut_down()
 
 
@@ -49,7 +50,7 @@ def test_while_another_process_starts_workers_this_one_starts_none(store, one_sl
         queue.ensure_workers()
         assert queue.workers() == []
     queue.ensure_workers()
-    assert len(queue._children) == 1
+    assert len(queue._pool._children) == 1
     queue.shut_down()
 
 

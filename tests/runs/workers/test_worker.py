@@ -15,6 +15,7 @@ from tests.runs.conftest import problem_in
 from tests.runs.workers.slow_tree import SPEC
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.workers import worker_pool
 from treelab.runs.workers.queue import Queue
 from treelab.runs.workers.worker import Worker
 
@@ -51,7 +52,7 @@ def queue(tmp_path_factory):
 @pytest.fixture
 def store(queue):
     """The store of the module's workers."""
-    return queue._store
+    return queue.store
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def worker_of(queue, slot="cpu:0"):
 
 def submit(queue, problem, learner="slow", **settings):
     """Have a run trained."""
-    run_id = queue._store.create(learner, settings, problem)
+    run_id = queue.store.create(learner, settings, problem)
     queue.submit(run_id)
     return run_id
 
@@ -145,7 +146,7 @@ def test_a_killed_worker_is_replaced_and_its_curve_is_kept(queue, store, problem
     assert queue.check() == []
     assert ended(store, submit(queue, problem)).state == "done"
     assert worker_of(queue) != process
-    assert queue.trouble() == ""
+    assert queue.startup_error() == ""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
@@ -158,7 +159,10 @@ def test_a_worker_told_to_end_interrupts_its_run_and_leaves(queue, store, proble
     assert run.state == "interrupted"
     assert "told to end" in run.error
     assert store.events(run_id)["epoch"].iloc[-1] == run.epoch
-    wait(lambda: "cpu:0" not in {w.slot for w in store.crew.workers()}, "its leave")
+    wait(
+        lambda: "cpu:0" not in {w.slot for w in store.worker_registry.workers()},
+        "its end",
+    )
     queue.check()
     wait(lambda: states(queue) == {"idle"}, "a new worker")
 
@@ -197,7 +201,7 @@ def test_a_worker_that_hangs_is_replaced_and_leaves_when_it_wakes(
     suspend_between_writes(process, store)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr("treelab.runs.workers.queue.SILENT_SECONDS", 4.0)
+            patch.setattr(worker_pool, "SILENT_SECONDS", 4.0)
             wait(lambda: "cpu:0" not in slots_of(queue), "the silence")
             queue.check()
         assert worker_of(queue) != process
@@ -213,7 +217,7 @@ def test_two_apps_share_the_workers(queue, store):
     other.ensure_workers()
     queue.ensure_workers()
     assert {worker.process for worker in other.workers()} == before
-    assert other._children == []
+    assert other._pool._children == []
 
 
 def test_a_slot_that_is_filled_takes_no_second_worker(queue, store):
@@ -226,7 +230,7 @@ def test_a_slot_that_is_filled_takes_no_second_worker(queue, store):
 
 def test_a_deleted_home_ends_its_workers(tmp_path, monkeypatch):
     monkeypatch.setenv("TREELAB_SLOTS", "1")
-    monkeypatch.setattr("treelab.runs.workers.queue.planned_slots", lambda: ["quick"])
+    monkeypatch.setattr(worker_pool, "planned_slots", lambda: ["quick"])
     store = RunStore(tmp_path / "home")
     queue = Queue(store, command=COMMAND)
     queue.ensure_workers()
@@ -240,33 +244,37 @@ def test_a_worker_leaves_when_no_app_is_left(tmp_path):
     """The app here is a script that asks for workers and ends."""
     script = (
         "import sys\n"
-        "from treelab.runs.workers import queue\n"
+        "from treelab.runs.workers import worker_pool\n"
         "from treelab.runs.store.run_store import RunStore\n"
-        "queue.planned_slots = lambda: ['quick']\n"
+        "worker_pool.planned_slots = lambda: ['quick']\n"
         "command = (sys.executable, '-m', 'tests.runs.workers.slow_worker')\n"
-        "queue.Queue(RunStore(sys.argv[1]), command=command).ensure_workers()\n"
+        "worker_pool.WorkerPool(RunStore(sys.argv[1]), command).ensure_workers()\n"
     )
     home = tmp_path / "home"
     subprocess.run([sys.executable, "-c", script, str(home)], check=True)
-    (worker,) = RunStore(home).crew.workers()
+    (worker,) = RunStore(home).worker_registry.workers()
     process = psutil.Process(worker.process.pid)
-    wait(lambda: RunStore(home).crew.workers()[0].state == "idle", "a warm worker")
+    wait(
+        lambda: RunStore(home).worker_registry.workers()[0].state == "idle",
+        "a warm worker",
+    )
     process.wait(PATIENCE)
-    assert RunStore(home).crew.workers() == []
+    assert RunStore(home).worker_registry.workers() == []
 
 
-def test_a_worker_tells_the_memory_that_is_free_now(store, monkeypatch):
-    worker, told = Worker(store, "cuda:0"), []
+def test_a_heartbeat_holds_the_memory_that_is_free_now(store, monkeypatch):
+    worker, recorded = Worker(store, "cuda:0"), []
 
-    def hear(slot, process, state, device_name):
-        told.append(device_name)
+    def record(slot, process, state, device_name):
+        recorded.append(device_name)
         return True
 
-    # Not in the register: whoever clears up after a test would end this process.
-    monkeypatch.setattr(worker._crew, "beat", hear)
-    worker._beat()
-    left = iter(["9 of 10 GiB free", "2 of 10 GiB free"])
-    worker._device_name, worker._memory = "Oak 9000", lambda: next(left)
-    worker._beat()
-    worker._beat()
-    assert told == ["", "Oak 9000 · 9 of 10 GiB free", "Oak 9000 · 2 of 10 GiB free"]
+    # Not in the registry: whoever clears up after a test would end this process.
+    monkeypatch.setattr(worker._registry, "heartbeat", record)
+    worker._heartbeat()
+    free = ["9 of 10 GiB free", "2 of 10 GiB free"]
+    texts = iter(free)
+    worker._device_name, worker._memory = "Oak 9000", lambda: next(texts)
+    worker._heartbeat()
+    worker._heartbeat()
+    assert recorded == ["", *(f"Oak 9000 · {text}" for text in free)]

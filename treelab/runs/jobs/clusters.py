@@ -1,6 +1,5 @@
 """Clusters as runs: a tree that was trained without labels, on every page."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -9,21 +8,20 @@ import pandas as pd
 
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem
-from treelab.learners.registry import make_estimator
-from treelab.runs.jobs.model_facts import model_scores, with_names
-from treelab.runs.jobs.save_model import device_used, keep_model
+from treelab.evaluation.label_shares import with_label_shares
+from treelab.runs.jobs.fit import Fitted, run_estimator
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.training.events import Progress
+from treelab.training.events import Callback, Progress
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
 
-COLUMN = "cluster"  # of the table that is kept, where no labels are known
+COLUMN = "cluster"  # of the table that is stored, where no labels are known
 OWN_LABELS = (
-    "The clusters are the leaves of the tree that was chosen, so it tells them without "
-    "an error; a score says nothing here."
+    "The clusters are the leaves of the chosen tree, so it predicts them without an "
+    "error; a score means nothing here."
 )
-NO_LABELS = "No label was used to find these splits; leaves show whom they caught."
+NO_LABELS = "No label was used to find these splits; leaves show the known labels."
 
 
 def clusters_problem(
@@ -37,7 +35,7 @@ def clusters_problem(
     seed: int = 0,
     units: Mapping[str, str] | Sequence = (),
 ) -> Problem:
-    """Return what a run of clusters is about.
+    """Return the problem of a run that finds clusters.
 
     Parameters
     ----------
@@ -47,11 +45,11 @@ def clusters_problem(
         Column of labels, which no split sees; they become the run's target. None:
         the clusters do, once they are found.
     columns : sequence of str or None, default=None
-        Columns that may be used; None: all. Those that say nothing are left out.
+        Columns that may be used; None: all. Uninformative ones are left out.
     kinds, units : mapping or pairs
         As in ``Problem``.
     seed : int, default=0
-        Deals the rows, starts the trees.
+        Random seed of the data split and of the training.
 
     Raises
     ------
@@ -63,7 +61,7 @@ def clusters_problem(
         names = tuple(name for name in names if name in columns)
     if len(names) < 2:
         raise ValueError(
-            f"Clustering needs at least 2 columns that say something, got {len(names)}."
+            f"Clustering needs at least 2 informative columns, got {len(names)}."
             " Choose more columns, or another table."
         )
     given = {"table_id": table_id, "table_name": table_name, "seed": seed}
@@ -91,13 +89,13 @@ def clusters_problem(
     return replace(problem, kinds=kinds)
 
 
-def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dict:
-    """Cluster the rows of a run's table and keep the trees of all strengths.
+def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
+    """Cluster the rows of a run's table.
 
-    Without known labels all rows are clustered. A copy of the table is kept with a
-    column of clusters, and becomes the run's table; trees of other strengths tell how
+    Without known labels all rows are clustered. A copy of the table is stored with a
+    column of clusters, and becomes the run's table; trees of other strengths count how
     many rows of each of these clusters they hold. With known labels the training
-    and validation rows are clustered, every leaf tells the labels' shares among its
+    and validation rows are clustered, every leaf holds the labels' fractions among its
     training rows, and dendrogram purity is measured.
 
     Parameters
@@ -106,127 +104,102 @@ def find_clusters(store: RunStore, run: Run, *, callbacks: Sequence = ()) -> dic
     run : Run
         Its problem is one of ``clusters_problem``.
     callbacks : sequence of callable
-        Hear a ``Progress`` after each epoch.
+        Called with a ``Progress`` after each epoch.
 
     Returns
     -------
-    dict of str to dict
-        ``metrics``, empty where no labels are known, and ``summary``.
+    Fitted
+        The model has the trees of all pruning strengths.
 
     Raises
     ------
     ValueError
         If the settings or the rows allow no clusters.
     """
-    began = time.monotonic()
-    problem = run.problem
-    frame = store.table(problem.table_id)
-    model = make_estimator(
-        run.learner,
-        problem.task,
-        run.settings,
-        random_state=problem.seed,
-        device=run.device,
+    frame = store.table(run.problem.table_id)
+    if not run.problem.awaits_clusters:
+        return _fit_known_labels(run, frame, callbacks)
+    path, X = _fit_own_labels(run, frame, callbacks)
+    table = frame.assign(**{run.problem.target: path.predict(X)})
+    name = f"{run.problem.table_name} with clusters"
+    problem = replace(
+        run.problem, table_id=store.add_table(table, name), task=path.task
     )
-    if problem.awaits_clusters:
-        X = problem.table(frame)
-        model.fit(X, callbacks=_telling(callbacks, name_clusters))
-        path, note = _own_labels(model.path_, X), OWN_LABELS
-        frame = frame.assign(**{problem.target: path.predict(X)})
-        name = f"{problem.table_name} with clusters"
-        problem = replace(
-            problem, table_id=store.add_table(frame, name), task=path.task
-        )
-        store.set_problem(run.id, problem)
-        split, metrics = problem.split(frame), {}
-    else:
-        split, note = problem.split(frame), NO_LABELS
-        classes = tuple(np.unique(split.y_train).tolist())
+    store.set_problem(run.id, problem)
+    return Fitted(path, problem, problem.split(table), notes=(OWN_LABELS,))
 
-        def tell(tree: Tree) -> Tree:
-            return tell_labels(tree, split.X_train, split.y_train, classes)
 
-        model.fit(
-            split.X_train,
-            split.y_train,
-            X_valid=split.X_valid,
-            callbacks=_telling(callbacks, tell),
-        )
-        path = model.path_
-        path = replace(path, trees=[tell(tree) for tree in path.trees])
-        metrics = model_scores(path, problem.task, split)
-    seconds = time.monotonic() - began
-    trees = [replace(tree, notes=(*tree.notes, note)) for tree in path.trees]
-    summary = keep_model(
-        store,
-        run.id,
-        with_names(replace(path, trees=trees), problem),
-        split,
-        seconds=seconds,
-        device=device_used(run),
-        notes=[note],
+def _fit_known_labels(
+    run: Run, frame: pd.DataFrame, callbacks: Sequence[Callback]
+) -> Fitted:
+    """Cluster the training rows; let each node hold its labels' fractions."""
+    split = run.problem.split(frame)
+    classes = tuple(np.unique(split.y_train).tolist())
+
+    def label(tree: Tree) -> Tree:
+        return with_label_shares(tree, split.X_train, split.y_train, classes)
+
+    estimator = run_estimator(run)
+    estimator.fit(
+        split.X_train,
+        split.y_train,
+        X_valid=split.X_valid,
+        callbacks=_with_snapshots(callbacks, label),
     )
-    if "purity" in path.scores:
-        summary["purity"] = float(path.scores["purity"].iloc[path.chosen])
-    return {"metrics": metrics, "summary": summary}
+    path = _map_trees(estimator.model_, label, NO_LABELS)
+    purity = float(path.scores["purity"].iloc[path.chosen])
+    return Fitted(path, run.problem, split, (NO_LABELS,), {"purity": purity})
 
 
-def _own_labels(path: PruningPath, X: pd.DataFrame) -> PruningPath:
-    """Let every tree tell the chosen tree's clusters; refuse a path that found none."""
+def _fit_own_labels(
+    run: Run, frame: pd.DataFrame, callbacks: Sequence[Callback]
+) -> tuple[PruningPath, pd.DataFrame]:
+    """Cluster all rows; let each node hold the chosen tree's clusters' fractions."""
+    X = run.problem.table(frame)
+    estimator = run_estimator(run)
+    estimator.fit(X, callbacks=_with_snapshots(callbacks, name_clusters))
+    path = estimator.model_
     if path.tree.n_leaves < 2:
         raise ValueError(
             "All rows came into one cluster. Try smaller pruning strengths, or leave "
-            "out columns that say nothing."
+            "out uninformative columns."
         )
     chosen = name_clusters(path.tree)
     clusters = chosen.predict(X)
     classes = chosen.classes[: path.tree.n_leaves]
-    trees = [tell_labels(tree, X, clusters, classes) for tree in path.trees]
-    return replace(path, trees=trees)
+
+    def label(tree: Tree) -> Tree:
+        return with_label_shares(tree, X, clusters, classes)
+
+    return _map_trees(path, label, OWN_LABELS), X
 
 
-def _telling(callbacks: Sequence, tell: Callable[[Tree], Tree]) -> list:
-    """The callbacks, to which the trees of the training tell what the run's do."""
+def _map_trees(
+    path: PruningPath, change: Callable[[Tree], Tree], note: str
+) -> PruningPath:
+    """Change each tree of a path and add a note to it."""
+    trees = [change(tree) for tree in path.trees]
+    noted = tuple(replace(tree, notes=(*tree.notes, note)) for tree in trees)
+    return replace(path, trees=noted)
 
-    def telling(callback):
-        def hear(report: Progress):
+
+def _with_snapshots(
+    callbacks: Sequence[Callback], change: Callable[[Tree], Tree]
+) -> list[Callback]:
+    """Wrap callbacks so that the trees of the training are changed as the run's are."""
+
+    def wrap(callback: Callback) -> Callback:
+        def call(report: Progress) -> bool | None:
             snapshot = report.snapshot
             if snapshot is None:
                 return callback(report)
-            return callback(replace(report, snapshot=lambda: tell(snapshot())))
+            return callback(replace(report, snapshot=lambda: change(snapshot())))
 
-        return hear
+        return call
 
-    return [telling(callback) for callback in callbacks]
+    return [wrap(callback) for callback in callbacks]
 
 
 def name_clusters(tree: Tree) -> Tree:
-    """Call the clusters of a tree "cluster 1", "cluster 2", ..."""
+    """Name the clusters of a tree "cluster 1", "cluster 2", ..."""
     return replace(tree, classes=tuple(f"cluster {k + 1}" for k in tree.classes))
-
-
-def tell_labels(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
-    """Let every node tell the share of each label among the rows that pass it.
-
-    Parameters
-    ----------
-    tree : Tree
-        Its splits stay, what it told is forgotten.
-    X : DataFrame of shape (n_rows, n_columns)
-    y : array-like of shape (n_rows,)
-        Labels, all of them in ``classes``.
-    classes : tuple
-
-    Returns
-    -------
-    Tree
-        Where no row comes, a node tells what its parent tells.
-    """
-    shares = np.full((tree.n_nodes, len(classes)), 1 / len(classes))
-    tree = replace(
-        tree, value=shares, class_counts=np.zeros(shares.shape), classes=classes
-    ).with_rows(X, y)
-    shares = tree.class_counts / np.maximum(tree.n_rows, 1)[:, None]
-    for node in np.flatnonzero(tree.n_rows == 0):  # parents come first
-        shares[node] = shares[tree.parent[node]]
-    return replace(tree, value=shares)

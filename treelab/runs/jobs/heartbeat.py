@@ -1,16 +1,16 @@
-"""A thread that does something small again and again beside the training."""
+"""A thread that records, beside a training, that its process is alive."""
 
 import threading
 from collections.abc import Callable
 
-BEAT_SECONDS = 1.0
+HEARTBEAT_SECONDS = 1.0
 
 
 class Heartbeat:
-    """Calls ``beat`` about once a second for the length of a ``with`` block."""
+    """Calls ``record`` about once a second for the length of a ``with`` block."""
 
-    def __init__(self, beat: Callable[[], None]):
-        self._beat = beat
+    def __init__(self, record: Callable[[], None]):
+        self._record = record
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -23,6 +23,6 @@ class Heartbeat:
         self._thread.join()
 
     def _run(self) -> None:
-        """Beat until the block ends."""
-        while not self._ended.wait(BEAT_SECONDS):
-            self._beat()
+        """Call until the block ends."""
+        while not self._ended.wait(HEARTBEAT_SECONDS):
+            self._record()

@@ -9,9 +9,10 @@ import pandas as pd
 from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS
+from treelab.evaluation.split_scores import split_scores
 from treelab.learners.registry import IMPORTED
-from treelab.runs.jobs.model_facts import Model, model_scores, with_names
-from treelab.runs.jobs.save_model import keep_model
+from treelab.runs.jobs.model_facts import Model, with_names
+from treelab.runs.jobs.save_model import save_model
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_xgboost
@@ -21,7 +22,7 @@ from treelab.trees.tree import Tree
 
 NOTE = (
     "This model was trained elsewhere, perhaps on some of these rows; a score on test "
-    "rows that it has seen flatters it."
+    "rows that it was trained on is too high."
 )
 
 
@@ -40,7 +41,7 @@ def read_model(path: Path, classes: list | None = None) -> Model:
     OSError
         If it cannot be read.
     ValueError
-        If it is none of these, or an ensemble that a run cannot keep.
+        If it is none of these, or an ensemble that a run cannot store.
     """
     if path.is_dir():
         return load_model(path)
@@ -54,14 +55,14 @@ def model_from_json(text: bytes, name: str, classes: list | None = None) -> Mode
     ----------
     text : bytes
     name : str
-        What errors call the file.
+        The file's name in error messages.
     classes : list or None
         Labels in the order of xgboost's numbers; other models name their own.
 
     Raises
     ------
     ValueError
-        If it is none of these, or an ensemble that a run cannot keep.
+        If it is none of these, or an ensemble that a run cannot store.
     """
     try:
         stored = json.loads(text)
@@ -79,7 +80,7 @@ def model_from_json(text: bytes, name: str, classes: list | None = None) -> Mode
 def import_model(
     store: RunStore, model: Model, problem: Problem, title: str = ""
 ) -> str:
-    """Keep a model as a run that is done, with its scores on a table.
+    """Save a model as a run that is done, with its scores on a table.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def import_model(
         If the model does not fit the table.
     """
     frame = store.table(problem.table_id)
-    problem = _fitting(model, problem, frame)
+    problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
     if model.classes is not None:
         _check_labels(model, split, problem.target)
@@ -109,11 +110,11 @@ def import_model(
         model = model.with_rows(split.X_train, split.y_train)
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, NOTE))
-    scores = model_scores(model, problem.task, split)
+    scores = split_scores(model, problem.task, split)
     run_id = store.create(IMPORTED, {}, problem, device="cpu", title=title)
     store.start(run_id, ProcessId.here())
     try:
-        summary = keep_model(
+        summary = save_model(
             store,
             run_id,
             model,
@@ -123,13 +124,13 @@ def import_model(
             notes=[NOTE],
         )
     except BaseException:
-        store.finish(run_id, "failed", error="Its model could not be kept.")
+        store.finish(run_id, "failed", error="Its model could not be saved.")
         raise
     store.finish(run_id, "done", metrics=scores, summary=summary)
     return run_id
 
 
-def _fitting(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
+def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
     """Return the problem with the model's own columns, read as the model reads them."""
     kinds = {feature.column: feature.kind for feature in model.features}
     missing = [name for name in model.columns if name not in frame.columns]
@@ -144,7 +145,7 @@ def _fitting(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
         what = "numbers" if model.classes is None else "classes"
         raise ValueError(
             f"The model predicts {what}, but {problem.target!r} looks like "
-            f"{problem.task}. Choose another target, or say which task it is."
+            f"{problem.task}. Choose another target, or name the task."
         )
     columns = [name for name in kinds if name in frame.columns]
     columns += [name for name in problem.columns if name not in kinds]
@@ -159,12 +160,12 @@ def _fitting(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
 
 
 def _check_labels(model: Model, split, target: str) -> None:
-    """Raise ValueError where the table has a label that the model never says."""
+    """Raise ValueError where the table has a label that the model cannot predict."""
     for name in SPLITS:
         for label in pd.unique(split.rows(name)[1]):
             if label not in model.classes:
                 known = listed([repr(known) for known in model.classes])
                 raise ValueError(
-                    f"{target!r} holds {label!r}, and the model says only {known}. "
+                    f"{target!r} holds {label!r}, and the model predicts only {known}. "
                     "The labels of both must be written alike."
                 )

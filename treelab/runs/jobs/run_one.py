@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from treelab.data.split import Split
-from treelab.learners.registry import CLUSTERS, make_estimator
-from treelab.runs.jobs.clusters import find_clusters
+from treelab.learners.registry import CLUSTERS
+from treelab.runs.jobs.clusters import fit_clusters
+from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted
+from treelab.runs.jobs.fit import fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
-from treelab.runs.jobs.model_facts import model_scores, with_names
-from treelab.runs.jobs.recorder import Interrupted, Recorder
-from treelab.runs.jobs.save_model import device_used, keep_model
+from treelab.runs.jobs.save_model import save_fitted
 from treelab.runs.store.process import ProcessId
-from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback, Progress, notify
+
+PROCESS_ENDED = "The process that trained it was told to end."
+PROGRAM_ENDED = "The program that trained it ended."
 
 
 def run_one(
@@ -28,8 +29,8 @@ def run_one(
 ) -> str:
     """Train one queued run in this process.
 
-    This is the whole of what an executor is asked to do; everything else passes
-    through the run store.
+    This is all that an executor is asked to do; everything else passes through the
+    run store.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def run_one(
     home : path-like, optional
         Folder of the run store, see ``RunStore``.
     callbacks : sequence of callable
-        Hear the training's reports beside the store.
+        Called with the training's reports, beside the event recorder.
 
     Returns
     -------
@@ -49,7 +50,7 @@ def run_one(
     owner = ProcessId.here()
     if not store.start(run_id, owner):
         return store.run(run_id).state
-    with Heartbeat(lambda: store.beat(owner)):
+    with Heartbeat(lambda: store.heartbeat(owner)):
         return train(store, run_id, callbacks=callbacks)
 
 
@@ -59,7 +60,7 @@ def train(
     *,
     auto_device: str | None = None,
     callbacks: Sequence[Callback] = (),
-    broken_off: Callable[[], bool] = lambda: False,
+    should_abort: Callable[[], bool] = lambda: False,
 ) -> str:
     """Train a run that this process owns, and end it in the store.
 
@@ -67,94 +68,65 @@ def train(
 
     Parameters
     ----------
+    store : RunStore
+    run_id : str
     auto_device : str, optional
-        What "auto" and "cuda" mean here, "cuda:1" say; by default the learner knows.
-    broken_off : callable, optional
-        Answers True once the process has to end: the run becomes "interrupted".
+        What "auto" and "cuda" mean here, "cuda:1" for example; by default the learner
+        chooses.
+    callbacks : sequence of callable
+        Called with the training's reports, beside the event recorder.
+    should_abort : callable, optional
+        Returns True once the process has to end: the run becomes "interrupted".
 
     Returns
     -------
     str
         The state in which the run ended.
     """
-    recorder = Recorder(store, run_id, broken_off)
+    recorder = EventRecorder(store, run_id, should_abort)
+    callback = CallbackList([recorder, *callbacks])
     try:
         run = store.run(run_id)
         if auto_device is not None and run.device in ("auto", "cuda"):
             run = replace(run, device=auto_device)
-        watch = Watch([recorder, *callbacks])
-        if run.learner == CLUSTERS.key:
-            found = find_clusters(store, run, callbacks=[watch])
-            recorder.write()
-        else:
-            estimator, split, seconds = _fit(store, run, watch)
-            recorder.write()
-            found = _keep(store, run, estimator, split, seconds)
-        state = "stopped" if watch.stop_asked else "done"
-        store.finish(run_id, state, **found)
+        fit = fit_clusters if run.learner == CLUSTERS.key else fit_learner
+        began = time.monotonic()
+        fitted = fit(store, run, [callback])
+        seconds = time.monotonic() - began
+        recorder.write()
+        metrics, summary = save_fitted(store, run, fitted, seconds)
+        state = "stopped" if callback.stop_requested else "done"
+        store.finish(run_id, state, metrics=metrics, summary=summary)
     except Interrupted:
         recorder.write()
-        state, error = "interrupted", "The process that trained it was told to end."
-        store.finish(run_id, state, error=error)
+        state = "interrupted"
+        store.finish(run_id, state, error=PROCESS_ENDED)
     except Exception as error:
         recorder.write()
         _log(store.folder(run_id), traceback.format_exc())
         state = "failed"
         store.finish(run_id, state, error=error_sentence(error))
     except BaseException:
-        store.finish(run_id, "interrupted", error="The program that trained it ended.")
+        store.finish(run_id, "interrupted", error=PROGRAM_ENDED)
         raise
     return state
 
 
-class Watch:
-    """One callback of many, which remembers whether the training was told to stop."""
+class CallbackList:
+    """Callbacks as one, which remembers whether one of them asked to stop."""
 
     def __init__(self, callbacks: Sequence[Callback]):
-        self.stop_asked = False
+        self.stop_requested = False
         self._callbacks = callbacks
 
     def __call__(self, report: Progress) -> bool:
-        """Tell every callback; True once one of them asked to stop."""
-        self.stop_asked |= notify(self._callbacks, report)
-        return self.stop_asked
-
-
-def _fit(store: RunStore, run: Run, watch: Callback):
-    """Split and train; return the estimator, the split, and the seconds it took."""
-    began = time.monotonic()
-    split = run.problem.split(store.table(run.problem.table_id))
-    estimator = make_estimator(
-        run.learner,
-        run.problem.task,
-        run.settings,
-        random_state=run.problem.seed,
-        device=run.device,
-    )
-    estimator.fit(
-        split.X_train,
-        split.y_train,
-        X_valid=split.X_valid,
-        y_valid=split.y_valid,
-        callbacks=[watch],
-    )
-    return estimator, split, time.monotonic() - began
-
-
-def _keep(
-    store: RunStore, run: Run, estimator, split: Split, seconds: float
-) -> dict[str, dict]:
-    """Save the model; return the run's metrics and summary."""
-    model = estimator.model_ = with_names(estimator.model_, run.problem)
-    summary = keep_model(
-        store, run.id, model, split, seconds=seconds, device=device_used(run)
-    )
-    metrics = model_scores(model, run.problem.task, split)
-    return {"metrics": metrics, "summary": summary}
+        """Call every callback; True once one of them asked to stop."""
+        self.stop_requested |= notify(self._callbacks, report)
+        return self.stop_requested
 
 
 def error_sentence(error: Exception) -> str:
-    """Say in one sentence what went wrong, to those who pressed the button."""
+    """Explain in one sentence, to those who started the run, what went wrong."""
     if type(error).__name__ == "OutOfMemoryError":  # torch's, which we do not import
         return (
             "The GPU has too little free memory for this run; try a smaller batch_size "
@@ -162,10 +134,12 @@ def error_sentence(error: Exception) -> str:
         )
     if isinstance(error, MemoryError):
         return "This machine has too little free memory for this run."
-    said = str(error).strip().split("\n")[0]
-    if said and isinstance(error, (ValueError, ArithmeticError, OSError, ImportError)):
-        return said
-    return f"{type(error).__name__}: {said or 'no message'}. The log has the traceback."
+    message = str(error).strip().split("\n")[0]
+    explained = (ValueError, ArithmeticError, OSError, ImportError)
+    if message and isinstance(error, explained):
+        return message
+    name = type(error).__name__
+    return f"{name}: {message or 'no message'}. The log has the traceback."
 
 
 def _log(folder: Path, text: str) -> None:

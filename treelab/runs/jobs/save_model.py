@@ -1,14 +1,50 @@
-"""Keeping a finished model with its run, wherever the model comes from."""
+"""Saving a finished model with its run, wherever the model comes from."""
 
 from collections.abc import Sequence
 
 from treelab.data.split import SPLITS, Split
-from treelab.runs.jobs.model_facts import Model, model_size
+from treelab.evaluation.split_scores import split_scores
+from treelab.runs.jobs.fit import Fitted
+from treelab.runs.jobs.model_facts import Model, model_size, with_names
 from treelab.runs.store.run import QUICK_LEARNERS, Run
 from treelab.runs.store.run_store import RunStore
 
 
-def keep_model(
+def save_fitted(
+    store: RunStore, run: Run, fitted: Fitted, seconds: float
+) -> tuple[dict, dict]:
+    """Save and score the model of a training.
+
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+    fitted : Fitted
+    seconds : float
+        What the training took.
+
+    Returns
+    -------
+    metrics, summary : dict
+        See ``Run``. Clusters that predict themselves have no metrics.
+    """
+    model = with_names(fitted.model, fitted.problem)
+    metrics = {}
+    if not fitted.problem.origin:
+        metrics = split_scores(model, fitted.problem.task, fitted.split)
+    summary = save_model(
+        store,
+        run.id,
+        model,
+        fitted.split,
+        seconds=seconds,
+        device=device_used(run),
+        notes=fitted.notes,
+    )
+    return metrics, summary | fitted.measured
+
+
+def save_model(
     store: RunStore,
     run_id: str,
     model: Model,
@@ -31,9 +67,9 @@ def keep_model(
     seconds : float
         What the training took.
     device : str
-        Where it was trained, for people.
+        What it was trained on, for display.
     notes : sequence of str
-        To be said before what is odd about the rows.
+        Sentences that come before the split's own.
 
     Returns
     -------
@@ -51,7 +87,7 @@ def keep_model(
 
 
 def device_used(run: Run) -> str:
-    """Name the device that a run was trained on, for people."""
+    """Name for display the device that a run was trained on."""
     if run.learner in QUICK_LEARNERS:
         return "CPU"
     from treelab.learners.common.device import (  # loads torch

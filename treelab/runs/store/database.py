@@ -44,7 +44,7 @@ CREATE TABLE apps (process TEXT PRIMARY KEY);
 
 
 def prepare(path: Path) -> None:
-    """Make the database where there is none, and check that we know its schema.
+    """Create the database where there is none, and check that we know its schema.
 
     Raises
     ------

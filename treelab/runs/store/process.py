@@ -1,4 +1,4 @@
-"""Who a process is, so that another one can tell later whether it still lives."""
+"""The identity of a process, by which another one finds out whether it is alive."""
 
 import os
 import socket
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import psutil
 
-CLOCK_SECONDS = 5.0
+CLOCK_SECONDS = 5.0  # by which a corrected clock may move a start time
 
 
 @dataclass(frozen=True)
 class ProcessId:
-    """A process on some machine; ``started`` tells it from a later one of its number.
+    """A process on some machine, told from a later one of its number by ``started``.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class ProcessId:
 
     @classmethod
     def here(cls) -> "ProcessId":
-        """Identify the process that asks."""
+        """Identify the calling process."""
         return cls.of(os.getpid())
 
     @classmethod
@@ -51,10 +51,9 @@ class ProcessId:
         return self.host == socket.gethostname()
 
     def is_alive(self) -> bool:
-        """Whether it still runs; ask only about processes of this machine."""
+        """Whether it still runs; only for processes of this machine."""
         try:
             process = psutil.Process(self.pid)
-            # The clock behind create_time may be set; the number stays close.
             same = abs(process.create_time() - self.started) < CLOCK_SECONDS
             return same and process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""A run, as the store tells of it."""
+"""A run's record in the store: what was asked, its state, its results."""
 
 import json
 import sqlite3
@@ -10,12 +10,12 @@ from treelab.data.problem import Problem
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted")
 FINISHED = frozenset(STATES[2:])
-QUICK_LEARNERS = frozenset({"cart"})  # trained in a moment: these never wait in line
+QUICK_LEARNERS = frozenset({"cart"})  # trained in a moment: these are taken first
 
 
 @dataclass(frozen=True)
 class Run:
-    """One training: what was asked, how far it is, what came of it.
+    """One training: what was asked, its progress and its results.
 
     Times are seconds since 1970. What is not known yet is None or empty.
 
@@ -35,7 +35,7 @@ class Run:
         One of ``STATES``.
     created, started, finished : float or None
     epoch : float
-        Of the last report.
+        Epochs finished at the last report.
     max_epochs : int
         0 until the first report.
     stage : str
@@ -47,7 +47,7 @@ class Run:
     error : str
         One sentence, when the run failed or was interrupted.
     has_model : bool
-        Whether a model was kept.
+        Whether a model was saved.
     stop_requested : bool
         Whether somebody asked the run to stop.
     """
@@ -97,7 +97,7 @@ class Run:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing will be added to the run any more."""
+        """Whether the run has ended, in whatever state."""
         return self.state in FINISHED
 
     @property
@@ -109,7 +109,7 @@ class Run:
 
     @property
     def progress(self) -> float:
-        """Share of the most epochs that is done, in [0, 1]; 1 once finished."""
+        """Fraction of ``max_epochs`` that is done, in [0, 1]; 1 once finished."""
         if self.is_finished:
             return 1.0
         return min(self.epoch / self.max_epochs, 1.0) if self.max_epochs else 0.0
@@ -118,7 +118,7 @@ class Run:
     def remaining(self) -> float | None:
         """Seconds to the last epoch at the pace so far, None where that is unknown.
 
-        Patience often ends a training earlier.
+        Early stopping often ends a training before that.
         """
         if self.state != "running" or self.progress == 0:
             return None

@@ -1,6 +1,5 @@
-"""The run store: every table, every run and what became of it, in one folder."""
+"""The run store: every table, every run and its results, in one folder."""
 
-import math
 import os
 import secrets
 import shutil
@@ -15,17 +14,22 @@ from treelab.data.problem import Problem
 from treelab.learners.registry import learner_title
 from treelab.runs.store import snapshots
 from treelab.runs.store.database import prepare, reading, writing
+from treelab.runs.store.events import read_events, write_events
 from treelab.runs.store.run import QUICK_LEARNERS, Run
-from treelab.runs.store.states import RunStates, to_json
-from treelab.runs.store.tables import TableInfo, TableShelf
-from treelab.runs.store.worker_registry import Crew
+from treelab.runs.store.states import (
+    NORMAL_PRIORITY,
+    QUICK_PRIORITY,
+    RunStates,
+    to_json,
+)
+from treelab.runs.store.tables import TableInfo, TableStore
+from treelab.runs.store.worker_registry import WorkerRegistry
 from treelab.training.events import Progress
 from treelab.trees.io import load_model
 from treelab.trees.tree import Tree
 
 __all__ = ["Run", "RunStore", "TableInfo", "default_home"]
 
-EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "metric", "seconds", "stage"]
 _ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
 
 
@@ -40,7 +44,7 @@ class RunStore(RunStates):
     A SQLite file holds what changes (states, events), a folder a run what is large
     (snapshots, model, log). Every method opens the file for itself, so one store may
     be used from many threads, and many stores from many processes. States change
-    atomically: of two who would end a run, one succeeds and the other learns it.
+    atomically: of two calls that would end a run, one succeeds and returns True.
 
     Parameters
     ----------
@@ -56,8 +60,8 @@ class RunStore(RunStates):
 
     Attributes
     ----------
-    crew : Crew
-        The register of the workers.
+    worker_registry : WorkerRegistry
+        The workers that train this store's runs.
     """
 
     def __init__(self, home: str | os.PathLike | None = None):
@@ -68,11 +72,11 @@ class RunStore(RunStates):
             prepare(self._path)
         except (OSError, sqlite3.OperationalError) as error:
             raise OSError(
-                f"treelab cannot keep its runs in {self.home}: {error}. Make that "
+                f"treelab cannot store its runs in {self.home}: {error}. Make that "
                 "folder writable, or name another one with TREELAB_HOME."
             ) from error
-        self._shelf = TableShelf(self._path, self.home / "tables")
-        self.crew = Crew(self._path)
+        self._tables = TableStore(self._path, self.home / "tables")
+        self.worker_registry = WorkerRegistry(self._path)
 
     def __repr__(self) -> str:
         return f"RunStore({str(self.home)!r})"
@@ -84,24 +88,24 @@ class RunStore(RunStates):
     # Tables
 
     def add_table(self, frame: pd.DataFrame, name: str) -> str:
-        """Keep a table under its content's hash and return that id.
+        """Store a table under its content's hash and return that id.
 
-        The same table again is kept once, under the newer name.
+        The same table again is stored once, under the newer name.
 
         Raises
         ------
         ValueError
             If a column cannot be stored, naming it.
         """
-        return self._shelf.add(frame, name)
+        return self._tables.add(frame, name)
 
     def table(self, table_id: str) -> pd.DataFrame:
         """Read a table; LookupError if there is none of this id."""
-        return self._shelf.read(table_id)
+        return self._tables.read(table_id)
 
     def tables(self) -> list[TableInfo]:
         """List the tables, newest first."""
-        return self._shelf.list()
+        return self._tables.list()
 
     # Runs
 
@@ -113,7 +117,7 @@ class RunStore(RunStates):
         device: str = "auto",
         title: str = "",
     ) -> str:
-        """Write down a new run, state "queued", and return its id.
+        """Create a run in the state "queued" and return its id.
 
         No worker takes it before ``submit`` (see ``Queue.submit``).
 
@@ -124,9 +128,9 @@ class RunStore(RunStates):
         LookupError
             If the problem's table is not in the store.
         """
-        known_as = learner_title(learner)
-        self._shelf.check(problem.table_id)
-        title = title or f"{known_as} · {problem.table_name}"
+        name = learner_title(learner)
+        self._tables.check(problem.table_id)
+        title = title or f"{name} · {problem.table_name}"
         ending = "".join(secrets.choice(_ID_LETTERS) for _ in range(7))
         run_id = f"{learner}-{ending}"
         with writing(self._path) as db:
@@ -140,7 +144,7 @@ class RunStore(RunStates):
                     to_json(settings),
                     to_json(problem.to_dict()),
                     device,
-                    0 if learner in QUICK_LEARNERS else 1,
+                    QUICK_PRIORITY if learner in QUICK_LEARNERS else NORMAL_PRIORITY,
                     time.time(),
                 ),
             )
@@ -171,8 +175,8 @@ class RunStore(RunStates):
             db.execute("UPDATE runs SET title = ? WHERE id = ?", (title, run_id))
 
     def set_problem(self, run_id: str, problem: Problem) -> None:
-        """Say anew what a run is about, once its table has a column of clusters."""
-        self._shelf.check(problem.table_id)
+        """Replace a run's problem, once its table has a column of clusters."""
+        self._tables.check(problem.table_id)
         with writing(self._path) as db:
             db.execute(
                 "UPDATE runs SET problem = ? WHERE id = ?",
@@ -180,11 +184,11 @@ class RunStore(RunStates):
             )
 
     def log(self, run_id: str) -> str:
-        """What a run wrote to its log, the traceback of a failure above all."""
+        """Read a run's log, which holds the traceback of a failure."""
         path = self.folder(self.run(run_id).id) / "log.txt"
         return path.read_text("utf-8") if path.exists() else ""
 
-    # What happens in a run
+    # What a training writes
 
     def add_events(self, run_id: str, reports: Sequence[Progress]) -> bool:
         """Add points to a run's curves and move its progress.
@@ -194,37 +198,7 @@ class RunStore(RunStates):
         bool
             Whether to go on: False once a stop was requested or the run has ended.
         """
-        rows = [
-            (
-                run_id,
-                r.epoch,
-                _finite(r.train_loss),
-                _finite(r.valid_loss),
-                _finite(r.metric),
-                r.seconds,
-                r.stage,
-            )
-            for r in reports
-        ]
-        with writing(self._path) as db:
-            run = db.execute(
-                "SELECT stop_requested FROM runs WHERE id = ? AND state = 'running'",
-                (run_id,),
-            ).fetchone()
-            if run is None:
-                return False
-            db.executemany(
-                "INSERT INTO events (run_id, epoch, train_loss, valid_loss, metric,"
-                " seconds, stage) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                rows,
-            )
-            if reports:
-                last = reports[-1]
-                db.execute(
-                    "UPDATE runs SET epoch = ?, max_epochs = ?, stage = ? WHERE id = ?",
-                    (last.epoch, last.max_epochs, last.stage, run_id),
-                )
-        return not run["stop_requested"]
+        return write_events(self._path, run_id, reports)
 
     def add_event(self, run_id: str, report: Progress) -> bool:
         """Add one point to a run's curves; see ``add_events``."""
@@ -244,25 +218,18 @@ class RunStore(RunStates):
             Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
             seconds since the training began, stage.
         """
-        with reading(self._path) as db:
-            rows = db.execute(
-                f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
-                " WHERE run_id = ? AND epoch > ? ORDER BY number",
-                (run_id, after),
-            ).fetchall()
-        frame = pd.DataFrame([tuple(row) for row in rows], columns=EVENT_COLUMNS)
-        return frame.astype(dict.fromkeys(EVENT_COLUMNS[:-1], float) | {"stage": str})
+        return read_events(self._path, run_id, after)
 
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
-        """Keep the tree of the moment; the row of snapshots is thinned as it grows."""
+        """Save the tree of an epoch; older ones are thinned out as they add up."""
         snapshots.write_snapshot(self._snapshots(run_id), epoch, tree)
 
     def snapshots(self, run_id: str) -> list[float]:
-        """List the epochs of which a tree was kept, first to last."""
+        """List the epochs of which a tree is stored, first to last."""
         return snapshots.snapshot_epochs(self._snapshots(run_id))
 
     def snapshot(self, run_id: str, epoch: float) -> Tree:
-        """Read the tree kept at an epoch; LookupError if it is gone."""
+        """Read the tree of an epoch; LookupError if it is gone."""
         return snapshots.read_snapshot(self._snapshots(run_id), epoch)
 
     def add_model(self, run_id: str, model) -> None:
@@ -275,19 +242,12 @@ class RunStore(RunStates):
         part.replace(self.folder(run_id) / "model")
 
     def model(self, run_id: str):
-        """Load the model a run kept; LookupError if it kept none."""
+        """Load a run's model; LookupError if it has none."""
         run = self.run(run_id)
         if not run.has_model:
-            raise LookupError(f"The run {run.title!r} ({run.state}) kept no model.")
+            raise LookupError(f"The run {run.title!r} ({run.state}) has no model.")
         return load_model(self.folder(run_id) / "model")
 
     def _snapshots(self, run_id: str) -> Path:
         """Folder of a run's snapshots."""
         return self.folder(self.run(run_id).id) / "snapshots"
-
-
-def _finite(value: float | None) -> float | None:
-    """What SQLite keeps of a number: NaN and infinity become NULL."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(value)

@@ -1,4 +1,4 @@
-"""Trees as they were while a run trained: a file each, thinned as they add up."""
+"""Trees as they were while a run trained: a file each, thinned out as they add up."""
 
 import json
 from pathlib import Path
@@ -9,21 +9,21 @@ MOST_SNAPSHOTS = 60
 
 
 def write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
-    """Keep a tree under the epoch it was seen at, and thin the row when it is long.
+    """Save the tree of an epoch, and delete an older one when there are many.
 
     Of more than ``MOST_SNAPSHOTS`` the one goes whose neighbours are nearest to each
-    other; the first and the newest stay, so the row tells the whole training evenly.
+    other; the first and the newest stay, so they cover the whole training evenly.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{epoch:013.4f}.json"
     part = path.with_suffix(".part")
     part.write_text(json.dumps(tree.to_dict()), "utf-8")
     part.replace(path)
-    kept = _files(folder)
-    if len(kept) > MOST_SNAPSHOTS:
-        at = snapshot_epochs(folder)
-        gaps = [after - before for before, after in zip(at, at[2:])]
-        kept[1 + gaps.index(min(gaps))].unlink(missing_ok=True)
+    files = _files(folder)
+    if len(files) > MOST_SNAPSHOTS:
+        epochs = snapshot_epochs(folder)
+        gaps = [after - before for before, after in zip(epochs, epochs[2:])]
+        files[1 + gaps.index(min(gaps))].unlink(missing_ok=True)
 
 
 def snapshot_epochs(folder: Path) -> list[float]:
@@ -32,7 +32,7 @@ def snapshot_epochs(folder: Path) -> list[float]:
 
 
 def read_snapshot(folder: Path, epoch: float) -> Tree:
-    """Read the tree that was kept at an epoch of ``snapshot_epochs``.
+    """Read the tree of an epoch of ``snapshot_epochs``.
 
     Raises
     ------
@@ -43,9 +43,9 @@ def read_snapshot(folder: Path, epoch: float) -> Tree:
     try:
         return Tree.from_dict(json.loads(path.read_text("utf-8")))
     except FileNotFoundError as error:
-        raise LookupError(f"No tree was kept at epoch {epoch:g}.") from error
+        raise LookupError(f"No tree was saved at epoch {epoch:g}.") from error
 
 
 def _files(folder: Path) -> list[Path]:
-    """Snapshot files by epoch; their names are of one width, so they sort."""
+    """List the snapshot files by epoch; names of one width sort as numbers do."""
     return sorted(folder.glob("*.json"))

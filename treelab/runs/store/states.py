@@ -1,4 +1,4 @@
-"""How runs move from state to state: atomically, whoever else is at it."""
+"""How runs move from state to state: atomically, whoever else tries the same."""
 
 import json
 import shutil
@@ -12,7 +12,8 @@ from treelab.runs.store.database import reading, writing
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import FINISHED
 
-SILENT_SECONDS = 60  # a run on another machine that is silent for longer has died
+SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
+QUICK_PRIORITY, NORMAL_PRIORITY = 0, 1  # lower is taken first
 
 
 class RunStates:
@@ -35,27 +36,31 @@ class RunStates:
         with writing(self._path) as db:
             db.execute("UPDATE runs SET submitted = 1 WHERE id = ?", (run_id,))
 
-    def claim(self, owner: ProcessId, *, quick_only: bool = False) -> str | None:
-        """Take the next submitted run for a worker: quick learners first, then by age.
+    def claim_next(self, owner: ProcessId, *, quick_only: bool = False) -> str | None:
+        """Take the queue's next run for a worker: quick learners first, then by age.
+
+        Parameters
+        ----------
+        owner : ProcessId
+            The worker's process.
+        quick_only : bool, default=False
+            Take none but the quick learners' runs.
 
         Returns
         -------
         str or None
             The run, now "running" and the owner's, or None when none waits.
         """
-        waiting = (
-            "SELECT id FROM runs WHERE state = 'queued' AND submitted"
-            " AND priority <= ? ORDER BY priority, created, rowid LIMIT 1"
-        )
-        limit = (0 if quick_only else 1,)
-        with reading(self._path) as db:  # looking takes no write lock
-            if db.execute(waiting, limit).fetchone() is None:
+        most = QUICK_PRIORITY if quick_only else NORMAL_PRIORITY
+        with reading(self._path) as db:  # reading takes no write lock
+            if not _queued(db, most):
                 return None
         with writing(self._path) as db:
-            row = db.execute(waiting, limit).fetchone()
-            if row is not None:
-                _start(db, row["id"], owner)
-        return row["id"] if row else None
+            waiting = _queued(db, most)
+            if not waiting:
+                return None
+            _start(db, waiting[0], owner)
+            return waiting[0]
 
     def start(self, run_id: str, owner: ProcessId) -> bool:
         """Take one queued run; False if it is not queued any more."""
@@ -65,11 +70,7 @@ class RunStates:
     def queued(self) -> list[str]:
         """List the runs that wait for a worker, in the order they will be taken."""
         with reading(self._path) as db:
-            rows = db.execute(
-                "SELECT id FROM runs WHERE state = 'queued' AND submitted"
-                " ORDER BY priority, created, rowid"
-            ).fetchall()
-        return [row["id"] for row in rows]
+            return _queued(db, NORMAL_PRIORITY)
 
     def finish(
         self,
@@ -80,7 +81,7 @@ class RunStates:
         summary: dict | None = None,
         error: str = "",
     ) -> bool:
-        """End a running run, once: whoever comes second changes nothing.
+        """End a running run, once: a second call changes nothing.
 
         Parameters
         ----------
@@ -120,25 +121,26 @@ class RunStates:
             shutil.rmtree(self.folder(run_id), ignore_errors=True)
         return ended == 1
 
-    def beat(self, owner: ProcessId) -> None:
-        """Say that a process is alive and still works on its runs."""
+    def heartbeat(self, owner: ProcessId) -> None:
+        """Record that a process is alive and still trains its runs."""
         with writing(self._path) as db:
             db.execute(
                 "UPDATE runs SET heartbeat = ? WHERE owner = ? AND state = 'running'",
                 (time.time(), str(owner)),
             )
 
-    def reap(self) -> list[str]:
+    def interrupt_dead_runs(self) -> list[str]:
         """End the runs whose process died as "interrupted"; return their ids.
 
         A process of this machine is dead when the system does not know it, however
-        long a laptop slept; one elsewhere when it is silent for ``SILENT_SECONDS``.
+        long a laptop slept; one elsewhere when it has had no heartbeat for
+        ``SILENT_SECONDS``.
         """
         with reading(self._path) as db:
             rows = db.execute(
                 "SELECT id, owner, heartbeat FROM runs WHERE state = 'running'"
             ).fetchall()
-        reaped = []
+        interrupted = []
         for row in rows:
             owner = ProcessId.parse(row["owner"])
             if owner.is_local:
@@ -147,11 +149,11 @@ class RunStates:
                 dead = time.time() - row["heartbeat"] > SILENT_SECONDS
             error = "The process that trained it ended in the middle of the run."
             if dead and self.finish(row["id"], "interrupted", error=error):
-                reaped.append(row["id"])
-        return reaped
+                interrupted.append(row["id"])
+        return interrupted
 
     def request_stop(self, run_id: str) -> None:
-        """Ask a run to stop and keep its best so far; a queued one stops at once."""
+        """Ask a run to stop with its best model so far; a queued one stops at once."""
         with writing(self._path) as db:
             db.execute(
                 "UPDATE runs SET state = 'stopped', finished = ?, stop_requested = 1,"
@@ -165,7 +167,7 @@ class RunStates:
             )
 
     def delete(self, run_id: str) -> None:
-        """Forget a run. One that trains is hidden at once, stopped, then removed."""
+        """Delete a run. One that trains is hidden at once, stopped, then removed."""
         with writing(self._path) as db:
             hidden = db.execute(
                 "UPDATE runs SET deleted = 1, stop_requested = 1"
@@ -175,6 +177,16 @@ class RunStates:
             removed = not hidden and _remove(db, run_id)
         if removed:
             shutil.rmtree(self.folder(run_id), ignore_errors=True)
+
+
+def _queued(db: sqlite3.Connection, most: int) -> list[str]:
+    """List the submitted runs up to a priority, in the order they will be taken."""
+    rows = db.execute(
+        "SELECT id FROM runs WHERE state = 'queued' AND submitted AND priority <= ?"
+        " ORDER BY priority, created, rowid",
+        (most,),
+    ).fetchall()
+    return [row["id"] for row in rows]
 
 
 def _start(db: sqlite3.Connection, run_id: str, owner: ProcessId) -> bool:
@@ -202,6 +214,6 @@ def to_json(value) -> str:
     def plain(other):
         if isinstance(other, (np.generic, np.ndarray)):
             return other.tolist()
-        raise TypeError(f"{other!r} cannot be kept as JSON.")
+        raise TypeError(f"{other!r} cannot be stored as JSON.")
 
     return json.dumps(value, default=plain)

@@ -23,8 +23,8 @@ class TableInfo:
     created: float  # seconds since 1970
 
 
-class TableShelf:
-    """Keeps each different table once.
+class TableStore:
+    """Stores each distinct table once.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class TableShelf:
         self._folder = folder
 
     def add(self, frame: pd.DataFrame, name: str) -> str:
-        """Keep a table and return its id; see ``RunStore.add_table``."""
+        """Store a table and return its id; see ``RunStore.add_table``."""
         content = _parquet(frame)
         table_id = hashlib.sha256(content).hexdigest()
         path = self._folder / f"{table_id}.parquet"
@@ -58,7 +58,7 @@ class TableShelf:
         return table_id
 
     def check(self, table_id: str) -> None:
-        """Raise LookupError unless a table of this id is kept."""
+        """Raise LookupError unless there is a table of this id."""
         with reading(self._database) as db:
             known = db.execute(
                 "SELECT 1 FROM tables WHERE id = ?", (table_id,)
@@ -84,7 +84,7 @@ class TableShelf:
 def _parquet(frame: pd.DataFrame) -> bytes:
     """Write a table as Parquet: the same rows give the same bytes."""
     frame = frame.reset_index(drop=True)
-    frame.attrs = {}  # notes of the reader are no content
+    frame.attrs = {}  # the reader's notes are no content
     file = io.BytesIO()
     try:
         frame.to_parquet(file, index=False)

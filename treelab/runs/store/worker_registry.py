@@ -1,4 +1,4 @@
-"""Who works in a run store: the workers by slot, and the apps that want them."""
+"""The worker registry of a run store: workers by slot, and the apps that need them."""
 
 import time
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from treelab.runs.store.process import ProcessId
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """A worker process, as the store tells of it.
+    """A registered worker process.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class WorkerInfo:
     state : str
         "starting", "idle" or "busy".
     device_name : str
-        The device it found, for people; empty until it is warm.
+        The device it found, for display; empty until it is warm.
     started, heartbeat : float
         Seconds since 1970.
     failures : int
@@ -36,8 +36,8 @@ class WorkerInfo:
     failures: int
 
 
-class Crew:
-    """The workers' register in the run store's database.
+class WorkerRegistry:
+    """The workers and apps that are registered in the run store's database.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Crew:
         self._path = database
 
     def workers(self) -> list[WorkerInfo]:
-        """List the workers that are written down, dead or alive, by slot."""
+        """List the registered workers, dead or alive, by slot."""
         with reading(self._path) as db:
             rows = db.execute(
                 "SELECT slot, process, state, device_name, started, heartbeat,"
@@ -60,8 +60,8 @@ class Crew:
             for slot, process, *rest in rows
         ]
 
-    def enter(self, slot: str, process: ProcessId, failures: int = 0) -> None:
-        """Write down the worker that now fills a slot, as "starting"."""
+    def register(self, slot: str, process: ProcessId, failures: int = 0) -> None:
+        """Register the worker that now fills a slot, as "starting"."""
         now = time.time()
         with writing(self._path) as db:
             db.execute(
@@ -71,10 +71,10 @@ class Crew:
                 (slot, str(process), now, now, failures),
             )
 
-    def beat(
+    def heartbeat(
         self, slot: str, process: ProcessId, state: str, device_name: str = ""
     ) -> bool:
-        """Renew a worker's entry; False when the slot is another's by now."""
+        """Renew a worker's entry; False when another worker has the slot by now."""
         with writing(self._path) as db:
             return (
                 db.execute(
@@ -85,16 +85,16 @@ class Crew:
                 == 1
             )
 
-    def leave(self, slot: str, process: ProcessId) -> None:
-        """Strike out a worker that ends in peace."""
+    def unregister(self, slot: str, process: ProcessId) -> None:
+        """Remove the entry of a worker that ends as it should."""
         with writing(self._path) as db:
             db.execute(
                 "DELETE FROM workers WHERE slot = ? AND process = ?",
                 (slot, str(process)),
             )
 
-    def enter_app(self, process: ProcessId) -> None:
-        """Write down a process that wants workers to stay, and forget dead ones."""
+    def register_app(self, process: ProcessId) -> None:
+        """Register a process that needs workers, and remove dead ones."""
         with writing(self._path) as db:
             db.execute("INSERT OR REPLACE INTO apps VALUES (?)", (str(process),))
             for (text,) in db.execute("SELECT process FROM apps").fetchall():
@@ -102,8 +102,8 @@ class Crew:
                 if other.is_local and not other.is_alive():
                     db.execute("DELETE FROM apps WHERE process = ?", (text,))
 
-    def is_wanted(self) -> bool:
-        """Whether an app of this machine that wants workers is alive."""
+    def has_living_app(self) -> bool:
+        """Whether a registered app of this machine is alive."""
         with reading(self._path) as db:
             rows = db.execute("SELECT process FROM apps").fetchall()
         apps = [ProcessId.parse(text) for (text,) in rows]

@@ -1,1 +1,1 @@
-"""Who trains: the queue, the worker processes and the Dask cluster."""
+"""Where runs are trained: the queue, the worker processes and the Dask cluster."""

@@ -59,7 +59,7 @@ def slots_wanted() -> int | None:
 
 
 def planned_slots() -> list[str]:
-    """Name the slots that this machine's workers fill."""
+    """List the slots of this machine, one for each worker."""
     wanted = slots_wanted()
     if wanted == 0:
         return []
@@ -71,13 +71,12 @@ def planned_slots() -> list[str]:
             for gpu in range(gpus)
         ]
     room = int(psutil.virtual_memory().total / BYTES_A_SLOT)
-    return [QUICK] + [
-        f"cpu:{place}" for place in range(wanted or max(1, min(CPU_SLOTS, room)))
-    ]
+    n_slots = wanted or max(1, min(CPU_SLOTS, room))
+    return [QUICK] + [f"cpu:{place}" for place in range(n_slots)]
 
 
 def slot_device(slot: str) -> str | None:
-    """Device of a slot: "cuda:N", or None where the run's own wish stands."""
+    """Device of a slot: "cuda:N", or None where the run's own choice stands."""
     return slot.split("#")[0] if slot.startswith("cuda") else None
 
 
@@ -93,7 +92,7 @@ def threads_a_slot(slot: str) -> int:
 
 
 def describe_device() -> str:
-    """Say for people what this machine trains on: the GPU's name, or the CPU."""
+    """Name for display what this machine trains on: its GPUs, or the CPU."""
     names = gpu_names()
     if names:
         return names[0] if len(names) == 1 else f"{len(names)} GPUs, {names[0]}"

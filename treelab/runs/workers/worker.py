@@ -1,4 +1,4 @@
-"""A warm process that trains the runs of one slot, one after the other."""
+"""A worker: a warm process that trains runs, one after the other."""
 
 import os
 import signal
@@ -15,23 +15,22 @@ from filelock import FileLock, Timeout
 
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.heartbeat import Heartbeat
-from treelab.runs.jobs.run_one import train
+from treelab.runs.jobs.run_one import PROCESS_ENDED, train
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import QUICK_LEARNERS
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.worker_registry import Crew
 from treelab.runs.workers.slots import QUICK, slot_device
 
-LOOK_SECONDS = 0.2  # between two looks for a run
-UNUSED_SECONDS = 15.0  # without an app and without work, then a worker leaves
-GRACE_SECONDS = 8.0  # for a training to hear that the process has to end
+POLL_SECONDS = 0.2  # between two looks for a run
+UNUSED_SECONDS = 15.0  # without an app and without work, then a worker ends
+GRACE_SECONDS = 8.0  # for a training to react when the process has to end
 WARMING_LANES = 2  # workers that load torch at the same time
 WARMING_SECONDS = 60.0  # at most, for the worker before this one to get warm
 NICENESS = 5  # pages answer first, training gets what is left
 
 
 class Worker:
-    """Takes runs from the store, trains them here, and tells that it is alive.
+    """Takes runs from the store, trains them here, and records that it is alive.
 
     It ends on SIGTERM or SIGINT: the run under way becomes "interrupted". It never
     ends in the middle of a run because the app went away.
@@ -50,40 +49,41 @@ class Worker:
         self._store = store
         self._slot = slot
         self._leave_when_unused = leave_when_unused
-        self._crew: Crew = store.crew
+        self._registry = store.worker_registry
         self._me = ProcessId.here()
         self._state = "starting"
         self._device: str | None = None
         self._device_name = ""
-        self._memory: Callable[[], str] = str  # says what is free; nothing at first
+        self._memory: Callable[[], str] = str  # words for what is free; empty at first
         self._run_id: str | None = None
-        self._told_to_end: float | None = None  # when, on the monotonic clock
+        self._end_requested: float | None = None  # when, on the monotonic clock
         self._replaced = False
-        self._wanted = time.monotonic()  # when an app was last seen
+        self._last_needed = time.monotonic()
 
     def work(self) -> None:
-        """Train runs until it is time to leave.
+        """Train runs until it is time to end.
 
         Raises
         ------
         ValueError
             If another worker fills the slot.
         """
-        self._enter()
+        self._register()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._hear)
-        with Heartbeat(self._beat):
+            signal.signal(number, self._request_end)
+        with Heartbeat(self._heartbeat):
             self._warm_up()
             self._state = "idle"
-            self._beat()
+            self._heartbeat()
             while not self._is_over():
                 if not self._train_next():
-                    time.sleep(LOOK_SECONDS)
-        self._crew.leave(self._slot, self._me)  # not after a failure: queues count it
+                    time.sleep(POLL_SECONDS)
+        # Not after a failure: the pool counts entries that are left behind.
+        self._registry.unregister(self._slot, self._me)
 
-    def _enter(self) -> None:
+    def _register(self) -> None:
         """Take the slot, unless a living worker has it."""
-        others = {worker.slot: worker for worker in self._crew.workers()}
+        others = {worker.slot: worker for worker in self._registry.workers()}
         other = others.get(self._slot)
         if other is not None and not self._leave_when_unused:
             process = other.process
@@ -92,11 +92,11 @@ class Worker:
                     f"The slot {self._slot!r} has a worker already, process "
                     f"{process.pid}; choose another --slot."
                 )
-        # A worker that a queue started finds its own entry; the count goes on.
-        self._crew.enter(self._slot, self._me, other.failures if other else 0)
+        # A worker that a pool started finds its own entry; the count goes on.
+        self._registry.register(self._slot, self._me, other.failures if other else 0)
 
     def _warm_up(self) -> None:
-        """Load what the first run would else wait for."""
+        """Load what the first run would otherwise wait for."""
         if self._slot == QUICK:
             _import_learners(quick=True)
             self._device_name = "CPU"
@@ -139,7 +139,7 @@ class Worker:
 
     def _train_next(self) -> bool:
         """Train the next run; False when none waits."""
-        self._run_id = self._store.claim(self._me, quick_only=self._slot == QUICK)
+        self._run_id = self._store.claim_next(self._me, quick_only=self._slot == QUICK)
         if self._run_id is None:
             return False
         self._state = "busy"
@@ -147,51 +147,50 @@ class Worker:
             self._store,
             self._run_id,
             auto_device=self._device,
-            broken_off=lambda: self._told_to_end is not None,
+            should_abort=lambda: self._end_requested is not None,
         )
         self._run_id, self._state = None, "idle"
         return True
 
     def _is_over(self) -> bool:
-        """Whether it is time to leave."""
-        if self._told_to_end is not None or self._replaced:
+        """Whether it is time to end."""
+        if self._end_requested is not None or self._replaced:
             return True
-        unused = time.monotonic() - self._wanted > UNUSED_SECONDS
+        unused = time.monotonic() - self._last_needed > UNUSED_SECONDS
         return self._leave_when_unused and unused
 
-    def _device_words(self) -> str:
-        """The device's name, and what is free of its memory at this moment."""
+    def _device_text(self) -> str:
+        """Name the device, and what is free of its memory at this moment."""
         return " · ".join(filter(None, (self._device_name, self._memory())))
 
-    def _beat(self) -> None:
-        """Tell that this process lives, about once a second, from a thread."""
+    def _heartbeat(self) -> None:
+        """Record that this process is alive, about once a second, from a thread."""
         if not self._store.exists():
-            os._exit(1)  # the folder was deleted: there is nobody left to tell
+            os._exit(1)  # the folder was deleted: no run is left to train
         try:
-            self._replaced = not self._crew.beat(
-                self._slot, self._me, self._state, self._device_words()
+            self._replaced = not self._registry.heartbeat(
+                self._slot, self._me, self._state, self._device_text()
             )
-            self._store.beat(self._me)
-            if self._run_id is not None or self._crew.is_wanted():
-                self._wanted = time.monotonic()
+            self._store.heartbeat(self._me)
+            if self._run_id is not None or self._registry.has_living_app():
+                self._last_needed = time.monotonic()
         except sqlite3.OperationalError as error:
             print(f"No heartbeat could be written: {error}", file=sys.stderr)
-        told = self._told_to_end
-        if told is not None and time.monotonic() - told > GRACE_SECONDS:
+        requested = self._end_requested
+        if requested is not None and time.monotonic() - requested > GRACE_SECONDS:
             self._end_at_once()
 
     def _end_at_once(self) -> None:
-        """Leave a training that does not listen."""
+        """End the process in the middle of a training that does not react."""
         if self._run_id is not None:
-            error = "The process that trained it was told to end."
-            self._store.finish(self._run_id, "interrupted", error=error)
-        self._crew.leave(self._slot, self._me)
+            self._store.finish(self._run_id, "interrupted", error=PROCESS_ENDED)
+        self._registry.unregister(self._slot, self._me)
         os._exit(128 + signal.SIGTERM)
 
-    def _hear(self, *_) -> None:
-        """Note that somebody wants this process to end."""
-        if self._told_to_end is None:
-            self._told_to_end = time.monotonic()
+    def _request_end(self, *_) -> None:
+        """Note that this process has to end."""
+        if self._end_requested is None:
+            self._end_requested = time.monotonic()
 
 
 def _import_learners(*, quick: bool) -> None:

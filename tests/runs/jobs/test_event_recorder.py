@@ -3,8 +3,8 @@
 import pytest
 
 from tests.runs.store.test_run_store import grown_tree, report, running
-from treelab.runs.jobs import recorder as module
-from treelab.runs.jobs.recorder import Interrupted, Recorder
+from treelab.runs.jobs import event_recorder as module
+from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted
 
 
 @pytest.fixture
@@ -22,36 +22,36 @@ def run_id(store, problem):
 
 
 def test_the_first_report_is_written_at_once(store, run_id, clock):
-    Recorder(store, run_id)(report(1))
+    EventRecorder(store, run_id)(report(1))
     assert store.events(run_id)["epoch"].tolist() == [1]
 
 
 def test_reports_are_written_ten_times_a_second_at_most(store, run_id, clock):
-    hear = Recorder(store, run_id)
+    record = EventRecorder(store, run_id)
     written = []
     for epoch in range(1, 201):  # two hundred epochs in one second
-        hear(report(epoch))
+        record(report(epoch))
         clock[0] += 0.005
         written.append(len(store.events(run_id)))
-    hear.write()
+    record.write()
     assert len(set(written)) <= 11
     assert len(store.events(run_id)) <= 22
     assert store.events(run_id)["epoch"].iloc[-1] == 200
 
 
-def test_the_lowest_point_of_the_curve_is_kept(store, run_id, clock):
-    hear = Recorder(store, run_id)
+def test_the_lowest_point_of_the_curve_is_written(store, run_id, clock):
+    record = EventRecorder(store, run_id)
     losses = [0.9, 0.8, float("nan"), 0.1, 0.7, 0.6]
     for epoch, loss in enumerate(losses, start=1):
-        hear(report(epoch, valid_loss=loss))
-    hear.write()
+        record(report(epoch, valid_loss=loss))
+    record.write()
     assert store.events(run_id)["epoch"].tolist() == [1, 4, 6]
 
 
 def test_snapshots_come_every_few_seconds_and_seldom_when_they_are_slow(
     store, run_id, clock
 ):
-    hear, tree = Recorder(store, run_id), grown_tree()
+    record, tree = EventRecorder(store, run_id), grown_tree()
     cost = [0.0]
 
     def snapshot():
@@ -62,7 +62,7 @@ def test_snapshots_come_every_few_seconds_and_seldom_when_they_are_slow(
         for _ in range(seconds * 2):
             clock[0] += 0.5
             train.epoch += 1
-            hear(report(train.epoch, snapshot=snapshot))
+            record(report(train.epoch, snapshot=snapshot))
 
     train.epoch = 0
     train(20)
@@ -74,28 +74,28 @@ def test_snapshots_come_every_few_seconds_and_seldom_when_they_are_slow(
 
 
 def test_an_ensemble_gives_no_snapshot(store, run_id, clock):
-    Recorder(store, run_id)(report(1, snapshot=lambda: None))
+    EventRecorder(store, run_id)(report(1, snapshot=lambda: None))
     assert store.snapshots(run_id) == []
 
 
 def test_a_stop_reaches_the_training_with_the_next_write(store, run_id, clock):
-    hear = Recorder(store, run_id)
-    assert not hear(report(1))
+    record = EventRecorder(store, run_id)
+    assert not record(report(1))
     store.request_stop(run_id)
-    assert not hear(report(2))
+    assert not record(report(2))
     clock[0] += 0.2
-    assert hear(report(3))
-    assert hear(report(4))
+    assert record(report(3))
+    assert record(report(4))
 
 
 def test_a_deleted_run_is_told_to_stop_and_takes_no_snapshot(store, run_id, clock):
     store.delete(run_id)
-    assert Recorder(store, run_id)(report(1, snapshot=grown_tree))
+    assert EventRecorder(store, run_id)(report(1, snapshot=grown_tree))
 
 
-def test_a_process_that_has_to_end_breaks_the_training_off(store, run_id, clock):
-    hear = Recorder(store, run_id, broken_off=lambda: True)
+def test_a_process_that_has_to_end_aborts_the_training(store, run_id, clock):
+    record = EventRecorder(store, run_id, should_abort=lambda: True)
     with pytest.raises(Interrupted):
-        hear(report(1))
-    hear.write()
+        record(report(1))
+    record.write()
     assert len(store.events(run_id)) == 1

@@ -1,0 +1,39 @@
+"""A finished model's scores on the training, validation and test rows."""
+
+from treelab.data.split import SPLITS, Split
+from treelab.evaluation import metrics
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.labels import labels
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.tree import Tree
+
+
+def split_scores(
+    model: Tree | WeightedTrees | PruningPath, task: str, split: Split
+) -> dict[str, dict[str, float]]:
+    """Score a model on each part of a data split that has rows.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    task : {"binary", "multiclass", "regression"}
+    split : Split
+
+    Returns
+    -------
+    dict of str to dict
+        Scores as in ``metrics.scores``, by "train", "valid" and "test".
+    """
+    scores = {}
+    for name in SPLITS:
+        X, y = split.rows(name)
+        if len(y) == 0:
+            continue
+        probabilities = {}
+        if task != "regression":
+            probabilities = {
+                "proba": model.predict_proba(X),
+                "classes": labels(model.classes),
+            }
+        scores[name] = metrics.scores(task, y, model.predict(X), **probabilities)
+    return scores

@@ -1,0 +1,100 @@
+"""The event recorder: writes a training's reports to the run store, not too often."""
+
+import time
+from collections.abc import Callable
+
+from treelab.runs.store.run_store import RunStore
+from treelab.training.events import Progress
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.tree import Tree
+
+WRITE_SECONDS = 0.1  # reports that come faster are written together
+SNAPSHOT_SECONDS = 2.0  # at the least, between two snapshots
+SNAPSHOT_FRACTION = 0.05  # of the training's time may go into snapshots
+
+
+class Interrupted(Exception):
+    """Training was aborted, because its process has to end."""
+
+
+class EventRecorder:
+    """Training callback that saves the loss curves, and now and then the tree.
+
+    The first report is written at once, later ones at most ten times a second. Of the
+    reports in between, the one with the lowest validation loss and the last one are
+    written, so that the curve has its lowest point and its end.
+
+    Parameters
+    ----------
+    store : RunStore
+    run_id : str
+    should_abort : callable, optional
+        Called at each report; when it returns True, ``Interrupted`` is raised.
+
+    Attributes
+    ----------
+    stop_requested : bool
+        Whether the training was asked to stop.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        run_id: str,
+        should_abort: Callable[[], bool] = lambda: False,
+    ):
+        self.stop_requested = False
+        self._store = store
+        self._run_id = run_id
+        self._should_abort = should_abort
+        self._pending: list[Progress] = []
+        self._next_write = 0.0
+        self._next_snapshot = 0.0
+
+    def __call__(self, report: Progress) -> bool:
+        """Record a report; True asks the training to stop."""
+        self._pending.append(report)
+        if self._should_abort():
+            raise Interrupted
+        if time.monotonic() >= self._next_write:
+            self.write()
+            if not self.stop_requested:
+                self._save_snapshot(report)
+            self._next_write = time.monotonic() + WRITE_SECONDS
+        return self.stop_requested
+
+    def write(self) -> None:
+        """Write the pending reports; called once more when training has ended."""
+        reports, self._pending = _lowest_and_last(self._pending), []
+        if reports and not self._store.add_events(self._run_id, reports):
+            self.stop_requested = True
+
+    def _save_snapshot(self, report: Progress) -> None:
+        """Save the tree of this moment when a snapshot is due."""
+        began = time.monotonic()
+        if report.snapshot is None or began < self._next_snapshot:
+            return
+        tree = _single_tree(report.snapshot())
+        if tree is not None:
+            self._store.add_snapshot(self._run_id, report.epoch, tree)
+        now = time.monotonic()
+        self._next_snapshot = now + max(
+            SNAPSHOT_SECONDS, (now - began) / SNAPSHOT_FRACTION
+        )
+
+
+def _lowest_and_last(reports: list[Progress]) -> list[Progress]:
+    """Pick the report of the lowest validation loss and the last one, in order."""
+    if len(reports) <= 2:
+        return reports
+    *earlier, last = reports
+    measured = [r for r in earlier if r.valid_loss == r.valid_loss]
+    lowest = min(measured, key=lambda r: r.valid_loss, default=earlier[-1])
+    return [lowest, last]
+
+
+def _single_tree(model) -> Tree | None:
+    """Return the tree that shows a model while it trains; None for an ensemble."""
+    if isinstance(model, PruningPath):
+        return model.trees[model.chosen]
+    return model if isinstance(model, Tree) else None

@@ -1,0 +1,67 @@
+"""Fitting a run's learner to the training rows of its table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from treelab.data.problem import Problem
+from treelab.data.split import Split
+from treelab.learners.registry import make_estimator
+from treelab.runs.jobs.model_facts import Model
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.training.events import Callback
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What comes out of a training.
+
+    Attributes
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    problem : Problem
+        What the model predicts.
+    split : Split
+        The rows on which it was trained, validated and is to be scored.
+    notes : tuple of str
+        Sentences on how it was trained, for the run's summary.
+    measured : dict of str to float
+        What the training measured, for the run's summary.
+    """
+
+    model: Model
+    problem: Problem
+    split: Split
+    notes: tuple[str, ...] = ()
+    measured: dict[str, float] = field(default_factory=dict)
+
+
+def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
+    """Split a run's table and fit the run's learner.
+
+    Raises
+    ------
+    ValueError
+        If the rows or the settings allow no training.
+    """
+    split = run.problem.split(store.table(run.problem.table_id))
+    estimator = run_estimator(run)
+    estimator.fit(
+        split.X_train,
+        split.y_train,
+        X_valid=split.X_valid,
+        y_valid=split.y_valid,
+        callbacks=callbacks,
+    )
+    return Fitted(estimator.model_, run.problem, split)
+
+
+def run_estimator(run: Run):
+    """Build the untrained estimator that a run asks for."""
+    return make_estimator(
+        run.learner,
+        run.problem.task,
+        run.settings,
+        random_state=run.problem.seed,
+        device=run.device,
+    )

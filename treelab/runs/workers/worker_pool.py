@@ -1,0 +1,154 @@
+"""The worker processes of this machine: started, replaced when they die, ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock, Timeout
+
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.states import SILENT_SECONDS
+from treelab.runs.store.worker_registry import WorkerInfo
+from treelab.runs.workers.slots import planned_slots, threads_a_slot
+
+WORKER_COMMAND = (sys.executable, "-m", "treelab", "worker")
+MOST_FAILURES = 3  # workers in a row that fail while they start, then a pause
+STARTUP_SECONDS = 10.0  # a worker that ends idle this soon failed while it started
+PAUSE_SECONDS = 60.0
+MOST_LOG_BYTES = 1_000_000
+_ROOT = Path(__file__).parents[3]  # where ``python -m treelab`` is found
+
+
+class WorkerPool:
+    """Keeps one worker process in each slot of this machine.
+
+    Workers end by themselves when no app is left. Any number of pools may share a
+    store: a lock sees to it that each slot has one worker.
+
+    Parameters
+    ----------
+    store : RunStore
+    command : sequence of str
+        The command that starts a worker.
+    """
+
+    def __init__(self, store: RunStore, command: Sequence[str] = WORKER_COMMAND):
+        self._home = store.home
+        self._registry = store.worker_registry
+        self._command = tuple(command)
+        self._children: list[subprocess.Popen] = []
+        self._app_is_registered = False
+
+    def ensure_workers(self) -> None:
+        """Start the workers that are missing, without waiting until they are warm."""
+        if not self._missing():
+            return
+        if not self._app_is_registered:
+            self._registry.register_app(ProcessId.here())
+            self._app_is_registered = True
+        lock = FileLock(self._home / "workers.lock", timeout=0)
+        with suppress(Timeout), lock:  # a timeout: another process starts them
+            for slot, failures in self._missing().items():
+                self._start_worker(slot, failures)
+
+    def workers(self) -> list[WorkerInfo]:
+        """List the workers that are alive, by slot."""
+        return [w for w in self._registry.workers() if not _is_dead(w)]
+
+    def startup_error(self) -> str:
+        """Explain in a sentence why no worker starts, empty when all is well."""
+        for worker in self._registry.workers():
+            if _is_dead(worker) and _failures(worker) >= MOST_FAILURES:
+                log = self._log(worker.slot)
+                lines = log.read_text("utf-8", errors="replace").split("\n")
+                printed = [line.strip() for line in lines if line.strip()]
+                return (
+                    f"The worker process {worker.slot} ends while it starts: "
+                    f"{printed[-1] if printed else 'no message'} More is in {log}."
+                )
+        return ""
+
+    def shut_down(self, timeout: float) -> None:
+        """End the workers on this machine; kill those that still run at the timeout."""
+        living = []
+        for worker in self._registry.workers():
+            if worker.process.is_local and worker.process.is_alive():
+                living.append(psutil.Process(worker.process.pid))
+                living[-1].send_signal(signal.SIGTERM)
+        for process in psutil.wait_procs(living, timeout)[1]:
+            process.kill()
+        for child in self._children:
+            child.wait()
+
+    def _missing(self) -> dict[str, int]:
+        """Slots without a living worker, and how often starting one has failed."""
+        for child in self._children:
+            child.poll()  # lets the system forget those that have ended
+        registered = {worker.slot: worker for worker in self._registry.workers()}
+        missing = {}
+        for slot in planned_slots():
+            worker = registered.get(slot)
+            if worker is None:
+                missing[slot] = 0
+            elif _is_dead(worker):
+                paused = time.time() - worker.started > PAUSE_SECONDS
+                if _failures(worker) < MOST_FAILURES or paused:
+                    missing[slot] = _failures(worker)
+        return missing
+
+    def _start_worker(self, slot: str, failures: int) -> None:
+        """Start a worker process and register it."""
+        log = self._log(slot)
+        log.parent.mkdir(exist_ok=True)
+        is_new = not log.exists() or log.stat().st_size > MOST_LOG_BYTES
+        # Our own session, so that Ctrl-C in the app's terminal ends no training.
+        options: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+        named = ["--home", str(self._home), "--slot", slot]
+        with log.open("wb" if is_new else "ab") as out:
+            child = subprocess.Popen(
+                [*self._command, *named, "--leave-when-unused"],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                cwd=_ROOT,
+                env={
+                    "OMP_NUM_THREADS": str(threads_a_slot(slot)),
+                    # Threads that wait by spinning stall each other on a busy machine.
+                    "OMP_WAIT_POLICY": "PASSIVE",
+                    **os.environ,
+                },
+                **options,
+            )
+        self._children.append(child)
+        self._registry.register(slot, ProcessId.of(child.pid), failures)
+
+    def _log(self, slot: str) -> Path:
+        """File with what the workers of a slot print."""
+        name = slot.replace(":", "-").replace("#", "-")
+        return self._home / "logs" / f"worker-{name}.log"
+
+
+def _is_dead(worker: WorkerInfo) -> bool:
+    """Whether a worker ended without unregistering, or has hung for long.
+
+    One that only slept, with its laptop, finds itself replaced and ends.
+    """
+    is_silent = time.time() - worker.heartbeat > SILENT_SECONDS
+    return is_silent or (worker.process.is_local and not worker.process.is_alive())
+
+
+def _failures(worker: WorkerInfo) -> int:
+    """Count the workers in a row, up to this dead one, that failed while starting."""
+    ended_soon = worker.heartbeat - worker.started < STARTUP_SECONDS
+    failed = worker.state == "starting" or (worker.state == "idle" and ended_soon)
+    return worker.failures + 1 if failed else 0
