@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
-from treelab.learners.common.greedy_ensemble import lay_out
+from treelab.learners.common.complete_tree import lay_out
 from treelab.learners.common.tree_batch import Candidate, Rows, TreeBatch
 
 # A chosen feature leads by this much. entmax15 gives a feature no weight, and so no

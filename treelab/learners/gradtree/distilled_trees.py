@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeRegressor
 from torch import Tensor
 
-from treelab.learners.common.greedy_ensemble import lay_out
+from treelab.learners.common.complete_tree import lay_out
 from treelab.learners.common.starts import ASKS_NOTHING
 from treelab.learners.common.tree_batch import Candidate, Rows
 from treelab.learners.gradtree.full_data_trees import WholeTrees

@@ -8,9 +8,9 @@ import torch
 from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
-from treelab.learners.common.greedy_ensemble import GROWERS, GreedyTree
 from treelab.learners.common.starts import plant, random_splits
 from treelab.learners.common.tree_batch import Rows
+from treelab.learners.grande.greedy_trees import GROWERS, GreedyTree
 
 MAX_COLUMNS = 64  # features that a tree grown before may use, where a table has more
 FEWEST_COLUMNS = 5  # a tree is given no fewer features, where there are so many

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
-from treelab.learners.common.greedy_ensemble import grow_boosted, grow_forest, lay_out
+from treelab.learners.grande.greedy_trees import grow_boosted, grow_forest
 
 
 def rows(n_classes, n=300, seed=0):
@@ -25,40 +24,31 @@ def walk(feature, threshold, row):
     return node - len(feature)
 
 
-def mean_answer(trees, x):
-    """Mean over the trees of what the reached leaves say, (n, C)."""
-    told = [
+def mean_prediction(trees, x):
+    """Mean over the trees of the reached leaves' values, (n, C)."""
+    values = [
         [tree.value[walk(tree.feature, tree.threshold, row)] for row in x]
         for tree in trees
     ]
-    return np.mean(told, axis=0)
-
-
-@pytest.mark.parametrize("depth", [1, 3, 6])
-def test_a_complete_tree_sends_each_row_where_the_greedy_one_does(depth):
-    x, y = rows(3)
-    greedy = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=9).fit(x, y)
-    feature, threshold, leaf = lay_out(greedy.tree_, depth)
-    reached = [leaf[walk(feature, threshold, row)] for row in x]
-    np.testing.assert_array_equal(reached, greedy.apply(x))
+    return np.mean(values, axis=0)
 
 
 @pytest.mark.parametrize("grow", [grow_forest, grow_boosted])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_the_trees_together_answer_well_on_rows_that_they_did_not_see(grow, n_classes):
+def test_the_trees_together_predict_rows_well_that_they_did_not_see(grow, n_classes):
     x, y = rows(n_classes, 600)
     weight = np.repeat([1.0, 0.0], [400, 200])
     columns = np.tile(np.arange(6), (40, 1))
     trees = grow(x, y, weight, columns, depth=4, n_classes=n_classes, seed=0)
-    told = mean_answer(trees, x[400:])
+    predicted = mean_prediction(trees, x[400:])
     if n_classes == 0:
-        left = np.square(told[:, 0] - y[400:]).mean() / y[400:].var()
-        assert left < 0.5
+        unexplained = np.square(predicted[:, 0] - y[400:]).mean() / y[400:].var()
+        assert unexplained < 0.5
         return
     if n_classes == 2:
-        assert told.shape[1] == 1
-        told = np.concatenate([-told, told], 1)
-    assert (told.argmax(1) == y[400:]).mean() > 0.75
+        assert predicted.shape[1] == 1
+        predicted = np.concatenate([-predicted, predicted], 1)
+    assert (predicted.argmax(1) == y[400:]).mean() > 0.75
 
 
 @pytest.mark.parametrize("grow", [grow_forest, grow_boosted])
@@ -76,18 +66,18 @@ def test_rows_of_weight_zero_and_other_columns_change_nothing(grow):
         np.testing.assert_array_equal(tree.value, again.value)
 
 
-def test_a_class_without_rows_gets_a_small_share():
+def test_a_class_without_rows_gets_a_small_probability():
     x, y = rows(3)
     weight = (y != 2).astype(float)
     columns = np.tile(np.arange(6), (10, 1))
     trees = grow_forest(x, y, weight, columns, depth=3, n_classes=3, seed=0)
-    assert (mean_answer(trees, x).argmax(1) != 2).all()
+    assert (mean_prediction(trees, x).argmax(1) != 2).all()
 
 
 @pytest.mark.parametrize("grow", [grow_forest, grow_boosted])
-def test_rows_of_one_class_grow_trees_that_say_so(grow):
+def test_rows_of_one_class_grow_trees_that_predict_it(grow):
     x, _ = rows(2, 30)
     columns = np.tile(np.arange(6), (4, 1))
     one_class = np.ones(30, dtype=int)
     trees = grow(x, one_class, np.ones(30), columns, depth=2, n_classes=2, seed=0)
-    assert (mean_answer(trees, x) > 1).all()
+    assert (mean_prediction(trees, x) > 1).all()
