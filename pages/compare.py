@@ -3,26 +3,25 @@
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached import store as door
-from pages.common.cached.look import (
-    View,
-    answers,
-    comparable,
-    drawn_tree,
-    heaviest_estimators,
-    part_scores,
-    routed_tree,
-    same_say,
-    score_gains,
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.predictions import (
+    predictions,
+    split_scores,
+    test_differences,
+    top_estimators,
 )
+from pages.common.cached.store import find_run, finished_runs
+from pages.common.cached.trees import drawn_tree, routed_tree
 from pages.common.theme import dot, mode, page_title, show_figure
 from pages.common.views.parts import part_words, pick_view
 from pages.common.views.tree_picture import show_tree, way
 from pages.common.widgets.run_picker import last_choice
 from pages.common.words import duration, plain, run_name
 from treelab.evaluation.disagreement import disagreement
+from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired import Difference
+from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.figures.colors import learner_color
 from treelab.figures.compare import difference_figure
 from treelab.runs.store.run import Run
@@ -35,19 +34,28 @@ ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
 def has_partner(run: Run) -> bool:
     """Whether another finished run can be compared with this one."""
     return any(
-        comparable(run, other) for other in door.finished_runs() if other.id != run.id
+        have_same_test_rows(run.problem, other.problem)
+        for other in finished_runs()
+        if other.id != run.id
     )
 
 
 def greedy_default(runs: list[Run]) -> Run:
     """The newest CART beside what the visitor looked at last, else beside anything."""
-    looked_at = door.find_run(last_choice())
+    looked_at = find_run(last_choice())
     greedy = [run for run in runs if run.learner == "cart"]
-    beside = [run for run in greedy if looked_at and comparable(run, looked_at)]
+    beside = [
+        run
+        for run in greedy
+        if looked_at and have_same_test_rows(run.problem, looked_at.problem)
+    ]
     against_gradients = [
         run
         for run in greedy
-        if any(comparable(run, other) and other.learner != "cart" for other in runs)
+        if any(
+            have_same_test_rows(run.problem, other.problem) and other.learner != "cart"
+            for other in runs
+        )
     ]
     return (beside or against_gradients or greedy or runs)[0]
 
@@ -81,15 +89,15 @@ def interval_words(gain: Difference, names: tuple[str, str]) -> str:
     )
 
 
-def show_side(view: View, name: str, key: str, place: int | None) -> None:
+def show_side(loaded: LoadedRun, name: str, key: str, place: int | None) -> None:
     """Draw one run's tree, or the heaviest of its trees, and the way of a test row."""
-    color = learner_color(view.run.learner, view.run.settings)
+    color = learner_color(loaded.run.learner, loaded.run.settings)
     st.html(f'<span class="chip">{dot(color, name)}</span>', width="content")
     estimator = None
-    if view.is_ensemble:
-        index, weight = heaviest_estimators(view)
-        estimator, total = int(index[0]), f"{view.model.n_estimators:,}"
-        if same_say(weight):
+    if loaded.is_ensemble:
+        index, weight = top_estimators(loaded)
+        estimator, total = int(index[0]), f"{loaded.model.n_estimators:,}"
+        if are_equal(weight):
             rank = f" of {total}; all have the same say and answer together."
         else:
             rank = (
@@ -98,11 +106,11 @@ def show_side(view: View, name: str, key: str, place: int | None) -> None:
             )
         st.caption(f"Tree {estimator}{rank}")
     if place is None:
-        show_tree(view, drawn_tree(view, estimator), key, f"drawn {estimator}")
+        show_tree(loaded, drawn_tree(loaded, estimator), key, f"drawn {estimator}")
         return
-    tree = routed_tree(view, estimator)
-    row = way(tree, view.split.X_test.iloc[[place]], f"test row {place + 1:,}")
-    show_tree(view, tree, key, f"routed {estimator}", ways=[row])
+    tree = routed_tree(loaded, estimator)
+    row = way(tree, loaded.split.X_test.iloc[[place]], f"test row {place + 1:,}")
+    show_tree(loaded, tree, key, f"routed {estimator}", ways=[row])
 
 
 def row_to_follow(n_rows: int) -> int | None:
@@ -121,22 +129,24 @@ def row_to_follow(n_rows: int) -> int | None:
     return None if row is None else row - 1
 
 
-def size_of(view: View) -> dict[str, int]:
-    """Leaves, depth and number of the trees that a run answers with."""
-    if view.is_ensemble:
-        model = view.model
+def size_of(loaded: LoadedRun) -> dict[str, int]:
+    """Leaves, depth and number of the trees that a run predictions with."""
+    if loaded.is_ensemble:
+        model = loaded.model
         leaves = model.n_estimators * model.n_leaves
         return {"leaves": leaves, "depth": model.depth, "trees": model.n_estimators}
-    tree = drawn_tree(view)
+    tree = drawn_tree(loaded)
     return {"leaves": tree.n_leaves, "depth": tree.depth, "trees": 1}
 
 
 def score_table(
-    views: tuple[View, View], names: tuple[str, str], gains: dict[str, Difference]
+    views: tuple[LoadedRun, LoadedRun],
+    names: tuple[str, str],
+    gains: dict[str, Difference],
 ) -> pd.DataFrame:
     """Scores on the test rows and sizes of both runs, as text."""
     rows = {}
-    found = [part_scores(view, "test") for view in views]
+    found = [split_scores(loaded, "test") for loaded in views]
     for metric, title in TITLES.items():
         if metric not in found[0]:
             continue
@@ -151,20 +161,22 @@ def score_table(
         ("depth", "depth"),
         ("trees", "estimators"),
     ):
-        values = [view.run.summary.get(key) for view in views]
+        values = [loaded.run.summary.get(key) for loaded in views]
         if any(value is not None for value in values):
             rows[name] = (*(f"{v:,}" if v is not None else "1" for v in values), "", "")
-    seconds = [view.run.summary.get("seconds") for view in views]
+    seconds = [loaded.run.summary.get("seconds") for loaded in views]
     rows["training time"] = (*(duration(s) for s in seconds), "", "")
     columns = [*names, f"{names[1]} minus {names[0]}", "95% interval"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def where_they_differ(views: tuple[View, View], names: tuple[str, str]) -> None:
+def where_they_differ(
+    views: tuple[LoadedRun, LoadedRun], names: tuple[str, str]
+) -> None:
     """List the test rows that the two runs answer differently."""
     X, y = views[0].split.rows("test")
     task = views[0].run.problem.task
-    found = disagreement(task, y, *(answers(view, "test") for view in views))
+    found = disagreement(task, y, *(predictions(loaded, "test") for loaded in views))
     if found.rows.empty:
         st.markdown(f"Both say the same on all {counted(len(y), 'test row')}.")
         return
@@ -222,12 +234,12 @@ def show_rows(facts: pd.DataFrame, X: pd.DataFrame, views, names) -> None:
             on_click=st.session_state.__setitem__,
             args=("compare-row", row),
         )
-        for view, name in zip(views, names):
+        for loaded, name in zip(views, names):
             st.page_link(
                 "pages/explain.py",
                 label=f"Why does {plain(name)} say so for row {row:,}?",
                 icon=":material/help:",
-                query_params={"run": view.run.id, "row": str(row)},
+                query_params={"run": loaded.run.id, "row": str(row)},
             )
 
 
@@ -251,16 +263,19 @@ with right:
     second = pick_view(
         key="second",
         label="Second run",
-        where=lambda run: run.id != first.run.id and comparable(run, first.run),
+        where=lambda run: (
+            run.id != first.run.id
+            and have_same_test_rows(run.problem, first.run.problem)
+        ),
         default=gradient_default,
         growing=False,
     )
 views = (first, second)
-names = tuple(run_name(view.run) for view in views)
+names = tuple(run_name(loaded.run) for loaded in views)
 if names[0] == names[1] or set(names) & {"test row", "truth", "right", "closer"}:
     names = (f"{names[0]} (first)", f"{names[1]} (second)")
 
-gains = score_gains(first, second)
+gains = test_differences(first, second)
 task = first.run.problem.task
 st.header(plain(finding(gains[headline(task)], names)), anchor=False)
 st.markdown(interval_words(gains[headline(task)], names))

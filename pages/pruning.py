@@ -4,13 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common.cached.look import (
-    Steps,
-    View,
-    pruning_steps,
-    ranked_classes,
-    routed_tree,
-)
+from pages.common.cached.loaded_run import LoadedRun, ranked_classes
+from pages.common.cached.pruning_steps import PruningSteps, pruning_steps
+from pages.common.cached.trees import routed_tree
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.views.groups import LOSS, LOSS_AXIS
 from pages.common.views.parts import part_words, pick_view
@@ -30,10 +26,10 @@ from treelab.trees.text.numerals import counted, shortest, significant
 TEST = "test_score"
 
 
-def no_slider(view: View) -> None:
+def no_slider(loaded: LoadedRun) -> None:
     """Say why an ensemble is not pruned here, and what to do instead."""
     st.info(
-        f"There is no slider for this run: {view.model.n_estimators:,} small trees "
+        f"There is no slider for this run: {loaded.model.n_estimators:,} small trees "
         "answer together, so no single one can be cut without changing all answers.",
         icon=":material/info:",
     )
@@ -48,7 +44,7 @@ def no_slider(view: View) -> None:
     )
 
 
-def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
+def finding(steps: PruningSteps, step: int, reference: int, metric: str) -> str:
     """Say what this tree costs and saves against the reference, in one line."""
     leaves = steps.table["leaves"].iloc[step]
     column = TEST if TEST in steps.table else "valid_loss"
@@ -68,7 +64,7 @@ def finding(steps: Steps, step: int, reference: int, metric: str) -> str:
     )
 
 
-def step_labels(steps: Steps) -> list[str]:
+def step_labels(steps: PruningSteps) -> list[str]:
     """Name each step of the slider; no two names are alike."""
     labels = []
     for strength, leaves in zip(steps.table["strength"], steps.table["leaves"]):
@@ -80,7 +76,9 @@ def step_labels(steps: Steps) -> list[str]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def path_figure(key: tuple, mode: str, _steps: Steps, price: str, score: str, rows):
+def path_figure(
+    key: tuple, mode: str, _steps: PruningSteps, price: str, score: str, rows
+):
     """Draw a run's path once; the slider only moves the line over it."""
     return pruning_figure(
         _steps.table,
@@ -103,22 +101,21 @@ def line_over(step: int, n_steps: int) -> str:
     )
 
 
-def pick_who_answers(view: View) -> bool:
+def pick_who_answers(loaded: LoadedRun) -> bool:
     """Let the visitor choose who answers; True for the tree alone."""
-    metric = TITLES[headline(view.run.problem.task)]
-    chosen = view.model.chosen
-    words = {
-        alone: f"{who} · "
-        + significant(pruning_steps(view, alone).table[TEST].iloc[chosen])
-        for alone, who in ((False, "Tree and predictor"), (True, "Tree alone"))
-    }
+    metric = TITLES[headline(loaded.run.problem.task)]
+    chosen = loaded.model.chosen
+    words = {}
+    for alone, who in ((False, "Tree and predictor"), (True, "Tree alone")):
+        score = pruning_steps(loaded, alone).table[TEST].iloc[chosen]
+        words[alone] = f"{who} · {significant(score)}"
     return st.segmented_control(
-        f"Who answers · {metric} on {part_words(view, 'test')}",
+        f"Who answers · {metric} on {part_words(loaded, 'test')}",
         list(words),
         format_func=words.__getitem__,
         default=False,
         required=True,
-        key=f"answers-{view.run.id}",
+        key=f"answers-{loaded.run.id}",
         help="Scores at the strength that training chose. Alone a tree "
         "answers with what most training rows of the leaf are, or with their mean; the "
         "predictor reads how far a row passes each node.",
@@ -126,13 +123,13 @@ def pick_who_answers(view: View) -> bool:
 
 
 @st.fragment
-def slide(view: View) -> None:
+def slide(loaded: LoadedRun) -> None:
     """Show the tree, the scores and the sizes where the slider stands."""
-    alone = view.on_top and view.has_labels and pick_who_answers(view)
-    steps = pruning_steps(view, alone)
+    alone = loaded.has_predictor and loaded.has_labels and pick_who_answers(loaded)
+    steps = pruning_steps(loaded, alone)
     trained = steps.chosen is not None
-    metric = TITLES[headline(view.run.problem.task)]
-    if not view.has_labels:
+    metric = TITLES[headline(loaded.run.problem.task)]
+    if not loaded.has_labels:
         metric = "validation loss"
     best = knee_of(steps.table)
     labels = step_labels(steps)
@@ -142,27 +139,27 @@ def slide(view: View) -> None:
         range(len(steps.trees)),
         value=steps.chosen if trained else best,
         format_func=labels.__getitem__,
-        key=f"step-{view.run.id}",
+        key=f"step-{loaded.run.id}",
         help="How strongly small trees are preferred; they were all trained together."
         if trained
         else "How much impurity a leaf must save to stay (cost-complexity pruning).",
     )
     reference = steps.chosen if trained else 0
     st.header(plain(finding(steps, step, reference, metric)), anchor=False)
-    st.caption(judge_words(view))
+    st.caption(judge_words(loaded))
     left, right = st.columns([3, 2], gap="large")
     path = right.container(key="path")
     path.html(line_over(step, len(labels)))  # first: it moves at once
     with left:
-        draw_or_route(without_predictor(view) if alone else view, steps, step)
+        draw_or_route(without_predictor(loaded) if alone else loaded, steps, step)
     rows = {
-        "valid_score": len(view.split.y_valid),
-        TEST: len(view.split.y_test),
+        "valid_score": len(loaded.split.y_valid),
+        TEST: len(loaded.split.y_test),
     }
     axis = price[0].lower() + price[1:]
     with path:
         show_figure(
-            path_figure((*view.key, alone), mode(), steps, axis, metric, rows),
+            path_figure((*loaded.key, alone), mode(), steps, axis, metric, rows),
             key="pruning-path",
             alt=f"{metric} and size of {counted(len(labels), 'tree')} against the "
             f"strength of pruning; the knee is at {labels[best]}.",
@@ -171,20 +168,20 @@ def slide(view: View) -> None:
         f"Knee: the smallest tree that is at most {KNEE_TOLERANCE} worse than the "
         "best on the validation rows."
         + (" Validation rows chose the strength." if trained else "")
-        + seen_validation(view)
+        + seen_validation(loaded)
     )
 
 
-def without_predictor(view: View) -> View:
+def without_predictor(loaded: LoadedRun) -> LoadedRun:
     """Return the run as if its trees had always answered alone."""
-    path = view.model
-    return replace(view, model=replace(path, predictors=(None,) * len(path)))
+    path = loaded.model
+    return replace(loaded, model=replace(path, predictors=(None,) * len(path)))
 
 
-def judge_words(view: View) -> str:
+def judge_words(loaded: LoadedRun) -> str:
     """Say what the numbers were measured on, and what they cannot tell."""
-    if view.has_labels:
-        return f"Scores: {part_words(view, 'test')}."
+    if loaded.has_labels:
+        return f"Scores: {part_words(loaded, 'test')}."
     return (
         f"{LOSS}, as {LOSS_AXIS}, on rows held out; less is better. No labels are "
         "known, so nothing here tells whether the clusters are the right ones. With "
@@ -192,10 +189,10 @@ def judge_words(view: View) -> str:
     )
 
 
-def seen_validation(view: View) -> str:
+def seen_validation(loaded: LoadedRun) -> str:
     """Warn where validation rows also trained the tree."""
-    n_rows = getattr(view.model, "n_rows", None)
-    if n_rows is not None and n_rows[0] > len(view.split.y_train):
+    n_rows = getattr(loaded.model, "n_rows", None)
+    if n_rows is not None and n_rows[0] > len(loaded.split.y_train):
         return (
             " This tree learned from the validation rows as well, so its validation "
             "score flatters it; the test score does not."
@@ -203,10 +200,10 @@ def seen_validation(view: View) -> str:
     return ""
 
 
-def draw_or_route(view: View, steps: Steps, step: int) -> None:
+def draw_or_route(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
     """Draw the tree by its answers, or by the way of one class's test rows."""
     tree = steps.trees[step]
-    classes = [str(label) for label in ranked_classes(view)]
+    classes = [str(label) for label in ranked_classes(loaded)]
     ways = ["What it says", *(f"Where {name} goes" for name in classes[:6])]
     if not classes:
         ways.append("Where the rows go")
@@ -216,18 +213,18 @@ def draw_or_route(view: View, steps: Steps, step: int) -> None:
         default=ways[0],
         required=True,
         format_func=plain,
-        key=f"pruning-picture-{view.run.id}",
+        key=f"pruning-picture-{loaded.run.id}",
         label_visibility="collapsed",
     )
     if way == ways[0]:
-        who = ", predictor on top" if view.on_top else ""
-        show_tree(view, tree, "pruned", f"step {step}{who}")
+        who = ", predictor on top" if loaded.has_predictor else ""
+        show_tree(loaded, tree, "pruned", f"step {step}{who}")
         return
-    X, y = view.split.rows("test")
+    X, y = loaded.split.rows("test")
     if classes:
-        X = X[(y == ranked_classes(view)[ways.index(way) - 1]).to_numpy()]
+        X = X[(y == ranked_classes(loaded)[ways.index(way) - 1]).to_numpy()]
     if steps.chosen is not None:
-        tree = routed_tree(view, strength=step)
+        tree = routed_tree(loaded, strength=step)
     figure = heat_tree_figure(
         tree,
         routing_table(tree, X),
@@ -243,17 +240,17 @@ page_title(
     "How small can it be?",
     "The same tree, pruned more and more; nothing is trained while you slide.",
 )
-view = pick_view()
-if view.is_ensemble:
-    no_slider(view)
+loaded = pick_view()
+if loaded.is_ensemble:
+    no_slider(loaded)
     st.stop()
-steps = pruning_steps(view)
+steps = pruning_steps(loaded)
 if len(steps.trees) < 2:
     st.info(
         "There is nothing to slide: this tree is a single leaf, or it was trained with "
         "one pruning strength.",
         icon=":material/info:",
     )
-    show_tree(view, steps.trees[0], "pruned", "step 0")
+    show_tree(loaded, steps.trees[0], "pruned", "step 0")
     st.stop()
-slide(view)
+slide(loaded)

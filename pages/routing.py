@@ -3,10 +3,12 @@
 import numpy as np
 import streamlit as st
 
-from pages.common.cached.look import PARTS, View, ranked_classes, routed_tree
+from pages.common.cached.loaded_run import LoadedRun, ranked_classes
+from pages.common.cached.trees import routed_tree
 from pages.common.theme import mode, page_title, show_figure
 from pages.common.views.parts import part_words, pick_estimator, pick_view
 from pages.common.words import plain
+from treelab.data.split import SPLITS
 from treelab.figures.routing import (
     BANDS,
     busiest_leaf,
@@ -26,13 +28,13 @@ COLOR_BY = {
 }
 
 
-def kinds_of_rows(view: View, part: str) -> dict[str, np.ndarray]:
+def kinds_of_rows(loaded: LoadedRun, part: str) -> dict[str, np.ndarray]:
     """Name the kinds of rows that can be followed, each with a mask (n_rows,)."""
-    y = view.split.rows(part)[1].to_numpy()
-    if view.model.classes is not None:
-        return {str(label): y == label for label in ranked_classes(view)}
-    band, (low, high) = target_bands(view.split.y_train, y)
-    unit = f" {view.model.target_unit}".rstrip()
+    y = loaded.split.rows(part)[1].to_numpy()
+    if loaded.model.classes is not None:
+        return {str(label): y == label for label in ranked_classes(loaded)}
+    band, (low, high) = target_bands(loaded.split.y_train, y)
+    unit = f" {loaded.model.target_unit}".rstrip()
     words = (
         f"up to {significant(low)}{unit}",
         f"{significant(low)} to {significant(high)}{unit}",
@@ -54,18 +56,18 @@ page_title(
     "Each node is as bright as the share of the rows that pass it; every level adds "
     "up to 100%.",
 )
-view = pick_view()
-estimator = pick_estimator(view)
-tree = routed_tree(view, estimator)
-is_number = view.model.classes is None
+loaded = pick_view()
+estimator = pick_estimator(loaded)
+tree = routed_tree(loaded, estimator)
+is_number = loaded.model.classes is None
 
 with st.container(horizontal=True, key="routing-controls"):
     part = st.segmented_control(
         "Rows",
-        PARTS,
+        SPLITS[::-1],
         default="test",
         required=True,
-        format_func=lambda name: part_words(view, name),
+        format_func=lambda name: part_words(loaded, name),
         key="routing-rows",
         persist_state="session",
     )
@@ -80,14 +82,14 @@ with st.container(horizontal=True, key="routing-controls"):
         help="At the same level: each level adds up to 100% (the class routing "
         "distribution). Of all: what ended in a leaf further up is missing below.",
     )
-kinds = kinds_of_rows(view, part)
+kinds = kinds_of_rows(loaded, part)
 shown = st.pills(
-    f"Bands of {plain(view.model.target)}" if is_number else "Classes",
+    f"Bands of {plain(loaded.model.target)}" if is_number else "Classes",
     list(kinds),
     selection_mode="multi",
     default=[next(iter(kinds)), list(kinds)[-1]] if is_number else list(kinds)[:2],
     format_func=plain,
-    key=f"routing-kinds-{view.run.id}",
+    key=f"routing-kinds-{loaded.run.id}",
 )
 if not shown:
     st.info("Choose at least one above, and its way through the tree appears here.")
@@ -100,16 +102,16 @@ if levels < tree.depth:
         1,
         tree.depth,
         levels,
-        key=f"routing-levels-{view.run.id}-{tree.n_nodes}",
+        key=f"routing-levels-{loaded.run.id}-{tree.n_nodes}",
         width=320,
         help="A circle on the last level goes on asking below; the table has all.",
     )
-X = view.split.rows(part)[0]
+X = loaded.split.rows(part)[0]
 columns = st.columns(min(len(shown), 2), gap="large")
 for place, kind in enumerate(shown):
     table = routing_table(tree, X[kinds[kind]])
     n_rows = int(table["rows"].iloc[0])
-    name = f"{kind} rows, {part_words(view, part).split(',')[0]}"
+    name = f"{kind} rows, {part_words(loaded, part).split(',')[0]}"
     leaf = busiest_leaf(tree, table)
     with columns[place % 2].container(key=f"routing-{place}", border=True):
         if n_rows == 0:
@@ -135,7 +137,7 @@ for place, kind in enumerate(shown):
         )
         st.caption(
             f"{counted(n_rows, 'row')} of {plain(kind)}, "
-            f"{part_words(view, part).split(',')[0]} rows. Circles ask, yes goes "
+            f"{part_words(loaded, part).split(',')[0]} rows. Circles ask, yes goes "
             f"left; squares answer. That leaf: {plain(rule_words(tree, leaf))}."
         )
 

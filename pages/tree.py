@@ -5,15 +5,11 @@ from functools import partial
 
 import streamlit as st
 
-from pages.common.cached.look import (
-    View,
-    drawn_tree,
-    part_scores,
-    score_alone,
-    whole_tree,
-)
-from pages.common.cached.look import rules as rules_of
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.predictions import split_scores, tree_score
 from pages.common.cached.store import store
+from pages.common.cached.trees import drawn_tree, exported_tree
+from pages.common.cached.trees import rules as rules_of
 from pages.common.state.look_choices import (
     AREAS,
     PLAIN,
@@ -49,20 +45,20 @@ from treelab.trees.tree import Tree
 WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
 
 
-def show_score(view: View, tree: Tree) -> None:
+def show_score(loaded: LoadedRun, tree: Tree) -> None:
     """Show the score on test rows, or that clusters have none."""
-    if not view.has_labels:
+    if not loaded.has_labels:
         st.metric("Clusters", f"{tree.n_leaves:,}")
         st.caption(
             "No labels are known, so no score tells whether these are the right ones."
         )
         return
-    found = part_scores(view, "test")
-    best = headline(view.run.problem.task)
+    found = split_scores(loaded, "test")
+    best = headline(loaded.run.problem.task)
     st.metric(
-        f"{TITLES[best]} · {part_words(view, 'test')}",
+        f"{TITLES[best]} · {part_words(loaded, 'test')}",
         significant(found[best]),
-        help="Of the whole ensemble." if view.is_ensemble else None,
+        help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
     others = [
         f"{TITLES[name]} {significant(found[name])}".replace(" ", "\N{NO-BREAK SPACE}")
@@ -70,27 +66,27 @@ def show_score(view: View, tree: Tree) -> None:
         if name in found and name != best
     ]
     st.caption(" · ".join(others))
-    if view.on_top:
+    if loaded.has_predictor:
         st.caption(
             f"With the predictor on top. The tree alone: "
-            f"{significant(score_alone(view, 'test'))} {TITLES[best]}.",
+            f"{significant(tree_score(loaded, 'test'))} {TITLES[best]}.",
             help="Alone a tree answers with what most training rows of the leaf are, "
             "or with their mean. Train with “What answers: leaf” for a tree that was "
             "trained to answer so.",
         )
 
 
-def facts(view: View, tree: Tree) -> None:
+def facts(loaded: LoadedRun, tree: Tree) -> None:
     """Show the score, and how large the tree is."""
-    show_score(view, tree)
+    show_score(loaded, tree)
     sizes = {
         "Leaves": f"{tree.n_leaves:,}",
         "Splits": f"{tree.n_splits:,}",
         "Depth": f"{tree.depth:,}",
-        "Columns asked": f"{len(tree.columns)} of {len(view.run.problem.columns)}",
+        "Columns asked": f"{len(tree.columns)} of {len(loaded.run.problem.columns)}",
     }
-    if view.is_ensemble:
-        sizes |= {"Trees in the ensemble": view.model.n_estimators}
+    if loaded.is_ensemble:
+        sizes |= {"Trees in the ensemble": loaded.model.n_estimators}
     facts_table(sizes)
 
 
@@ -99,9 +95,9 @@ def picture(tree: Tree, kind: str) -> bytes:
     return picture_file(to_dot(tree), kind)
 
 
-def page(view: View, tree: Tree) -> str:
+def page(loaded: LoadedRun, tree: Tree) -> str:
     """Write the tree as a page that opens without a server."""
-    return html_page(tree, store(), view.run)
+    return html_page(tree, store(), loaded.run)
 
 
 def as_json(tree: Tree) -> str:
@@ -110,67 +106,67 @@ def as_json(tree: Tree) -> str:
 
 
 @st.fragment
-def look(view: View, estimator: int | None) -> None:
+def look(loaded: LoadedRun, estimator: int | None) -> None:
     """Draw the tree; beside it the node that is selected, below it that node's rows."""
-    chosen = look_choices(view, estimator)
+    chosen = look_choices(loaded, estimator)
     left, right = st.columns([5, 2], gap="medium")
     if chosen.way == PLAIN:
         with left:
-            draw_tree(chosen.picture.tree(None), view, "learned")
-            tree_notes(chosen.picture.tree(None), view)
+            draw_tree(chosen.picture.tree(None), loaded, "learned")
+            tree_notes(chosen.picture.tree(None), loaded)
         with right:
-            facts(view, chosen.picture.tree(None))
+            facts(loaded, chosen.picture.tree(None))
         return
     if chosen.way in AREAS:
         shown = chosen.picture.tree(None)
         with left:
-            clicked = overview(shown, view, AREAS[chosen.way], f"areas-{estimator}")
+            clicked = overview(shown, loaded, AREAS[chosen.way], f"areas-{estimator}")
         if clicked is not None:
-            remember(view, keys(shown)[clicked])
-        show_selected(view, shown, selected(view), right)
+            remember(loaded, keys(shown)[clicked])
+        show_selected(loaded, shown, selected(loaded), right)
         return
     with left:
         seen = tree_viewer(
             chosen.picture.payload,
-            f"tree-view-{view.run.id}-{SLUGS[chosen.way]}",
+            f"tree-view-{loaded.run.id}-{SLUGS[chosen.way]}",
             ways=chosen.ways,
             flow=chosen.flow,
-            select=selected(view),
+            select=selected(loaded),
             height=HEIGHT if chosen.way == TREE else WITH_SCRUBBER,
             tell_frames=chosen.way != TREE,
         )
-        remember(view, seen.key)
+        remember(loaded, seen.key)
     shown = chosen.picture.tree(seen.frame)
-    show_selected(view, shown, seen.key, right)
+    show_selected(loaded, shown, seen.key, right)
     if shown is not chosen.picture.tree(None):
         with right:
             st.caption("Scores and rules of this page are those of the tree it kept.")
 
 
-def show_selected(view: View, shown: Tree, key: str | None, beside) -> None:
+def show_selected(loaded: LoadedRun, shown: Tree, key: str | None, beside) -> None:
     """Show the node that is selected, or the whole tree's facts where none is."""
     node = None if key is None else node_at(shown, key)
     with beside:
         if node is None:
-            facts(view, shown)
+            facts(loaded, shown)
         else:
-            show_node(view, shown, facts_of(view, shown, node))
+            show_node(loaded, shown, facts_of(loaded, shown, node))
     if node is not None:
-        show_split(view, shown, node)
-        show_rows(view, shown, node, f"{view.run.id}-node-{key or 'root'}")
+        show_split(loaded, shown, node)
+        show_rows(loaded, shown, node, f"{loaded.run.id}-node-{key or 'root'}")
 
 
 @st.fragment
-def downloads(view: View, tree: Tree, estimator: int | None) -> None:
+def downloads(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     """Offer the tree as a picture, as code, as data and as text."""
-    name = view.run.id if estimator is None else f"{view.run.id}-tree-{estimator}"
-    whole = whole_tree(view, estimator)
+    name = loaded.run.id if estimator is None else f"{loaded.run.id}-tree-{estimator}"
+    whole = exported_tree(loaded, estimator)
     files = {
         f"Picture ({kind.upper()})": (kind, partial(picture, tree, kind), mime)
         for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf"))
         if has_dot()
     }
-    interactive = partial(page, view, tree)
+    interactive = partial(page, loaded, tree)
     files["Interactive page (HTML)"] = "html", interactive, "text/html"
     files["Picture (DOT)"] = "dot", partial(to_dot, tree), "text/vnd.graphviz"
     for title, ending, write in LANGUAGES.values():
@@ -193,7 +189,7 @@ def downloads(view: View, tree: Tree, estimator: int | None) -> None:
     if wanted in (title for title, _, _ in LANGUAGES.values()):
         st.caption(
             "Runs without treelab and gives this tree's answer for every row"
-            + (", not the ensemble's." if view.is_ensemble else ".")
+            + (", not the ensemble's." if loaded.is_ensemble else ".")
         )
     elif not has_dot():
         st.caption("With Graphviz's dot installed there are SVG and PDF as well.")
@@ -204,19 +200,19 @@ page_title(
     "The tree in the table's own columns and units; an edge is as thick as the share "
     "of the rows that take it. Click a node to see its rows.",
 )
-view = pick_view()
-estimator = pick_estimator(view)
+loaded = pick_view()
+estimator = pick_estimator(loaded)
 if estimator is not None:
-    st.header(f"Tree {estimator} of {view.model.n_estimators:,}", anchor=False)
-tree = drawn_tree(view, estimator)
-look(view, estimator)
-downloads(view, tree, estimator)
+    st.header(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
+tree = drawn_tree(loaded, estimator)
+look(loaded, estimator)
+downloads(loaded, tree, estimator)
 
 st.header("As rules", anchor=False)
-rules = rules_of(view, estimator)
+rules = rules_of(loaded, estimator)
 st.caption(
     f"{counted(len(rules), 'rule')}, one a leaf, the most common first; rows and "
-    f"shares are of {shown_rows(tree, view)}."
+    f"shares are of {shown_rows(tree, loaded)}."
     + (" Confidence is the leaf's own." if tree.classes is not None else "")
 )
 if tree.classes is None:

@@ -2,7 +2,10 @@
 
 import pytest
 
-from pages.common.cached import look
+from pages.common.cached import pruning_steps as cached_steps
+from pages.common.cached.loaded_run import load_run
+from pages.common.cached.pruning_steps import pruning_steps
+from pages.common.cached.trees import drawn_tree
 from tests.pages.look import figures, questions, said, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
@@ -38,10 +41,10 @@ def test_the_tree_alone_may_answer_and_both_scores_are_shown(visit, store):
         return " ".join(viewers(app)[0]["trees"][0]["notes"])
 
     run = add_run(store, "argmin")
-    view = look.open_run(store.run(run))
-    path = view.model
-    X, y = view.split.rows("test")
-    alone = scores(path.task, y, look.drawn_tree(view).predict(X))["macro_f1"]
+    loaded = load_run(store.run(run))
+    path = loaded.model
+    X, y = loaded.split.rows("test")
+    alone = scores(path.task, y, drawn_tree(loaded).predict(X))["macro_f1"]
     app = visit("pruning", run=run)
     assert "predictor on top" in notes(app)
     who = app.button_group(key=f"answers-{run}")
@@ -54,7 +57,7 @@ def test_the_tree_alone_may_answer_and_both_scores_are_shown(visit, store):
     who.set_value(True).run()
     assert significant(alone) in app.header[0].value
     assert "predictor on top" not in notes(app)
-    steps = look.pruning_steps(view, alone=True)
+    steps = pruning_steps(loaded, tree_alone=True)
     assert steps.table["test_score"].iloc[path.chosen] == pytest.approx(alone)
     assert f"The tree alone: {significant(alone)} macro F1" in said(
         visit("tree", run=run)
@@ -105,8 +108,8 @@ def test_sliding_measures_no_tree_again(visit, store, learner, monkeypatch):
     def refuse(*_):
         raise AssertionError("The path was measured again.")
 
-    monkeypatch.setattr(look, "_trained_steps", refuse)
-    monkeypatch.setattr(look, "_greedy_steps", refuse)
+    monkeypatch.setattr(cached_steps, "_trained_steps", refuse)
+    monkeypatch.setattr(cached_steps, "_cost_complexity_steps", refuse)
     step = app.select_slider[0].value
     slide(app, 0 if step else 1)
     assert not app.exception

@@ -1,4 +1,4 @@
-"""The one door from the pages to the run store, its tables and its models."""
+"""What the pages read of the run store: its runs, tables and models."""
 
 import time
 from pathlib import Path
@@ -29,18 +29,13 @@ def table(table_id: str) -> pd.DataFrame:
     return _table(default_home(), table_id)
 
 
-def split(run: Run) -> Split:
-    """Return a run's train, validation and test rows; shared, never changed."""
-    return split_of(run.problem)
-
-
 def split_of(problem: Problem) -> Split:
     """Return a problem's train, validation and test rows; shared, never changed."""
     return _split(default_home(), problem)
 
 
-def model(run: Run):
-    """Return the model that a finished run kept; shared, never changed."""
+def model_of(run: Run):
+    """Return the model that a finished run saved; shared, never changed."""
     return _model(default_home(), run.id)
 
 

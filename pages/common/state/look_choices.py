@@ -4,14 +4,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.common.cached.look import (
-    PARTS,
-    View,
-    drawn_tree,
-    ranked_classes,
-    routed_tree,
-)
+from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.store import store
+from pages.common.cached.trees import drawn_tree, routed_tree
 from pages.common.views.tree_picture import (
     Picture,
     along_path,
@@ -21,6 +16,7 @@ from pages.common.views.tree_picture import (
     way,
 )
 from pages.common.words import SPLIT_NAMES
+from treelab.data.split import SPLITS
 from treelab.figures.viewer.payload import Way
 from treelab.trees.pruning.path import PruningPath
 
@@ -51,26 +47,28 @@ class Choices:
     flow: dict | None = None
 
 
-def look_choices(view: View, estimator: int | None) -> Choices:
+def look_choices(loaded: LoadedRun, estimator: int | None) -> Choices:
     """Let the visitor choose, and return the picture that this makes."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="look-choices"):
         chosen = st.segmented_control(
             "Show",
-            _ways_to_look(view),
+            _ways_to_look(loaded),
             default=TREE,
             required=True,
-            key=f"look-{view.run.id}",
+            key=f"look-{loaded.run.id}",
         )
         if chosen == PLAIN:
-            return Choices(PLAIN, picture_of(view, drawn_tree(view, estimator), "tree"))
-        if chosen in AREAS:
-            drawn = drawn_tree(view, estimator)
             return Choices(
-                chosen, picture_of(view, drawn, f"drawn {estimator}", "train")
+                PLAIN, picture_of(loaded, drawn_tree(loaded, estimator), "tree")
+            )
+        if chosen in AREAS:
+            drawn = drawn_tree(loaded, estimator)
+            return Choices(
+                chosen, picture_of(loaded, drawn, f"drawn {estimator}", "train")
             )
         part = st.segmented_control(
             "Rows counted",
-            PARTS[::-1],
+            SPLITS,
             default="train",
             required=True,
             format_func=SPLIT_NAMES.__getitem__,
@@ -78,47 +76,47 @@ def look_choices(view: View, estimator: int | None) -> Choices:
             persist_state="session",
         )
         with st.popover("Follow", icon=":material/route:"):
-            places = _followed(view)
-            label = _flow_class(view) if chosen == TREE else None
+            places = _followed(loaded)
+            label = _flow_class(loaded) if chosen == TREE else None
     if chosen == GROWTH:
-        picture = growth(view, drawn_tree(view), part)
+        picture = growth(loaded, drawn_tree(loaded), part)
     elif chosen == PATH:
         trees = tuple(
-            drawn_tree(view, strength=i) for i in range(len(view.model.strengths))
+            drawn_tree(loaded, strength=i) for i in range(len(loaded.model.strengths))
         )
-        picture = along_path(view, trees, part)
+        picture = along_path(loaded, trees, part)
     else:
         # A row may take a branch that no training row does: then it is drawn.
-        tree = (routed_tree if places else drawn_tree)(view, estimator)
+        tree = (routed_tree if places else drawn_tree)(loaded, estimator)
         what = f"{'routed' if places else 'drawn'} {estimator}"
-        picture = picture_of(view, tree, what, part)
+        picture = picture_of(loaded, tree, what, part)
     tree = picture.tree(None)
     ways = tuple(
         way(
             tree,
-            view.split.X_test.iloc[[place]],
+            loaded.split.X_test.iloc[[place]],
             f"test row {place + 1}",
             second=second > 0,
         )
         for second, place in enumerate(places)
     )
-    flow = None if label is None else flow_of(view, tree, label, part)
+    flow = None if label is None else flow_of(loaded, tree, label, part)
     return Choices(chosen, picture, ways, flow)
 
 
-def _ways_to_look(view: View) -> list[str]:
+def _ways_to_look(loaded: LoadedRun) -> list[str]:
     """Which views a run has."""
     ways = [TREE]
-    if not view.is_ensemble and store().snapshots(view.run.id):
+    if not loaded.is_ensemble and store().snapshots(loaded.run.id):
         ways.append(GROWTH)
-    if isinstance(view.model, PruningPath) and len(view.model.strengths) > 1:
+    if isinstance(loaded.model, PruningPath) and len(loaded.model.strengths) > 1:
         ways.append(PATH)
     return [*ways, *AREAS, PLAIN]
 
 
-def _followed(view: View) -> list[int]:
+def _followed(loaded: LoadedRun) -> list[int]:
     """Let the visitor follow one or two test rows; return their places, from 0."""
-    n_rows = len(view.split.y_test)
+    n_rows = len(loaded.split.y_test)
     found = [
         st.number_input(
             f"{name} test row, 1 to {n_rows:,}",
@@ -126,7 +124,7 @@ def _followed(view: View) -> list[int]:
             n_rows,
             value=None,
             step=1,
-            key=f"follow-{name}-{view.run.id}",
+            key=f"follow-{name}-{loaded.run.id}",
             placeholder="none",
             help=help_words,
         )
@@ -138,9 +136,9 @@ def _followed(view: View) -> list[int]:
     return [place - 1 for place in dict.fromkeys(found) if place is not None]
 
 
-def _flow_class(view: View):
+def _flow_class(loaded: LoadedRun):
     """Let the visitor choose the class whose flow is shown; None for all rows."""
-    classes = {str(label): label for label in ranked_classes(view)}
+    classes = {str(label): label for label in ranked_classes(loaded)}
     if not classes:
         return None
     chosen = st.selectbox(
@@ -148,31 +146,31 @@ def _flow_class(view: View):
         list(classes),
         index=None,
         placeholder="none",
-        key=f"flow-{view.run.id}",
+        key=f"flow-{loaded.run.id}",
         help="Edges are then as thick as the share of its rows that take them.",
     )
     return classes.get(chosen)
 
 
-def selected(view: View) -> str | None:
+def selected(loaded: LoadedRun) -> str | None:
     """Return the key of the node that the address, or an earlier look, selects.
 
     Once another run is chosen, the address still names the node of the run before.
     """
     named = st.query_params.get("node")
-    of_this_run = st.session_state.get("node-run", view.run.id) == view.run.id
+    of_this_run = st.session_state.get("node-run", loaded.run.id) == loaded.run.id
     if of_this_run and named is not None and named.startswith("r"):
         return named[1:]
-    return st.session_state.get(f"node-{view.run.id}")
+    return st.session_state.get(f"node-{loaded.run.id}")
 
 
-def remember(view: View, key: str | None) -> None:
+def remember(loaded: LoadedRun, key: str | None) -> None:
     """Keep the selected node for later, and put it into the address.
 
     The address says "r" and the way from the root, 0 left and 1 right: "r01".
     """
-    st.session_state["node-run"] = view.run.id
-    st.session_state[f"node-{view.run.id}"] = key
+    st.session_state["node-run"] = loaded.run.id
+    st.session_state[f"node-{loaded.run.id}"] = key
     if key is None:
         st.query_params.pop("node", None)
     elif st.query_params.get("node") != f"r{key}":

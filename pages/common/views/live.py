@@ -8,14 +8,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.look import (
-    drawn_tree,
-    heaviest_estimators,
-    open_run,
-    rows_for,
-    same_say,
-)
+from pages.common.cached.loaded_run import load_run, rows_for
+from pages.common.cached.predictions import top_estimators
 from pages.common.cached.store import queue, split_of, store
+from pages.common.cached.trees import drawn_tree
 from pages.common.state.problem import class_colors_of
 from pages.common.theme import mode
 from pages.common.views.groups import found_words
@@ -23,6 +19,7 @@ from pages.common.views.viewer import Packed, packed
 from pages.common.widgets.settings import setting_words
 from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
+from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, guessing_loss, headline
 from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
@@ -228,15 +225,15 @@ def growing_tree(run: Run) -> Picture:
 def _picture(home: Path, run_id: str, epoch: float | None, _run: Run) -> Picture:
     """Write the tree of an epoch, or of the model where ``epoch`` is None."""
     if epoch is None:
-        view = open_run(_run)
-        split = view.split
-        if view.is_ensemble:
-            index, weight = heaviest_estimators(view)
-            tree = drawn_tree(view, int(index[0]))
-            place = "all with the same say" if same_say(weight) else "the heaviest"
-            words = f"tree {index[0]} of {view.model.n_estimators:,}, {place}"
+        loaded = load_run(_run)
+        split = loaded.split
+        if loaded.is_ensemble:
+            index, weight = top_estimators(loaded)
+            tree = drawn_tree(loaded, int(index[0]))
+            place = "all with the same say" if are_equal(weight) else "the heaviest"
+            words = f"tree {index[0]} of {loaded.model.n_estimators:,}, {place}"
         else:
-            tree = drawn_tree(view)
+            tree = drawn_tree(loaded)
             words = counted(tree.n_leaves, "leaf", "leaves")
     else:
         tree = prune_empty(store().snapshot(run_id, epoch))

@@ -5,9 +5,10 @@ import html
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.look import PARTS, View, label_colors
+from pages.common.cached.loaded_run import LoadedRun, label_colors
 from pages.common.theme import dot, mode, show_figure
 from pages.common.words import SPLIT_NAMES, plain
+from treelab.data.split import SPLITS
 from treelab.evaluation.node_reports import (
     MOST_ROWS,
     NodeFacts,
@@ -26,12 +27,12 @@ _LISTED = 8  # classes, the most frequent at the node first
 _ORDER = ("train", "valid", "test")
 
 
-def facts_of(view: View, tree: Tree, node: int) -> NodeFacts:
+def facts_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeFacts:
     """Measure a node on the training, the validation and the test rows."""
-    return node_facts(tree, node, {part: view.split.rows(part) for part in _ORDER})
+    return node_facts(tree, node, {part: loaded.split.rows(part) for part in _ORDER})
 
 
-def show_node(view: View, tree: Tree, facts: NodeFacts) -> None:
+def show_node(loaded: LoadedRun, tree: Tree, facts: NodeFacts) -> None:
     """Say what a node asks or answers, its rule, and how its rows are dealt."""
     if facts.asks:
         st.markdown(f"**{plain(facts.asks)}?**")
@@ -43,11 +44,11 @@ def show_node(view: View, tree: Tree, facts: NodeFacts) -> None:
         st.markdown(f"Rows with {plain(facts.rule)}.")
     else:
         st.markdown("Every row passes here.")
-    st.html(parts_table(view, tree, facts))
+    st.html(parts_table(loaded, tree, facts))
     st.caption(_explained(tree, facts))
 
 
-def parts_table(view: View, tree: Tree, facts: NodeFacts) -> str:
+def parts_table(loaded: LoadedRun, tree: Tree, facts: NodeFacts) -> str:
     """Return HTML: a column a part, a line a fact."""
     parts = [facts.parts[name] for name in _ORDER]
     head = "".join(f"<th>{SPLIT_NAMES[name]}</th>" for name in _ORDER)
@@ -58,7 +59,7 @@ def parts_table(view: View, tree: Tree, facts: NodeFacts) -> str:
     if tree.classes is None:
         lines += _means(parts)
     else:
-        lines += _classes(view, tree, parts)
+        lines += _classes(loaded, tree, parts)
     name = "variance" if tree.classes is None else "impurity (Gini)"
     lines.append(_line(name, [_or_dash(part.impurity) for part in parts]))
     if facts.asks:
@@ -73,7 +74,7 @@ def parts_table(view: View, tree: Tree, facts: NodeFacts) -> str:
 
 
 def _means(parts: list[PartFacts]) -> list[str]:
-    """Lines of a number target: mean and spread, here and over all rows."""
+    """Lines of a significant target: mean and spread, here and over all rows."""
     return [
         _line("mean", [_or_dash(part.mean) for part in parts]),
         _line("of all rows", [_or_dash(part.total_mean) for part in parts], quiet=True),
@@ -82,9 +83,9 @@ def _means(parts: list[PartFacts]) -> list[str]:
     ]
 
 
-def _classes(view: View, tree: Tree, parts: list[PartFacts]) -> list[str]:
+def _classes(loaded: LoadedRun, tree: Tree, parts: list[PartFacts]) -> list[str]:
     """Lines of classes: a bar of all, then a share each, here and over all rows."""
-    colors = label_colors(view)
+    colors = label_colors(loaded)
     places = [tree.classes.index(label) for label in colors]
     here, whole = (
         [_bar(getattr(part, name), places, colors) for part in parts]
@@ -125,7 +126,7 @@ def _line(name: str, cells, *, quiet: bool = False, is_html: bool = False) -> st
 
 
 def _or_dash(value: float | None) -> str:
-    """Write a number; a dash for none."""
+    """Write a significant; a dash for none."""
     if value is None:
         return "–"
     return "<0.0001" if 0 < value < 0.0001 else significant(value)
@@ -142,11 +143,11 @@ def _explained(tree: Tree, facts: NodeFacts) -> str:
     return "Right: rows here whose class is the leaf's answer."
 
 
-def show_split(view: View, tree: Tree, node: int) -> None:
+def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Draw what an oblique split weighs, and the rows around its threshold."""
     if tree.feature[node] != OBLIQUE:
         return
-    X, y = view.split.rows("train")
+    X, y = loaded.split.rows("train")
     labels = y.to_numpy() if tree.classes is not None else None
     st.markdown("**What this split weighs, and how the training rows lie**")
     show_figure(
@@ -156,29 +157,29 @@ def show_split(view: View, tree: Tree, node: int) -> None:
     )
 
 
-def show_rows(view: View, tree: Tree, node: int, name: str) -> None:
+def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     """List the rows at a node, the first 200 of a part; all of them as a file."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         part = st.segmented_control(
             "Rows at this node",
-            PARTS,
+            SPLITS[::-1],
             default="test",
             required=True,
             format_func=SPLIT_NAMES.__getitem__,
-            key=f"rows-of-{view.run.id}",
+            key=f"rows-of-{loaded.run.id}",
         )
-        X, y = view.split.rows(part)
+        X, y = loaded.split.rows(part)
         st.download_button(
             "Download as CSV",
             lambda: _csv(tree, node, X, y),
             f"{name}-{SPLIT_NAMES[part]}.csv",
             "text/csv",
-            key=f"rows-csv-{view.run.id}",
+            key=f"rows-csv-{loaded.run.id}",
             on_click="ignore",
             icon=":material/download:",
         )
     rows = _numbered(node_rows(tree, node, X, y))
-    st.dataframe(rows, hide_index=True, key=f"rows-at-{view.run.id}")
+    st.dataframe(rows, hide_index=True, key=f"rows-at-{loaded.run.id}")
     n_rows = counted(len(rows), f"{SPLIT_NAMES[part]} row")
     first = f"The first {MOST_ROWS} are shown; the file has all. "
     st.caption(

@@ -4,17 +4,13 @@ import html
 
 import streamlit as st
 
-from pages.common.cached.look import (
-    View,
-    drawn_tree,
-    heaviest_estimators,
-    label_colors,
-    open_run,
-    same_say,
-)
+from pages.common.cached.loaded_run import LoadedRun, label_colors, load_run
+from pages.common.cached.predictions import top_estimators
+from pages.common.cached.trees import drawn_tree
 from pages.common.theme import dot, mode
 from pages.common.widgets.run_picker import pick_run
 from pages.common.words import SPLIT_NAMES, plain
+from treelab.evaluation.estimator_weights import are_equal
 from treelab.figures.tree import plan_picture, thumbnail_svg, tree_alt
 from treelab.figures.weights import percent
 from treelab.runs.jobs.model_facts import ON_TOP
@@ -28,59 +24,59 @@ _STAMP = 150  # pixels across, so that six stand beside each other
 _MORE_LEVELS = 3  # that a visitor may add to those drawn at first
 
 
-def pick_view(*, growing: bool = True, **options) -> View:
+def pick_view(*, growing: bool = True, **options) -> LoadedRun:
     """Let the visitor choose a run, and say so where it still grows.
 
     Takes the options of ``pick_run``.
     """
     run = pick_run(growing=growing, **options)
     try:
-        view = open_run(run)
+        loaded = load_run(run)
     except (LookupError, OSError, ValueError) as error:
         st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
         st.page_link("pages/runs.py", label="Look at all runs")
         st.stop()
-    if view.epoch is not None:
+    if loaded.epoch is not None:
         grows = "It still trains" if run.state == "running" else "It kept no model"
         st.info(
-            f"{grows}; this is its tree of epoch {view.epoch:g}.",
+            f"{grows}; this is its tree of epoch {loaded.epoch:g}.",
             icon=":material/hourglass_top:",
         )
         if run.state == "running":
             st.button("Show the newest tree", icon=":material/refresh:")
-    return view
+    return loaded
 
 
-def pick_estimator(view: View) -> int | None:
+def pick_estimator(loaded: LoadedRun) -> int | None:
     """Let the visitor choose one of an ensemble's heaviest trees; None for one tree."""
-    if not view.is_ensemble:
+    if not loaded.is_ensemble:
         return None
-    index, weight = heaviest_estimators(view)
-    more = f"more-trees-{view.run.id}"
+    index, weight = top_estimators(loaded)
+    more = f"more-trees-{loaded.run.id}"
     n_shown = _MOST_THUMBNAILS if st.session_state.get(more) else _THUMBNAILS
     index, weight = index[:n_shown], weight[:n_shown]
-    key = f"estimator-{view.run.id}"
+    key = f"estimator-{loaded.run.id}"
     if st.session_state.get(key) not in index.tolist():
         st.session_state[key] = int(index[0])
-    total = counted(view.model.n_estimators, "tree")
-    alike = same_say(weight)
+    total = counted(loaded.model.n_estimators, "tree")
+    alike = are_equal(weight)
     if alike:
         which = f"these are the first {len(index)}. All have the same say."
     else:
         which = (
             f"these {len(index)} have the most say on the "
-            f"{len(view.split.X_test):,} test rows."
+            f"{len(loaded.split.X_test):,} test rows."
         )
     st.markdown(
         f"**The ensemble answers, not this one tree.** Its {total} share each answer; "
         f"{which}"
     )
-    colors = label_colors(view)
+    colors = label_colors(loaded)
     with st.container(horizontal=True, key="thumbnails"):
         for e, say in zip(index.tolist(), weight):
             with st.container(width=_STAMP, gap="xxsmall"):
                 lit = st.session_state[key] == e
-                tree = drawn_tree(view, e)
+                tree = drawn_tree(loaded, e)
                 st.image(
                     thumbnail_svg(tree, colors, mode=mode(), lit=lit),
                     width=_STAMP,
@@ -88,7 +84,7 @@ def pick_estimator(view: View) -> int | None:
                 )
                 st.button(
                     f"Tree {e} · {percent(float(say))}",
-                    key=f"open-{view.run.id}-{e}",
+                    key=f"open-{loaded.run.id}-{e}",
                     type="primary" if lit else "secondary",
                     width=_STAMP,
                     help=f"Tree {e} has {percent(float(say))} of the say, on average "
@@ -96,20 +92,20 @@ def pick_estimator(view: View) -> int | None:
                     on_click=st.session_state.__setitem__,
                     args=(key, e),
                 )
-    if view.model.n_estimators > _THUMBNAILS:
-        most = min(_MOST_THUMBNAILS, view.model.n_estimators)
+    if loaded.model.n_estimators > _THUMBNAILS:
+        most = min(_MOST_THUMBNAILS, loaded.model.n_estimators)
         those = f"{most} trees" if alike else f"the {most} heaviest trees"
         st.toggle(f"Show {those}", key=more)
     return st.session_state[key]
 
 
-def draw_tree(tree: Tree, view: View, key: str) -> None:
+def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
     """Draw a tree as a still picture; one too big to read is cut at a level.
 
     Parameters
     ----------
     tree : Tree
-    view : View
+    loaded : LoadedRun
         The run it belongs to, for the classes' colours.
     key : str
         Names the picture's controls.
@@ -121,7 +117,7 @@ def draw_tree(tree: Tree, view: View, key: str) -> None:
             1,
             min(tree.depth, plan.depth + _MORE_LEVELS),
             plan.depth,
-            key=f"levels-{key}-{view.run.id}-{tree.n_nodes}",
+            key=f"levels-{key}-{loaded.run.id}-{tree.n_nodes}",
             width=320,
             help="The tree has more branches than fit on a page; what is not drawn is "
             "counted below its branch, and the rules list every leaf.",
@@ -129,7 +125,7 @@ def draw_tree(tree: Tree, view: View, key: str) -> None:
         plan = plan_picture(tree, depth=depth)
     text = to_dot(
         tree,
-        palette=label_colors(view) or None,
+        palette=label_colors(loaded) or None,
         mode=mode(),
         legend=False,
         **plan.options,
@@ -140,21 +136,21 @@ def draw_tree(tree: Tree, view: View, key: str) -> None:
         horizontal_alignment="center" if plan.fits else "left",
     ):
         st.graphviz_chart(text, alt=tree_alt(tree))
-    class_legend(view)
+    class_legend(loaded)
 
 
-def tree_notes(tree: Tree, view: View) -> None:
+def tree_notes(tree: Tree, loaded: LoadedRun) -> None:
     """Say what the picture of a tree does not show by itself."""
     notes = [*tree.notes]
-    if view.on_top:
+    if loaded.has_predictor:
         notes.append(ON_TOP)
     for note in dict.fromkeys(notes):
         st.caption(plain(note))
 
 
-def class_legend(view: View) -> None:
+def class_legend(loaded: LoadedRun) -> None:
     """Name the classes' colours, the most frequent class first."""
-    colors = label_colors(view)
+    colors = label_colors(loaded)
     items = [dot(color, str(label)) for label, color in colors.items()]
     more = len(items) - _MOST_IN_LEGEND
     if more > 0:
@@ -173,16 +169,16 @@ def facts_table(facts: dict[str, object]) -> None:
     st.html(f'<dl class="facts">{lines}</dl>')
 
 
-def shown_rows(tree: Tree, view: View) -> str:
+def shown_rows(tree: Tree, loaded: LoadedRun) -> str:
     """Name the rows that a tree counts: "341 training rows"."""
-    n_rows, n_train = int(tree.n_rows[0]), len(view.split.y_train)
+    n_rows, n_train = int(tree.n_rows[0]), len(loaded.split.y_train)
     if n_rows == n_train:
         return counted(n_rows, "training row")
-    if n_rows == n_train + len(view.split.y_valid):
+    if n_rows == n_train + len(loaded.split.y_valid):
         return f"{counted(n_rows, 'row')}, training and validation together"
     return f"the {counted(n_rows, 'row')} it was shown"
 
 
-def part_words(view: View, part: str) -> str:
+def part_words(loaded: LoadedRun, part: str) -> str:
     """Name a part of the rows with its size: "test, 114 rows"."""
-    return f"{SPLIT_NAMES[part]}, {counted(len(view.split.rows(part)[1]), 'row')}"
+    return f"{SPLIT_NAMES[part]}, {counted(len(loaded.split.rows(part)[1]), 'row')}"

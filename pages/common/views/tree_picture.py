@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached import store as door
-from pages.common.cached.look import View, label_colors
+from pages.common.cached.loaded_run import LoadedRun, label_colors
+from pages.common.cached.store import store
 from pages.common.views.viewer import Packed, packed, tree_viewer
 from pages.common.words import SPLIT_NAMES
 from treelab.evaluation.metrics import TITLES, headline, scores
@@ -60,13 +60,13 @@ def rows_label(part: str) -> str:
 
 
 def picture_of(
-    view: View, tree: Tree, what: str | None, part: str = "train"
+    loaded: LoadedRun, tree: Tree, what: str | None, part: str = "train"
 ) -> Picture:
     """Return the picture of one tree of a run.
 
     Parameters
     ----------
-    view : View
+    loaded : LoadedRun
     tree : Tree
     what : str or None
         What the tree is called among the run's trees: caches know it by this name.
@@ -75,18 +75,18 @@ def picture_of(
         Rows that the picture counts.
     """
     if what is None:
-        return Picture(packed(_payload(view, tree, part, None)), (tree,))
-    return _picture(*view.key, what, part, tree, view)
+        return Picture(packed(_payload(loaded, tree, part, None)), (tree,))
+    return _picture(*loaded.key, what, part, tree, loaded)
 
 
 @st.cache_resource(show_spinner=False, max_entries=96)
-def _picture(home: Path, run_id, epoch, what, part, _tree: Tree, _view) -> Picture:
-    payload = _payload(_view, _tree, part, None)
+def _picture(home: Path, run_id, epoch, what, part, _tree: Tree, _loaded) -> Picture:
+    payload = _payload(_loaded, _tree, part, None)
     return Picture(packed(payload), (_tree,))
 
 
 def show_tree(
-    view: View,
+    loaded: LoadedRun,
     tree: Tree,
     key: str,
     what: str | None,
@@ -98,7 +98,7 @@ def show_tree(
 
     Parameters
     ----------
-    view : View
+    loaded : LoadedRun
     tree : Tree
     key : str
         Names the picture on its page.
@@ -109,34 +109,36 @@ def show_tree(
     **options
         As in ``tree_viewer``.
     """
-    picture = picture_of(view, tree, what)
-    tree_viewer(picture.payload, f"tree-view-{key}-{view.run.id}", ways=ways, **options)
+    picture = picture_of(loaded, tree, what)
+    tree_viewer(
+        picture.payload, f"tree-view-{key}-{loaded.run.id}", ways=ways, **options
+    )
     st.caption("Rows and bars in the picture: training rows.")
 
 
-def growth(view: View, tree: Tree, part: str = "train") -> Picture | None:
+def growth(loaded: LoadedRun, tree: Tree, part: str = "train") -> Picture | None:
     """Return a run's tree over its training; None where it kept too few snapshots.
 
     Parameters
     ----------
-    view : View
+    loaded : LoadedRun
     tree : Tree
         The tree that the run ended with: the last frame.
     """
-    epochs = tuple(door.store().snapshots(view.run.id))
+    epochs = tuple(store().snapshots(loaded.run.id))
     if not epochs:
         return None
-    return _growth(*view.key, epochs, part, tree, view)
+    return _growth(*loaded.key, epochs, part, tree, loaded)
 
 
 @st.cache_resource(show_spinner="Reading how the tree grew…", max_entries=16)
 def _growth(
-    home: Path, run_id: str, epoch, epochs, part: str, _tree: Tree, _view: View
+    home: Path, run_id: str, epoch, epochs, part: str, _tree: Tree, _loaded: LoadedRun
 ) -> Picture | None:
     seen = {}
     for at in epochs:
         try:
-            tree = door.store().snapshot(run_id, at)
+            tree = store().snapshot(run_id, at)
         except LookupError:  # thinned out since it was listed
             continue
         seen[at] = prune_empty(tree)
@@ -149,21 +151,25 @@ def _growth(
         values.append(max(values) + 1)
         labels.append("the last tree")
         trees.append(_tree)
-    frames = _scored("epoch", "epoch", values, labels, trees, len(trees) - 1, _view)
-    return _framed(_view, trees, frames, part)
+    frames = _scored("epoch", "epoch", values, labels, trees, len(trees) - 1, _loaded)
+    return _framed(_loaded, trees, frames, part)
 
 
-def along_path(view: View, trees: tuple[Tree, ...], part: str = "train") -> Picture:
+def along_path(
+    loaded: LoadedRun, trees: tuple[Tree, ...], part: str = "train"
+) -> Picture:
     """Return the trees of a pruning path, one a strength."""
-    return _along_path(*view.key, part, trees, view)
+    return _along_path(*loaded.key, part, trees, loaded)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _along_path(home: Path, run_id, epoch, part: str, _trees, _view: View) -> Picture:
-    path: PruningPath = _view.model
+def _along_path(
+    home: Path, run_id, epoch, part: str, _trees, _loaded: LoadedRun
+) -> Picture:
+    path: PruningPath = _loaded.model
     labels = [f"lambda {shortest(s)}" for s in path.strengths]
-    task = _view.run.problem.task
-    X, y = _view.split.rows("valid")
+    task = _loaded.run.problem.task
+    X, y = _loaded.split.rows("valid")
     found = [
         scores(task, y, path.predict(X, i))[headline(task)] for i in range(len(path))
     ]
@@ -174,44 +180,46 @@ def _along_path(home: Path, run_id, epoch, part: str, _trees, _view: View) -> Pi
         labels,
         path.chosen,
         found,
-        _score_label(_view),
+        _score_label(_loaded),
     )
-    return _framed(_view, list(_trees), frames, part)
+    return _framed(_loaded, list(_trees), frames, part)
 
 
-def _framed(view: View, trees: list[Tree], frames: Frames, part: str) -> Picture:
+def _framed(loaded: LoadedRun, trees: list[Tree], frames: Frames, part: str) -> Picture:
     """Make a picture of frames; some may be left out of it."""
-    payload = _payload(view, trees, part, frames)
+    payload = _payload(loaded, trees, part, frames)
     kept = payload["frames"]
     place = {label: i for i, label in enumerate(frames.labels)}
     shown = tuple(trees[place[label]] for label in kept["labels"])
     return Picture(packed(payload), shown, kept["chosen"])
 
 
-def _scored(kind, name, values, labels, trees, chosen: int, view: View) -> Frames:
+def _scored(
+    kind, name, values, labels, trees, chosen: int, loaded: LoadedRun
+) -> Frames:
     """Score each frame's tree on the validation rows."""
-    task = view.run.problem.task
-    X, y = view.split.rows("valid")
+    task = loaded.run.problem.task
+    X, y = loaded.split.rows("valid")
     found = [scores(task, y, tree.predict(X))[headline(task)] for tree in trees]
-    return Frames(kind, name, values, labels, chosen, found, _score_label(view))
+    return Frames(kind, name, values, labels, chosen, found, _score_label(loaded))
 
 
-def _score_label(view: View) -> str:
+def _score_label(loaded: LoadedRun) -> str:
     """Name the score of a frame, and the rows behind it."""
-    metric = TITLES[headline(view.run.problem.task)]
-    return f"{metric} · validation, {len(view.split.y_valid):,} rows"
+    metric = TITLES[headline(loaded.run.problem.task)]
+    return f"{metric} · validation, {len(loaded.split.y_valid):,} rows"
 
 
-def _payload(view: View, trees, part: str, frames: Frames | None) -> dict:
+def _payload(loaded: LoadedRun, trees, part: str, frames: Frames | None) -> dict:
     """Write trees for the viewer, in the run's colours."""
     return tree_payload(
         trees,
-        *view.split.rows(part),
+        *loaded.split.rows(part),
         part=part,
         rows_label=rows_label(part),
-        colors=label_colors(view) or None,
+        colors=label_colors(loaded) or None,
         frames=frames,
-        notes=(ON_TOP,) if view.on_top else (),
+        notes=(ON_TOP,) if loaded.has_predictor else (),
     )
 
 
@@ -220,9 +228,9 @@ def way(tree: Tree, row: pd.DataFrame, label: str, *, second: bool = False) -> W
     return way_of(tree, row, label, SECOND_WAY if second else FIRST_WAY)
 
 
-def flow_of(view: View, tree: Tree, label, part: str = "train") -> dict:
+def flow_of(loaded: LoadedRun, tree: Tree, label, part: str = "train") -> dict:
     """Count where the rows of one class go, as the viewer reads it."""
-    X, y = view.split.rows(part)
+    X, y = loaded.split.rows(part)
     position = int(class_codes(tree.classes, np.array([label], dtype=object))[0])
     counts = tree.node_counts(X, y)[:, position]
     return {

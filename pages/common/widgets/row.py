@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.look import View, answers
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.predictions import predictions
 from pages.common.words import plain
 from treelab.data.columns import column_kind
 from treelab.trees.text.numerals import significant
@@ -38,21 +39,21 @@ class Row:
     changed: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def pick_row(view: View, place: int, columns_first: tuple[str, ...]) -> Row:
+def pick_row(loaded: LoadedRun, place: int, columns_first: tuple[str, ...]) -> Row:
     """Return a test row, with the values that the visitor changed in it.
 
     Parameters
     ----------
-    view : View
+    loaded : LoadedRun
     place : int
         Of the row among the test rows, from 0.
     columns_first : tuple of str
         Columns whose fields come first, such as those the tree asks about.
     """
-    X, y = view.split.rows("test")
+    X, y = loaded.split.rows("test")
     original, truth = X.iloc[[place]], y.iloc[place]
     with st.expander("Change its values", icon=":material/edit:"):
-        new = _edit(view, original, place, columns_first)
+        new = _edit(loaded, original, place, columns_first)
     changed = {
         column: (_as_text(original[column].iloc[0]), _as_text(value))
         for column, value in new.items()
@@ -62,14 +63,14 @@ def pick_row(view: View, place: int, columns_first: tuple[str, ...]) -> Row:
         return Row(original, truth, original)
     values = original.copy()
     for column in changed:
-        kind = column_kind(view.split.X_train[column])
+        kind = column_kind(loaded.split.X_train[column])
         dtype = float if kind == "number" else object
         value = np.nan if new[column] is None else new[column]
         values[column] = pd.Series([value], index=values.index, dtype=dtype)
     return Row(values, None, original, changed)
 
 
-def pick_place(view: View) -> int:
+def pick_place(loaded: LoadedRun) -> int:
     """Let the visitor choose a test row, or go on to the next wrong answer.
 
     Returns
@@ -77,7 +78,7 @@ def pick_place(view: View) -> int:
     int
         Its place among the test rows, from 0.
     """
-    n_rows = len(view.split.y_test)
+    n_rows = len(loaded.split.y_test)
     if not 1 <= st.session_state.get("row", 1) <= n_rows:
         st.session_state["row"] = 1
     with st.container(horizontal=True, vertical_alignment="bottom", key="row-controls"):
@@ -91,8 +92,8 @@ def pick_place(view: View) -> int:
             bind="query-params",
             persist_state="session",
         )
-        if view.model.classes is not None:
-            wrong = _wrong_places(view)
+        if loaded.model.classes is not None:
+            wrong = _wrong_places(loaded)
             later = wrong[wrong > place - 1]
             goes_to = later if len(later) else wrong
             st.button(
@@ -103,10 +104,8 @@ def pick_place(view: View) -> int:
                 on_click=_go_to,
                 args=(int(goes_to[0]) + 1 if len(goes_to) else 1,),
             )
-        label = view.split.X_test.index[place - 1]
-        st.caption(
-            f"Row {int(label) + 1:,} of the table {plain(view.run.problem.table_name)}"
-        )
+        row = int(loaded.split.X_test.index[place - 1]) + 1
+        st.caption(f"Row {row:,} of the table {plain(loaded.run.problem.table_name)}")
     return place - 1
 
 
@@ -115,14 +114,14 @@ def _go_to(row: int) -> None:
     st.session_state["row"] = row
 
 
-def _wrong_places(view: View) -> np.ndarray:
+def _wrong_places(loaded: LoadedRun) -> np.ndarray:
     """Places of the test rows whose class the run does not say."""
-    return np.flatnonzero(answers(view, "test") != view.split.y_test.to_numpy())
+    return np.flatnonzero(predictions(loaded, "test") != loaded.split.y_test.to_numpy())
 
 
-def _edit(view: View, original: pd.DataFrame, place: int, first) -> dict:
+def _edit(loaded: LoadedRun, original: pd.DataFrame, place: int, first) -> dict:
     """Show a field a column and return the values in them, None where missing."""
-    prefix = f"edit-{view.run.id}-{place}-"
+    prefix = f"edit-{loaded.run.id}-{place}-"
     version = st.session_state.setdefault(f"{prefix}version", 0)
     columns = [c for c in first if c in original.columns]
     columns += [c for c in original.columns if c not in columns]
@@ -134,21 +133,21 @@ def _edit(view: View, original: pd.DataFrame, place: int, first) -> dict:
         on_click=st.session_state.__setitem__,
         args=(f"{prefix}version", version + 1),
     )
-    new = _fields(view, original, open_ones, f"{prefix}{version}-")
+    new = _fields(loaded, original, open_ones, f"{prefix}{version}-")
     if folded and st.toggle(
         f"Show the other {len(folded):,} columns", key=f"{prefix}all"
     ):
-        new |= _fields(view, original, folded, f"{prefix}{version}-")
+        new |= _fields(loaded, original, folded, f"{prefix}{version}-")
     return new
 
 
-def _fields(view: View, original: pd.DataFrame, columns, prefix: str) -> dict:
+def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> dict:
     """Show fields four to a line; return the values in them."""
     values = {}
-    units = dict(view.run.problem.units)
+    units = dict(loaded.run.problem.units)
     for start in range(0, len(columns), 4):
         for column, place in zip(columns[start : start + 4], st.columns(4)):
-            now, seen = original[column].iloc[0], view.split.X_train[column]
+            now, seen = original[column].iloc[0], loaded.split.X_train[column]
             unit = f" ({plain(units[column])})" if units.get(column) else ""
             label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
             with place:

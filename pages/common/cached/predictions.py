@@ -1,0 +1,80 @@
+"""A run's predictions, its scores and the weights of its trees, computed once."""
+
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.trees import drawn_tree
+from treelab.evaluation.estimator_weights import heaviest_estimators
+from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.paired import Difference, score_differences
+
+MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
+
+
+def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
+    """Return the run's predictions for one data split, (n_rows,); never changed."""
+    return _predictions(*loaded.key, split, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=48)
+def _predictions(home: Path, run_id: str, epoch, split: str, _loaded) -> np.ndarray:
+    """``predictions``, by values that name them."""
+    return _loaded.model.predict(_loaded.split.rows(split)[0])
+
+
+def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
+    """Return the scores on one data split, as the run stored them, or measured now."""
+    stored = (loaded.run.metrics or {}).get(split)
+    return stored or _split_scores(*loaded.key, split, loaded)
+
+
+@st.cache_data(show_spinner=False, max_entries=48)
+def _split_scores(home: Path, run_id: str, epoch, split: str, _loaded) -> dict:
+    """Scores of a run that stored none."""
+    truth = _loaded.split.rows(split)[1]
+    return scores(_loaded.run.problem.task, truth, predictions(_loaded, split))
+
+
+def tree_score(loaded: LoadedRun, split: str) -> float:
+    """Return the score of the drawn tree by its leaves, with no predictor on top."""
+    task = loaded.run.problem.task
+    X, truth = loaded.split.rows(split)
+    return scores(task, truth, drawn_tree(loaded).predict(X))[headline(task)]
+
+
+def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
+    """Return the trees of highest mean weight on the test rows, and these weights.
+
+    Returns
+    -------
+    index : int array of shape (k,)
+        Heaviest first.
+    weight : float array of shape (k,)
+        Mean weight, in [0, 1].
+    """
+    return _top_estimators(*loaded.key, loaded)
+
+
+@st.cache_resource(show_spinner="Weighing the trees…", max_entries=16)
+def _top_estimators(home: Path, run_id: str, epoch, _loaded):
+    """``top_estimators``, by values that name them."""
+    return heaviest_estimators(_loaded.model, _loaded.split.X_test, MOST_ESTIMATORS)
+
+
+def test_differences(first: LoadedRun, second: LoadedRun) -> dict[str, Difference]:
+    """Return how the second run's test scores differ from the first's."""
+    return _differences(*first.key, *second.key[1:], first, second)
+
+
+@st.cache_data(show_spinner="Resampling the test rows…", max_entries=32)
+def _differences(home: Path, one, epoch, other, other_epoch, _first, _second) -> dict:
+    """``test_differences``, by values that name them."""
+    return score_differences(
+        _first.run.problem.task,
+        _first.split.y_test.to_numpy(),
+        predictions(_first, "test"),
+        predictions(_second, "test"),
+    )

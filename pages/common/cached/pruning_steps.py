@@ -1,0 +1,71 @@
+"""Every tree of a run's pruning path with its scores, measured once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.trees import drawn_tree
+from treelab.evaluation.pruning_table import cost_complexity_table, trained_path_table
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.simplify import cost_complexity_path
+from treelab.trees.tree import Tree
+
+
+@dataclass(frozen=True)
+class PruningSteps:
+    """A pruning path made ready: each tree that is drawn, and a table of scores.
+
+    Attributes
+    ----------
+    trees : sequence of Tree
+        As they are drawn; some are made only when they are asked for.
+    table : DataFrame
+        A row a step; see ``treelab.evaluation.pruning_table``.
+    chosen : int or None
+        The step that training chose.
+    """
+
+    trees: Sequence[Tree]
+    table: pd.DataFrame
+    chosen: int | None
+
+
+def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
+    """Return every tree of a run's pruning path with its scores.
+
+    With ``tree_alone`` a tree predicts by its leaves, not by the predictor on top.
+    """
+    return _pruning_steps(*loaded.key, tree_alone, loaded)
+
+
+@st.cache_resource(show_spinner="Measuring every tree on the path…", max_entries=8)
+def _pruning_steps(
+    home: Path, run_id: str, epoch, tree_alone: bool, _loaded
+) -> PruningSteps:
+    """``pruning_steps``, by values that name them."""
+    if isinstance(_loaded.model, PruningPath):
+        return _trained_steps(_loaded, tree_alone)
+    return _cost_complexity_steps(_loaded)
+
+
+def _trained_steps(loaded: LoadedRun, tree_alone: bool) -> PruningSteps:
+    """Steps of a path whose strengths were trained together."""
+    path: PruningPath = loaded.model
+    trees = tuple(drawn_tree(loaded, strength=i) for i in range(len(path)))
+    split = loaded.split if loaded.has_labels else None
+    table = trained_path_table(path, trees, split, tree_alone=tree_alone)
+    return PruningSteps(trees, table, path.chosen)
+
+
+def _cost_complexity_steps(loaded: LoadedRun) -> PruningSteps:
+    """Steps of cost-complexity pruning, from the tree as trained to its root."""
+    tree = loaded.model
+    if tree.n_rows[0] == 0 or np.isnan(tree.impurity).any():
+        tree = tree.with_rows(loaded.split.X_train, loaded.split.y_train)
+    path = cost_complexity_path(tree)
+    return PruningSteps(path.trees, cost_complexity_table(path, loaded.split), None)
