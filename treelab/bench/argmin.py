@@ -31,7 +31,7 @@ PAPER = {
 
 
 def run(chosen: Namespace) -> int:
-    """Measure the parts that are asked for, print them and keep them."""
+    """Measure the parts that are asked for, print and save the results."""
     parts = {"glass": glass, "mushroom": mushroom, "path": path}
     tables = {
         table.name: table.load()
@@ -47,7 +47,7 @@ def run(chosen: Namespace) -> int:
         seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
         rows = pd.DataFrame(parts[name](tables, seeds))
         found[name] = rows.to_dict("records")
-        print(f"\n{parts[name].__doc__.splitlines()[0]}")
+        print(f"\n{(parts[name].__doc__ or name).splitlines()[0]}")
         by = ["table", "method"] if "table" in rows else ["method"]
         means = rows.drop(columns="seed").groupby(by, sort=False).mean()
         print(means.round(4).to_string())

@@ -1,14 +1,18 @@
 """Taking the time of a step."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 
 
 def median_seconds(
-    step: Callable[[], None], steps: int, device: str = "cpu", *, at_least: float = 0.0
+    step: Callable[[], object],
+    steps: int,
+    device: str = "cpu",
+    *,
+    at_least: float = 0.0,
 ) -> float:
     """Run a step once to warm up, then return the median seconds of ``steps`` runs.
 
@@ -18,7 +22,7 @@ def median_seconds(
 
 
 def medians(
-    made: list[Callable[[], None]],
+    timed: Sequence[Callable[[], object]],
     steps: int,
     device: str = "cpu",
     *,
@@ -28,7 +32,7 @@ def medians(
 
     Parameters
     ----------
-    made : list of callable
+    timed : sequence of callable
     steps : int
         Runs of each that count, at least; one more warms it up.
     device : str, default="cpu"
@@ -42,10 +46,11 @@ def medians(
     list of float
         Median seconds of each.
     """
-    turns, total = [], 0.0
+    total = 0.0
+    turns: list[list[float]] = []
     while len(turns) <= steps or total < at_least:
         taken = []
-        for step in made:
+        for step in timed:
             _finish(device)
             started = time.perf_counter()
             step()

@@ -157,7 +157,7 @@ def _run(name: str, chosen: Namespace) -> int:
 
 
 def _contenders(known, names: str | None):
-    """Pick contenders by name; say which package one lacks."""
+    """Pick contenders by name; name the package that one lacks."""
     if names is None:
         picked = [c for c in known if not c.name.endswith("-paper")]
         for contender in picked:
@@ -172,7 +172,7 @@ def _contenders(known, names: str | None):
                 f"There is no contender {name!r}; there are {', '.join(by_name)}."
             )
         if by_name[name].missing():
-            raise ValueError(f"{name} wants: {by_name[name].how()}")
+            raise ValueError(f"{name} needs: {by_name[name].how()}")
         picked.append(by_name[name])
     return picked
 

@@ -15,15 +15,15 @@ CART_GRID = {
 
 @dataclass(frozen=True)
 class Contender:
-    """A name in the table of results and how it answers.
+    """A name in the table of results and how it predicts.
 
-    ``answer(X, y, X_test, task, seed)`` returns predictions for ``X_test`` and the
-    number of leaves (None where that says nothing). ``needs`` is a module that must be
+    ``predict(X, y, X_test, task, seed)`` returns predictions for ``X_test`` and the
+    number of leaves (None for an ensemble). ``needs`` is a module that must be
     there, ``install`` what pip is asked for where that has another name.
     """
 
     name: str
-    answer: Callable[..., tuple[np.ndarray, int | None]]
+    predict: Callable[..., tuple[np.ndarray, int | None]]
     needs: str | None = None
     install: str | None = None
 
@@ -39,20 +39,20 @@ class Contender:
 def ours(key: str, **settings):
     """Our learner, by its key in the registry."""
 
-    def answer(X, y, X_test, task, seed):
+    def predict(X, y, X_test, task, seed):
         from treelab.learners.registry import make_estimator
 
         learner = make_estimator(key, task, settings, random_state=seed).fit(X, y)
         leaves = getattr(learner.model_, "n_leaves", None)
         return learner.predict(X_test), leaves
 
-    return answer
+    return predict
 
 
 def cart(*, tuned: bool):
     """scikit-learn's greedy tree on target-encoded categories."""
 
-    def answer(X, y, X_test, task, seed):
+    def predict(X, y, X_test, task, seed):
         from sklearn.model_selection import GridSearchCV
         from sklearn.tree import DecisionTreeClassifier
 
@@ -65,13 +65,13 @@ def cart(*, tuned: bool):
             tree.fit(encoded, y)
         return tree.predict(encoded_test), int(tree.get_n_leaves())
 
-    return answer
+    return predict
 
 
 def cart_regression():
     """scikit-learn's greedy tree, its size tuned by 3-fold cross-validation."""
 
-    def answer(X, y, X_test, task, seed):
+    def predict(X, y, X_test, task, seed):
         from sklearn.model_selection import GridSearchCV
         from sklearn.tree import DecisionTreeRegressor
 
@@ -81,20 +81,20 @@ def cart_regression():
         tree = search.fit(encoded, y).best_estimator_
         return tree.predict(encoded_test), int(tree.get_n_leaves())
 
-    return answer
+    return predict
 
 
 def random_forest():
     """scikit-learn's forest for regression at its defaults."""
 
-    def answer(X, y, X_test, task, seed):
+    def predict(X, y, X_test, task, seed):
         from sklearn.ensemble import RandomForestRegressor
 
         encoded, encoded_test = _encoded(X, y, X_test, task, seed)
         forest = RandomForestRegressor(random_state=seed).fit(encoded, y)
         return forest.predict(encoded_test), None
 
-    return answer
+    return predict
 
 
 # A tree of the published program takes minutes at its defaults; this is a tenth.
@@ -108,25 +108,25 @@ def published_get():
     ``pip install --no-deps get-oblique h5py``.
     """
 
-    def answer(X, y, X_test, task, seed):
+    def predict(X, y, X_test, task, seed):
         import torch
         from GET import GETSubPolRegressor
 
         encoded, encoded_test = _encoded(X, y, X_test, task, seed, numbers="minmax")
-        mean, spread = y.mean(), y.std()
+        mean, std = y.mean(), y.std()
         torch.manual_seed(seed)
         tree = GETSubPolRegressor(**GET_OBLIQUE)
-        tree.fit(encoded, (y - mean) / spread)
-        told = torch.as_tensor(tree.predict(encoded_test)).cpu().numpy().ravel()
-        return mean + spread * told, 2 ** GET_OBLIQUE["treeDepth"]
+        tree.fit(encoded, (y - mean) / std)
+        predicted = torch.as_tensor(tree.predict(encoded_test)).cpu().numpy().ravel()
+        return mean + std * predicted, 2 ** GET_OBLIQUE["treeDepth"]
 
-    return answer
+    return predict
 
 
 def boosted(package: str):
     """A boosted ensemble at its defaults, on the same encoding."""
 
-    def answer(X, y, X_test, task, seed):
+    def predict(X, y, X_test, task, seed):
         encoded, encoded_test = _encoded(X, y, X_test, task, seed)
         classes, codes = np.unique(y, return_inverse=True)
         if package == "xgboost":
@@ -139,10 +139,10 @@ def boosted(package: str):
             model = CatBoostClassifier(
                 random_seed=seed, verbose=False, allow_writing_files=False
             )
-        told = model.fit(encoded, codes).predict(encoded_test)
-        return classes[np.asarray(told).ravel().astype(int)], None
+        predicted = model.fit(encoded, codes).predict(encoded_test)
+        return classes[np.asarray(predicted).ravel().astype(int)], None
 
-    return answer
+    return predict
 
 
 def _encoded(X, y, X_test, task, seed, *, numbers="none"):

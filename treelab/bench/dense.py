@@ -21,7 +21,7 @@ def dense_axis_trees(
     columns: Tensor | None = None,
     soft: str = "logistic",
 ) -> Tensor:
-    """What each tree says about each row; shapes as in ``ops.axis_trees``."""
+    """Raw output of each tree for each row; shapes as in ``ops.axis_trees``."""
     choice = entmax15(logits, dim=-1)
     hard = functional.one_hot(choice.argmax(-1), logits.shape[-1]).to(choice.dtype)
     choice = hard.detach() + (choice - choice.detach())  # (E, N, K)
@@ -39,7 +39,7 @@ def dense_axis_trees(
 
 
 def _paths(n_leaves: int, device) -> tuple[Tensor, Tensor]:
-    """The split at each level above each leaf, and 1 where the way to it is left."""
+    """The split at each level above each leaf, and 1 where the path turns left."""
     depth = n_leaves.bit_length() - 1
     node = torch.arange(n_leaves, device=device) + n_leaves - 1
     above, goes_left = [], []

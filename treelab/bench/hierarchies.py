@@ -39,7 +39,7 @@ class Hierarchy:
             if len(children) and len(rows):
                 gap = x[rows][:, None] - self.center[children]  # (rows, children, F)
                 nearest = children[np.square(gap).sum(2).argmin(1)]
-                here |= {child: rows[nearest == child] for child in children}
+                here |= {int(child): rows[nearest == child] for child in children}
         return leaf
 
 

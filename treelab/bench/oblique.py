@@ -17,7 +17,7 @@ SHAPE = {"n_starts": 10, "depth": 6, "n_features": 10, "n_rows": 4000}
 def dense_oblique_tree(
     x: Tensor, weights: Tensor, threshold: Tensor, scale_factor: Tensor, leaf: Tensor
 ) -> Tensor:
-    """What one soft oblique tree says about each row.
+    """Prediction of one soft oblique tree for each row.
 
     Parameters
     ----------
@@ -50,29 +50,30 @@ def oblique_steps(
 
     "dense" trains one start; "ours" trains all starts.
     """
-    draw = {"generator": torch.Generator().manual_seed(0)}
-    x = torch.rand(n_features, n_rows, **draw)
-    y = torch.randn(n_rows, **draw)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(n_features, n_rows, generator=generator)
+    y = torch.randn(n_rows, generator=generator)
     n_splits = 2**depth - 1
-    weights = torch.randn(n_starts, n_splits, n_features, **draw).requires_grad_()
+    weights = torch.randn(n_starts, n_splits, n_features, generator=generator)
+    weights.requires_grad_()
     threshold = torch.zeros(n_starts, n_splits).requires_grad_()
-    leaf = torch.randn(n_starts, n_splits + 1, 1, **draw).requires_grad_()
+    leaf = torch.randn(n_starts, n_splits + 1, 1, generator=generator).requires_grad_()
     scale_factor = torch.full((n_starts, 1, 1), 20.0)
     optimizer = torch.optim.AdamW([weights, threshold, leaf])
 
     def dense() -> None:
         optimizer.zero_grad(set_to_none=True)
-        told = dense_oblique_tree(
+        predicted = dense_oblique_tree(
             x, weights[0], threshold[0], scale_factor[0], leaf[0, :, 0]
         )
-        (told - y).square().mean().backward()
+        (predicted - y).square().mean().backward()
         optimizer.step()
 
     def ours() -> None:
         optimizer.zero_grad(set_to_none=True)
         margin = oblique_margin(x, weights, threshold)
-        told = soft_route(margin, scale_factor, leaf)[:, 0]
-        (told - y).square().mean(1).sum().backward()
+        predicted = soft_route(margin, scale_factor, leaf)[:, 0]
+        (predicted - y).square().mean(1).sum().backward()
         optimizer.step()
 
     return {"dense": dense, "ours": ours}

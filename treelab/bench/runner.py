@@ -94,7 +94,7 @@ def measure(
 ) -> None:
     """Fill the results; one failure is noted and the rest goes on.
 
-    Trials are numbered from ``seed``, which also says how the tables are split.
+    Trials are numbered from ``seed``, which also seeds the data splits.
     """
     total = len(tables) * trials * len(contenders)
     with tqdm(total=total, unit="fit") as bar:
@@ -115,13 +115,13 @@ def _one(contender, task, X, y, train, test, trial) -> dict:
     started = time.perf_counter()
     row = {"contender": contender.name, "machine": machine()}
     try:
-        told, leaves = contender.answer(
+        predicted, leaves = contender.predict(
             X.iloc[train], y[train], X.iloc[test], task, trial
         )
     except Exception as error:  # the one place where a benchmark must go on
         return row | {"error": f"{type(error).__name__}: {error}"}
     return row | {
-        headline(task): scores(task, y[test], told)[headline(task)],
+        headline(task): scores(task, y[test], predicted)[headline(task)],
         "leaves": leaves,
         "seconds": round(time.perf_counter() - started, 3),
         "error": None,
@@ -141,12 +141,12 @@ def summary(
         wide = frame.pivot_table(column, "table", "contender", "mean")
         pieces.append(wide.dropna(axis=1, how="all").add_suffix(name))
     wide = pd.concat(pieces, axis=1)
-    shown = {
+    references = {
         "gradtree": ("gradtree", "cart"),
         "grande": ("grande_default", "xgb_default", "catboost_default"),
         "get": ("get", "get_linear", "cart", "rf"),
-    }.get(paper, ())
-    for key in shown:
+    }
+    for key in references.get(paper or "", ()):
         figures = {t.name: t.reference.get(key) for t in tables}
         wide[f"{key} (paper)"] = pd.Series(figures, dtype=float)
     order = [t.name for t in tables if t.name in wide.index]

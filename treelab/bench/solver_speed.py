@@ -25,18 +25,18 @@ FITS = 3
 
 def solver_rows(steps: int) -> list[dict]:
     """Time the solver, then the training of one strength and of 16; print both."""
-    made = [solver_step(name, *shape) for name, *shape in SOLVER_STEPS]
-    taken = dict(zip([s[0] for s in SOLVER_STEPS], medians(made, SOLVER_RUNS * steps)))
-    rows = []
-    for name, *shape in SOLVER_STEPS:
+    timed = [solver_step(*step) for step in SOLVER_STEPS]
+    taken = dict(zip([s[0] for s in SOLVER_STEPS], medians(timed, SOLVER_RUNS * steps)))
+    rows: list[dict] = []
+    for name, n_trees, depth, n_rows in SOLVER_STEPS:
+        shape = [n_trees, depth, n_rows]
         row = {"step": name, "shape": shape, "auto_ms": 1000 * taken[name]}
-        told = f"{name}, E={shape[0]}, D={shape[1]}, B={shape[2]}: "
-        told += f"{row['auto_ms']:.2f} ms"
-        if shape[0] > 1:
+        line = f"{name}, E={n_trees}, D={depth}, B={n_rows}: {row['auto_ms']:.2f} ms"
+        if n_trees > 1:
             row["times_one"] = taken[name] / taken[name.split(",")[0] + ", one tree"]
-            told += f" ({row['times_one']:.1f} times one tree)"
+            line += f" ({row['times_one']:.1f} times one tree)"
         rows.append(row)
-        print(told)
+        print(line)
     one, grid = medians([argmin_fit((10.0,)), argmin_fit(GRID)], FITS)
     for name, seconds in (("1 strength", one), (f"{len(GRID)} strengths", grid)):
         row = {"step": f"argmin fit, {name}", "auto_ms": 1000 * seconds / EPOCHS}
@@ -68,10 +68,10 @@ def solver_step(
     def step() -> None:
         start.grad = None
         if name.startswith("activity"):
-            told: Tensor = ridge_activity(start, strength)
+            solution: Tensor = ridge_activity(start, strength)
         else:
-            told, _ = ridge_traversal(start, strength)
-        told.sum().backward()
+            solution, _ = ridge_traversal(start, strength)
+        solution.sum().backward()
 
     return step
 

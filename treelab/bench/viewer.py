@@ -14,14 +14,14 @@ from treelab.learners.cart.estimators import CartRegressor
 
 DEPTHS = (7, 10)  # 255 and 2,047 nodes
 N_ROWS = 50_000
-SIZE = {"width": 1440, "height": 1000}
+WIDTH, HEIGHT = 1440, 1000
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _FLAGS = ["--no-sandbox", "--disable-gpu"]
 # From the last byte of the page, data and all, to the frame after the first node.
-_FIRST_PICTURE = """() => new Promise(told => {
+_FIRST_PICTURE = """() => new Promise(resolve => {
   const ready = performance.getEntriesByType('navigation')[0].responseEnd;
   const look = () => document.querySelector('[role="treeitem"]')
-    ? requestAnimationFrame(now => told(now - ready)) : requestAnimationFrame(look);
+    ? requestAnimationFrame(now => resolve(now - ready)) : requestAnimationFrame(look);
   look();
 })"""
 _COUNT_FRAMES = """() => {
@@ -73,7 +73,7 @@ def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
             payload = tree_payload(tree, X, y, title="made")
             path = Path(folder) / f"depth{depth}.html"
             path.write_text(viewer_page(payload), encoding="utf-8")
-            page = browser.new_page(viewport=SIZE)
+            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
             rows.append(
                 {
                     "nodes": tree.n_nodes,
