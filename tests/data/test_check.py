@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from treelab.data.builtin import BUILTIN
-from treelab.data.problem import Problem, check_problem, make_problem
+from treelab.data.check import check_problem
+from treelab.data.problem import Problem, make_problem
 
 
 def found(y, task="binary", kinds=(), **columns):
@@ -15,7 +16,7 @@ def found(y, task="binary", kinds=(), **columns):
     return [(f.level, f.sentence) for f in check_problem(frame, problem)]
 
 
-def says(findings, level, *words):
+def is_found(findings, level, *words):
     """Whether one finding of a level holds all the words."""
     return any(
         found_level == level and all(word in sentence for word in words)
@@ -35,54 +36,58 @@ def test_nothing_is_odd_about_the_built_in_tables(key):
 
 @pytest.mark.parametrize("y", [["a"] * 60, [1.0] * 60])
 def test_a_constant_target_is_an_error(y):
-    assert says(found(y), "error", "'y'", "in every row", "Choose another")
+    assert is_found(found(y), "error", "'y'", "in every row", "Choose another")
 
 
 def test_a_target_without_values_is_an_error():
-    assert says(found([None] * 60), "error", "'y'", "no value")
+    assert is_found(found([None] * 60), "error", "'y'", "no value")
 
 
 def test_fewer_than_three_rows_are_an_error():
-    assert says(found(["a", "b"]), "error", "2 rows", "at least 3")
+    assert is_found(found(["a", "b"]), "error", "2 rows", "at least 3")
 
 
 def test_missing_targets_are_counted():
     findings = found([*TWO, None], "binary")
-    assert says(findings, "note", "1 row without a value of the target 'y' is left out")
+    assert is_found(
+        findings, "note", "1 row without a value of the target 'y' is left out"
+    )
 
 
 def test_a_class_with_one_row_is_named():
     findings = found([*TWO, "rare"], "multiclass")
-    assert says(findings, "note", "Class 'rare' has one row only")
+    assert is_found(findings, "note", "Class 'rare' has one row only")
 
 
 def test_text_cannot_be_regressed():
     findings = found(TWO, "regression")
-    assert says(findings, "error", "'y' holds text such as 'a'", "number column")
+    assert is_found(findings, "error", "'y' holds text such as 'a'", "number column")
 
 
 def test_more_than_two_classes_are_not_binary():
     findings = found(["a", "b", "c"] * 20, "binary")
-    assert says(findings, "error", "3 classes", "Choose multiclass")
+    assert is_found(findings, "error", "3 classes", "Choose multiclass")
 
 
 def test_too_many_classes_are_an_error_with_a_way_out():
     amounts = found(np.arange(500) / 2, "multiclass")
-    assert says(amounts, "error", "500 different values", "regression")
+    assert is_found(amounts, "error", "500 different values", "regression")
     ids = found([f"p{i}" for i in range(500)], "multiclass")
-    assert says(ids, "error", "500 different values", "an id")
+    assert is_found(ids, "error", "500 different values", "an id")
 
 
 def test_two_numbers_may_be_classes():
-    assert says(found([0, 1] * 50, "regression"), "note", "two values only", "binary")
+    assert is_found(
+        found([0, 1] * 50, "regression"), "note", "two values only", "binary"
+    )
 
 
 @pytest.mark.parametrize("odd", [np.inf, -np.inf, 1e200])
 def test_infinite_values_are_errors_that_name_column_and_row(odd):
     u = np.arange(100.0)
     u[41] = odd
-    assert says(found(TWO, speed=u), "error", "'speed'", "row 42")
-    assert says(found(u, "regression"), "error", "target 'y'", "row 42")
+    assert is_found(found(TWO, speed=u), "error", "'speed'", "row 42")
+    assert is_found(found(u, "regression"), "error", "target 'y'", "row 42")
 
 
 @pytest.mark.parametrize(
@@ -96,27 +101,27 @@ def test_infinite_values_are_errors_that_name_column_and_row(odd):
     ],
 )
 def test_columns_that_cannot_help_are_named(column, words):
-    assert says(found(TWO, odd=column), "note", "'odd'", words)
+    assert is_found(found(TWO, odd=column), "note", "'odd'", words)
 
 
 def test_cells_that_a_chosen_kind_loses_are_counted():
     words = ["1", "2", "3", "many"] * 25
     findings = found(TWO, kinds=(("w", "number"),), w=words)
-    assert says(findings, "note", "'w'", "25 of its cells", "'many'")
+    assert is_found(findings, "note", "'w'", "25 of its cells", "'many'")
     lost = found(TWO, kinds=(("w", "number"),), w=["a", "b", "b", "a"] * 25)
-    assert says(lost, "error", "'w'", "holds none", "Choose category")
+    assert is_found(lost, "error", "'w'", "holds none", "Choose category")
 
 
-def test_a_column_that_tells_the_target_is_named():
+def test_a_column_that_determines_the_target_is_named():
     copy = ["one", "two"] * 50
-    assert says(found(TWO, again=copy), "note", "'again'", "exactly")
-    assert not says(
+    assert is_found(found(TWO, again=copy), "note", "'again'", "determines")
+    assert not is_found(
         found(TWO, other=["one", "one", "two"] * 33 + ["two"]), "note", "'o"
     )
 
 
 def test_a_small_table_is_called_one():
-    assert says(found(["a", "b"] * 10), "note", "20 rows", "says little")
+    assert is_found(found(["a", "b"] * 10), "note", "20 rows", "uncertain")
 
 
 def test_absent_columns_are_errors():

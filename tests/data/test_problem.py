@@ -34,7 +34,7 @@ def test_a_problem_survives_json():
 
 
 @pytest.mark.parametrize("key", BUILTIN)
-def test_every_row_of_a_table_is_in_one_part(key):
+def test_every_row_of_a_table_is_in_one_split(key):
     builtin = BUILTIN[key]
     frame = builtin.load()
     split = make_problem(frame, builtin.target, units=builtin.units).split(frame)
@@ -56,7 +56,7 @@ def test_the_split_follows_the_seed():
     assert list(first.X_test.index) != list(other.X_test.index)
 
 
-def test_rows_without_a_target_are_left_out_and_said():
+def test_rows_without_a_target_are_left_out_with_a_note():
     frame = table()
     frame.loc[[3, 5], "y"] = None
     split = problem().split(frame)
@@ -80,7 +80,7 @@ def test_classes_stored_as_decimals_are_whole_numbers():
     assert split.y_train.dtype == np.int64
 
 
-def test_a_class_of_one_row_is_trained_on_and_said():
+def test_a_class_of_one_row_is_trained_on_with_a_note():
     split = problem().split(table(y=["rare"] + ["a", "b"] * 49 + ["a"]))
     assert "rare" in set(split.y_train)
     assert any("'rare' has one row only" in note for note in split.notes)
@@ -89,7 +89,7 @@ def test_a_class_of_one_row_is_trained_on_and_said():
 def test_three_rows_are_split():
     split = problem("regression").split(table(3, y=[1.0, 2.0, 3.0]))
     assert [len(split.rows(name)[0]) for name in ("train", "valid", "test")] == [1] * 3
-    assert any("Only 1 row to test on" in note for note in split.notes)
+    assert any("Only 1 test row" in note for note in split.notes)
     with pytest.raises(ValueError, match="at least 3 rows"):
         problem("regression").split(table(2, y=[1.0, 2.0]))
 
@@ -119,7 +119,7 @@ def test_problems_that_make_no_sense_are_refused(settings, words):
         problem(**settings)
 
 
-def test_a_part_that_is_none_is_refused():
+def test_an_unknown_split_is_refused():
     with pytest.raises(ValueError, match="train, valid, test; got 'dev'"):
         problem().split(table()).rows("dev")
 

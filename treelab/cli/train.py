@@ -16,8 +16,9 @@ from treelab.cli.arguments import (
     add_table,
     read_named,
 )
+from treelab.data.check import check_problem
 from treelab.data.columns import TASKS, listed
-from treelab.data.problem import Problem, check_problem, make_problem
+from treelab.data.problem import Problem, make_problem
 from treelab.evaluation import metrics
 from treelab.learners.common.spec import Setting
 from treelab.learners.registry import LEARNERS, find_spec

@@ -1,22 +1,17 @@
-"""What is odd about a problem, in sentences, before anything is trained on it."""
-
-from __future__ import annotations
+"""Findings on a problem, in sentences, before anything is trained on it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind, column_note
-from treelab.data.split import FEWEST_ROWS
+from treelab.data.problem import Problem
+from treelab.data.split import MIN_ROWS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
-
-if TYPE_CHECKING:
-    from treelab.data.problem import Problem
 
 MOST_CLASSES = 100  # more are hardly classes, and each costs an output everywhere
 MOSTLY_MISSING = 0.9
@@ -37,7 +32,7 @@ class Finding:
     Attributes
     ----------
     level : {"error", "note"}
-        An error stops training; a note says what will be done, or what to mind.
+        An error stops training; a note explains what will be done, or what to mind.
     sentence : str
         What is odd, where, and what to do.
     column : str
@@ -82,23 +77,6 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 
-def rare_classes(labels: pd.Series) -> list[str]:
-    """Return a sentence on the classes with too few rows to be in all three parts."""
-    counts = labels.value_counts()
-    notes = []
-    if single := [str(name) for name in counts.index[counts == 1]]:
-        notes.append(
-            f"{_classes(single)} one row only, which is trained on: nothing can be "
-            "said about how well it is predicted. Add rows, or leave it out."
-        )
-    if pairs := [str(name) for name in counts.index[counts == 2]]:
-        notes.append(
-            f"{_classes(pairs)} two rows only: one is trained on, and the other cannot "
-            "be both validation and test."
-        )
-    return notes
-
-
 def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     """Yield what is odd about the target and the rows that have one."""
     name = problem.target
@@ -115,10 +93,10 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
     if len(known) == 0:
         yield error(f"The target {name!r} has no value in any row. Choose another.")
         return
-    if len(known) < FEWEST_ROWS:
+    if len(known) < MIN_ROWS:
         yield error(
             f"{counted(len(known), 'row')} with a value of {name!r}: at least "
-            f"{FEWEST_ROWS} are needed, one each to train, to validate and to test."
+            f"{MIN_ROWS} are needed, one each to train, to validate and to test."
         )
     if n_missing:
         yield note(
@@ -134,10 +112,10 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
         yield from _number_target(known, error, note)
     else:
         yield from _class_target(known, problem.task, error, note)
-    if FEWEST_ROWS <= len(known) < SMALL_TABLE:
+    if MIN_ROWS <= len(known) < SMALL_TABLE:
         yield note(
             f"The table has {counted(len(known), 'row')} with a target: a score on so "
-            "few test rows says little."
+            "few test rows is uncertain."
         )
 
 
@@ -171,7 +149,7 @@ def _class_target(known: pd.Series, task: str, error, note) -> Iterator[Finding]
         )
         yield error(
             f"The target {known.name!r} has {n_classes:,} different values, but at "
-            f"most {MOST_CLASSES} classes can be told apart: {way_out}."
+            f"most {MOST_CLASSES} classes are supported: {way_out}."
         )
         return
     if task == "binary" and n_classes > 2:
@@ -179,7 +157,7 @@ def _class_target(known: pd.Series, task: str, error, note) -> Iterator[Finding]
             f"The target {known.name!r} has {n_classes} classes, but binary means two. "
             "Choose multiclass."
         )
-    for sentence in rare_classes(labels):
+    for sentence in rare_class_notes(labels):
         yield note(sentence)
 
 
@@ -225,7 +203,7 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
 
 
 def _copies_of_target(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
-    """Yield the columns that tell the target one to one, which is seldom meant."""
+    """Yield the columns that match the target one to one, which is seldom meant."""
     if problem.task == "regression":
         return
     target = frame[problem.target]
@@ -241,14 +219,14 @@ def _copies_of_target(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding
         if len(np.unique(pairs)) == len(labels):
             yield Finding(
                 "note",
-                f"Column {name!r} tells the target {problem.target!r} exactly. If it "
+                f"Column {name!r} determines the target {problem.target!r}. If it "
                 "is known only afterwards, take it out.",
                 name,
             )
 
 
 def _too_large(values: np.ndarray) -> str:
-    """Say what a number column must not hold, and where; "" where it does not."""
+    """Return what a number column must not hold, and where; "" where it does not."""
     bad = np.abs(values) > LARGEST_NUMBER
     if not bad.any():
         return ""
@@ -259,13 +237,4 @@ def _too_large(values: np.ndarray) -> str:
     return (
         f"holds {what} in row {row + 1}{others}. Give a number up to "
         f"{LARGEST_NUMBER:g}, or leave the cell empty."
-    )
-
-
-def _classes(names: list[str]) -> str:
-    """Name classes as the subject of a sentence, with its verb."""
-    return (
-        f"Class {names[0]!r} has"
-        if len(names) == 1
-        else f"Classes {listed(names)} have"
     )

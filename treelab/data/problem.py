@@ -1,4 +1,4 @@
-"""A problem: which column of which table to predict, from which columns, how dealt."""
+"""A problem: which column of which table to predict, from which columns and rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.data.check import Finding, check_problem, rare_classes
 from treelab.data.columns import (
     TASKS,
     as_frame,
@@ -14,44 +13,44 @@ from treelab.data.columns import (
     infer_task,
     useful_columns,
 )
-from treelab.data.split import Split, deal_rows
+from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
 from treelab.data.values import cast_column, class_labels
 from treelab.trees.text.numerals import counted
 
-__all__ = ["Finding", "Problem", "Split", "check_problem", "make_problem"]
+FEW_TEST_ROWS = 30
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What to predict from what, and how the rows are dealt.
+    """What to predict from what, and how the rows are split.
 
     Attributes
     ----------
     table_id, table_name : str
-        Where the table is kept, and what people call it.
+        Id in the run store, and the name that people know.
     target : str
         The column to predict.
     columns : tuple of str
         The columns to predict from.
     kinds : tuple of (str, str)
-        Column and "number" or "category", where a person changed what the type says.
+        Column and "number" or "category", where a person overrides the column's type.
     task : {"binary", "multiclass", "regression"}
     seed : int
-        Deals the rows.
+        Seeds the data split.
     valid_share, test_share : float
         In (0, 1), together less than 1; the rest is for training.
     units : tuple of (str, str)
         Column (or target) and unit.
     origin : str
-        Where nothing is predicted but groups are found: the table they are found in.
-        The target is then a column of clusters, which the table has once ``table_id``
-        is another than ``origin``.
+        Of a clustering: the id of the table in which clusters are found. The target
+        is then a column of clusters, which the table has once ``table_id`` differs
+        from ``origin``.
 
     Raises
     ------
     ValueError
         If the task is unknown, the target is among the columns, there is no column,
-        or the shares leave no row for a part.
+        or a data split would have no rows.
     """
 
     table_id: str
@@ -147,11 +146,10 @@ class Problem:
             )
         return target.astype(np.float64)
 
-    def split(self, frame: pd.DataFrame) -> Split:
-        """Deal the rows of a table to training, validation and test.
+    def split(self, frame: pd.DataFrame) -> DataSplit:
+        """Split the rows of a table into training, validation and test rows.
 
-        Rows without a target are left out. Classes are dealt so that each part has
-        its share of each.
+        Rows without a target are left out. Classification is stratified by class.
 
         Raises
         ------
@@ -171,19 +169,19 @@ class Problem:
         strata = np.zeros(len(target), dtype=np.int64)
         if self.task != "regression":
             strata = pd.factorize(target)[0]
-            notes += rare_classes(target)
-        part = deal_rows(strata, self.valid_share, self.test_share, self.seed)
-        parts = []
-        for k in range(3):
-            rows = X[part == k]
-            rows.attrs = table.attrs
-            parts += [rows, target[part == k]]
-        if len(parts[5]) < 30:
+            notes += rare_class_notes(target)
+        assigned = assign_splits(strata, self.valid_share, self.test_share, self.seed)
+        rows = {}
+        for code, name in enumerate(SPLITS):
+            rows[f"X_{name}"] = X[assigned == code]
+            rows[f"X_{name}"].attrs = table.attrs
+            rows[f"y_{name}"] = target[assigned == code]
+        n_test = len(rows["y_test"])
+        if n_test < FEW_TEST_ROWS:
             notes.append(
-                f"Only {counted(len(parts[5]), 'row')} to test on: a score on so few "
-                "says little."
+                f"Only {counted(n_test, 'test row')}: a score on so few is uncertain."
             )
-        return Split(*parts, notes=tuple(notes))
+        return DataSplit(**rows, notes=tuple(notes))
 
 
 def make_problem(
@@ -199,7 +197,7 @@ def make_problem(
 ) -> Problem:
     """Return a problem with what is not given chosen from the table.
 
-    Columns are all but the target and those that say nothing (constant, all missing,
+    Columns are all but the target and those that cannot help (constant, all missing,
     or an id); the task is the one that the target's values most likely mean.
 
     Raises

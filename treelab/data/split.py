@@ -1,17 +1,19 @@
-"""Rows for training, validation and test, dealt by a seed."""
+"""The data split: which rows train, which validate, which test."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from treelab.trees.text.names import listed
+
 SPLITS = ("train", "valid", "test")
-FEWEST_ROWS = 3  # one to learn from, one to choose by, one to test on
+MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 
 @dataclass(frozen=True)
-class Split:
-    """A table's rows in three parts, each row in one of them.
+class DataSplit:
+    """A table's training, validation and test rows; no row is in two of them.
 
     Attributes
     ----------
@@ -21,7 +23,7 @@ class Split:
     y_train, y_valid, y_test : Series
         The target: labels, or numbers for regression.
     notes : tuple of str
-        Sentences on what was left out or could not be dealt as usual.
+        Sentences on what was left out or could not be stratified.
     """
 
     X_train: pd.DataFrame
@@ -33,19 +35,19 @@ class Split:
     notes: tuple[str, ...] = ()
 
     def rows(self, name: str) -> tuple[pd.DataFrame, pd.Series]:
-        """Return (X, y) of the part "train", "valid" or "test"."""
+        """Return (X, y) of the split "train", "valid" or "test"."""
         if name not in SPLITS:
-            raise ValueError(f"The parts are {', '.join(SPLITS)}; got {name!r}.")
+            raise ValueError(f"The splits are {', '.join(SPLITS)}; got {name!r}.")
         return getattr(self, f"X_{name}"), getattr(self, f"y_{name}")
 
 
-def deal_rows(
+def assign_splits(
     strata: np.ndarray, valid_share: float, test_share: float, seed: int
 ) -> np.ndarray:
-    """Deal rows to the three parts so that each part has its share of each stratum.
+    """Assign each row to a split at random, stratified.
 
     A stratum of one row goes to training; one of two never leaves it; one of three or
-    more has a row in each part. Every part has at least one row.
+    more has a row in each split. Every split has at least one row.
 
     Parameters
     ----------
@@ -54,43 +56,69 @@ def deal_rows(
     valid_share, test_share : float
         In (0, 1), together less than 1.
     seed : int
-        The same seed deals the same rows the same way.
+        The same seed assigns the same rows to the same splits.
 
     Returns
     -------
     ndarray of shape (n_rows,), int
-        0 for training, 1 for validation, 2 for test.
+        Index into ``SPLITS``: 0 for training, 1 for validation, 2 for test.
 
     Raises
     ------
     ValueError
         If there are fewer than 3 rows.
     """
-    if len(strata) < FEWEST_ROWS:
+    if len(strata) < MIN_ROWS:
         raise ValueError(
-            f"A table needs at least {FEWEST_ROWS} rows with a target, one each to "
+            f"A table needs at least {MIN_ROWS} rows with a target, one each to "
             f"train, to validate and to test; this one has {len(strata)}."
         )
     rng = np.random.default_rng(seed)
-    part = np.zeros(len(strata), dtype=np.int64)
+    split = np.zeros(len(strata), dtype=np.int64)
     values, counts = np.unique(strata, return_counts=True)
     owed = np.zeros(2)  # what rounding withheld from test and valid so far
     for value, count in sorted(zip(values, counts), key=lambda pair: pair[1]):
         rows = rng.permutation(np.nonzero(strata == value)[0])
-        fewest = int(count >= FEWEST_ROWS)
+        fewest = int(count >= MIN_ROWS)
         wanted = owed + count * np.array([test_share, valid_share])
         n_test = int(np.clip(np.rint(wanted[0]), fewest, count - 1 - fewest))
         n_valid = int(np.clip(np.rint(wanted[1]), fewest, count - 1 - n_test))
         owed = wanted - [n_test, n_valid]
-        part[rows[:n_test]] = 2
-        part[rows[n_test : n_test + n_valid]] = 1
-    for empty in {1, 2} - set(part.tolist()):
-        _spare_one_row(part, strata, empty)
-    return part
+        split[rows[:n_test]] = 2
+        split[rows[n_test : n_test + n_valid]] = 1
+    for empty in {1, 2} - set(split.tolist()):
+        _spare_one_row(split, strata, empty)
+    return split
 
 
-def _spare_one_row(part: np.ndarray, strata: np.ndarray, empty: int) -> None:
-    """Move a row of the largest stratum in training to a part that has none."""
-    values, counts = np.unique(strata[part == 0], return_counts=True)
+def rare_class_notes(labels: pd.Series) -> list[str]:
+    """Return sentences on classes with too few rows to be in all three splits."""
+    counts = labels.value_counts()
+    notes = []
+    if single := [str(name) for name in counts.index[counts == 1]]:
+        notes.append(
+            f"{_classes_have(single)} one row only, which is trained on: how well it "
+            "is predicted cannot be measured. Add rows, or leave it out."
+        )
+    if pairs := [str(name) for name in counts.index[counts == 2]]:
+        notes.append(
+            f"{_classes_have(pairs)} two rows only: one is trained on, and the other "
+            "cannot be both validation and test."
+        )
+    return notes
+
+
+def _classes_have(names: list[str]) -> str:
+    """Name classes as the subject of a sentence, with its verb."""
+    return (
+        f"Class {names[0]!r} has"
+        if len(names) == 1
+        else f"Classes {listed(names)} have"
+    )
+
+
+def _spare_one_row(split: np.ndarray, strata: np.ndarray, empty: int) -> None:
+    """Move a training row of the largest stratum to a split that has none."""
+    values, counts = np.unique(strata[split == 0], return_counts=True)
     largest = values[np.argmax(counts)]
-    part[np.nonzero((part == 0) & (strata == largest))[0][-1]] = empty
+    split[np.nonzero((split == 0) & (strata == largest))[0][-1]] = empty

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from treelab.data.split import Split
+from treelab.data.split import DataSplit
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.pruned_scores import pruned_depths, pruned_scores
 from treelab.trees.pruning.cost_complexity import CostComplexityPath
@@ -18,7 +18,7 @@ SCORED = ("valid", "test")  # data splits that did not fit the trees
 def trained_path_table(
     path: PruningPath,
     trees: Sequence[Tree],
-    split: Split | None,
+    split: DataSplit | None,
     *,
     tree_alone: bool = False,
 ) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def trained_path_table(
     path : PruningPath
     trees : sequence of Tree
         The trees as they are drawn, one a strength: their leaves and splits count.
-    split : Split or None
+    split : DataSplit or None
         The rows; None where no labels are known, as a score would hold what the path
         found against itself.
     tree_alone : bool, default=False
@@ -64,7 +64,7 @@ def trained_path_table(
     return table
 
 
-def cost_complexity_table(path: CostComplexityPath, split: Split) -> pd.DataFrame:
+def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.DataFrame:
     """Measure each subtree of a cost-complexity path, from the whole tree to its root.
 
     Returns

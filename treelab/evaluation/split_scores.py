@@ -1,6 +1,6 @@
 """A finished model's scores on the training, validation and test rows."""
 
-from treelab.data.split import SPLITS, Split
+from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.labels import labels
@@ -9,7 +9,7 @@ from treelab.trees.tree import Tree
 
 
 def split_scores(
-    model: Tree | WeightedTrees | PruningPath, task: str, split: Split
+    model: Tree | WeightedTrees | PruningPath, task: str, split: DataSplit
 ) -> dict[str, dict[str, float]]:
     """Score a model on each part of a data split that has rows.
 
@@ -17,7 +17,7 @@ def split_scores(
     ----------
     model : Tree, WeightedTrees or PruningPath
     task : {"binary", "multiclass", "regression"}
-    split : Split
+    split : DataSplit
 
     Returns
     -------

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pages.common.cached.store import model_of, split_of, store, table
-from treelab.data.split import Split
+from treelab.data.split import DataSplit
 from treelab.figures.colors import class_colors
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
@@ -22,7 +22,7 @@ class LoadedRun:
     run : Run
     model : Tree, WeightedTrees or PruningPath
         A training run's newest snapshot while there is no model yet.
-    split : Split
+    split : DataSplit
         The run's rows.
     epoch : float or None
         Epoch of the snapshot; None for a model.
@@ -30,7 +30,7 @@ class LoadedRun:
 
     run: Run
     model: Tree | WeightedTrees | PruningPath
-    split: Split
+    split: DataSplit
     epoch: float | None = None
 
     @property
@@ -76,7 +76,7 @@ def load_run(run: Run) -> LoadedRun:
     raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
 
 
-def rows_for(run: Run, tree: Tree) -> Split:
+def rows_for(run: Run, tree: Tree) -> DataSplit:
     """Return a run's rows; until clusters are found, they are those of this tree."""
     problem = run.problem
     if not problem.awaits_clusters:

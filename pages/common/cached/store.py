@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from treelab.data.problem import Problem, Split
+from treelab.data.problem import Problem
+from treelab.data.split import DataSplit
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.runs.workers.queue import Queue
@@ -29,7 +30,7 @@ def table(table_id: str) -> pd.DataFrame:
     return _table(default_home(), table_id)
 
 
-def split_of(problem: Problem) -> Split:
+def split_of(problem: Problem) -> DataSplit:
     """Return a problem's train, validation and test rows; shared, never changed."""
     return _split(default_home(), problem)
 
@@ -91,7 +92,7 @@ def _table(home: Path, table_id: str) -> pd.DataFrame:
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _split(home: Path, problem: Problem) -> Split:
+def _split(home: Path, problem: Problem) -> DataSplit:
     return problem.split(_table(home, problem.table_id))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from treelab.data.problem import Problem
-from treelab.data.split import Split
+from treelab.data.split import DataSplit
 from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.model_facts import Model
 from treelab.runs.store.run import Run
@@ -21,7 +21,7 @@ class Fitted:
     model : Tree, WeightedTrees or PruningPath
     problem : Problem
         What the model predicts.
-    split : Split
+    split : DataSplit
         The rows on which it was trained, validated and is to be scored.
     notes : tuple of str
         Sentences on how it was trained, for the run's summary.
@@ -31,7 +31,7 @@ class Fitted:
 
     model: Model
     problem: Problem
-    split: Split
+    split: DataSplit
     notes: tuple[str, ...] = ()
     measured: dict[str, float] = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from treelab.data.split import SPLITS, Split
+from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.split_scores import split_scores
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import Model, model_size, with_names
@@ -48,7 +48,7 @@ def save_model(
     store: RunStore,
     run_id: str,
     model: Model,
-    split: Split,
+    split: DataSplit,
     *,
     seconds: float,
     device: str,
@@ -62,7 +62,7 @@ def save_model(
     run_id : str
     model : Tree, WeightedTrees or PruningPath
         With the names of its target.
-    split : Split
+    split : DataSplit
         The run's rows.
     seconds : float
         What the training took.
