@@ -71,7 +71,7 @@ def show_score(loaded: LoadedRun, tree: Tree) -> None:
             f"With the predictor on top. The tree alone: "
             f"{significant(tree_score(loaded, 'test'))} {TITLES[best]}.",
             help="Alone a tree answers with what most training rows of the leaf are, "
-            "or with their mean. Train with “What answers: leaf” for a tree that was "
+            "or with their mean. Train with “Predictor: leaf” for a tree that was "
             "trained to answer so.",
         )
 

@@ -209,7 +209,7 @@ def test_groups_may_be_alike_in_chosen_columns(store, visit):
     app.button(key="train").click().run()
     assert not app.exception
     assert store.runs()[0].settings["target_columns"] == [named.options[0]]
-    assert f"alike in {named.options[0]}" in cards(app)
+    assert f"target columns {named.options[0]}" in cards(app)
 
 
 def test_the_depth_of_get_is_left_to_it_unless_given(store, visit):

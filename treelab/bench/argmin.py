@@ -23,7 +23,6 @@ from treelab.learners.argmin.estimators import ArgminTreeClassifier
 from treelab.learners.cart.estimators import CartClassifier
 
 DEPTHS = (3, 4, 5, 6)  # deeper, Glass has fewer training rows than nodes
-GRID = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
 PAPER = {
     "glass": {"argmin tree": 0.494, "hierarchical k-means": 0.508, "BIRCH": 0.429},
     "mushroom": {"argmin tree": 0.0723, "optimal tree": 0.0122},
@@ -159,7 +158,7 @@ def path(tables, seeds: Sequence[int]) -> list[dict]:
         tables_of_scores = []
         for seed in seeds:
             train, valid, test = parts_of(y, seed, by_class=True)
-            model = ArgminTreeClassifier(pruning_strength=GRID, random_state=seed).fit(
+            model = ArgminTreeClassifier(random_state=seed).fit(
                 X.iloc[train], y[train], X_valid=X.iloc[valid], y_valid=y[valid]
             )
             scores, chosen = model.path_.scores, model.path_.chosen
@@ -170,7 +169,7 @@ def path(tables, seeds: Sequence[int]) -> list[dict]:
                     "table": name,
                     "method": "each seed",
                     "seed": seed,
-                    "rank_correlation": spearmanr(GRID, scores["empty_nodes"])[0],
+                    "rank_correlation": rank_correlation(scores),
                     "share_of_splits": scores["active_splits"][chosen]
                     / (2**model.depth - 1),
                     "valid_score_lost": best - scores["valid_score"][chosen],
@@ -186,16 +185,21 @@ def path(tables, seeds: Sequence[int]) -> list[dict]:
                     "test_accuracy": model.score(X.iloc[test], y[test]),
                 }
             )
-        empty = np.mean([scores["empty_nodes"] for scores in tables_of_scores], axis=0)
+        mean = sum(tables_of_scores) / len(tables_of_scores)
         rows.append(
             {
                 "table": name,
                 "method": "mean over seeds",
                 "seed": -1,
-                "rank_correlation": spearmanr(GRID, empty)[0],
+                "rank_correlation": rank_correlation(mean),
             }
         )
     return rows
+
+
+def rank_correlation(scores: pd.DataFrame) -> float:
+    """Spearman's, of pruning strength and empty nodes."""
+    return spearmanr(scores["strength"], scores["empty_nodes"])[0]
 
 
 def parts_of(

@@ -18,7 +18,7 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-def test_clusters_of_irises_are_purer_than_chance_and_their_tree_says_them():
+def test_clusters_of_irises_are_purer_than_chance_and_their_tree_predicts_them():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = ArgminTreeClusterer(depth=3, random_state=0).fit(X)
     tree = model.tree_
@@ -29,15 +29,15 @@ def test_clusters_of_irises_are_purer_than_chance_and_their_tree_says_them():
     assert tree.n_rows[0] == len(X)
 
 
-def test_chosen_columns_are_told_from_the_others_alone():
+def test_chosen_columns_are_predicted_from_the_others_alone():
     X = load_iris(as_frame=True).data
-    told = ["petal width (cm)", "sepal width (cm)"]
-    model = ArgminTreeClusterer(target_columns=told, random_state=0, **QUICK).fit(X)
-    assert {f.column for f in model.tree_.features} == set(X.columns) - set(told)
-    model.predict(X.assign(**dict.fromkeys(told, np.nan)))
+    targets = ["petal width (cm)", "sepal width (cm)"]
+    model = ArgminTreeClusterer(target_columns=targets, random_state=0, **QUICK).fit(X)
+    assert {f.column for f in model.tree_.features} == set(X.columns) - set(targets)
+    model.predict(X.assign(**dict.fromkeys(targets, np.nan)))
 
 
-def test_each_column_is_told_from_the_others_and_none_from_itself():
+def test_each_column_is_predicted_from_the_others_and_none_from_itself():
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 400)
     frame = pd.DataFrame(
@@ -51,13 +51,13 @@ def test_each_column_is_told_from_the_others_and_none_from_itself():
     model = ArgminTreeClusterer(target_columns="each", random_state=0, **settings)
     tree = model.fit(frame).tree_
     assert dendrogram_purity(tree.parent, tree.apply(frame), group) > 0.95
-    # Where every column is noise, one that is hidden cannot be told from the rest.
+    # Where every column is noise, a masked one cannot be predicted from the rest.
     alone = pd.DataFrame(rng.normal(size=(400, 2)), columns=["x", "y"])
     losses = {
-        told: ArgminTreeClusterer(target_columns=told, random_state=0, **settings)
+        targets: ArgminTreeClusterer(target_columns=targets, random_state=0, **settings)
         .fit(alone)
         .path_.scores["valid_loss"][0]
-        for told in ("each", None)
+        for targets in ("each", None)
     }
     assert losses["each"] > losses[None] + 0.1
 
@@ -65,10 +65,10 @@ def test_each_column_is_told_from_the_others_and_none_from_itself():
 def test_known_labels_measure_the_purity_and_change_no_tree():
     X, y = load_iris(return_X_y=True, as_frame=True)
     blind = ArgminTreeClusterer(random_state=0, **QUICK).fit(X)
-    told = ArgminTreeClusterer(random_state=0, **QUICK).fit(X, y)
+    labelled = ArgminTreeClusterer(random_state=0, **QUICK).fit(X, y)
     assert "purity" not in blind.path_.scores
-    assert (blind.labels_ == told.labels_).all()
-    for tree, purity in zip(told.path_.trees, told.path_.scores["purity"]):
+    assert (blind.labels_ == labelled.labels_).all()
+    for tree, purity in zip(labelled.path_.trees, labelled.path_.scores["purity"]):
         assert purity == dendrogram_purity(tree.parent, tree.apply(X), y)
 
 
@@ -91,14 +91,14 @@ def test_categories_and_missing_values_are_clustered_and_saved(tmp_path):
 
 def test_a_callback_sees_the_tree_and_stops_the_training():
     X = load_iris(as_frame=True).data
-    heard = []
+    seen = []
 
     def listen(progress):
-        heard.append(progress.snapshot())
-        return len(heard) == 3
+        seen.append(progress.snapshot())
+        return len(seen) == 3
 
     model = ArgminTreeClusterer(random_state=0, **QUICK).fit(X, callbacks=[listen])
-    assert all(isinstance(tree, Tree) for tree in heard)
+    assert all(isinstance(tree, Tree) for tree in seen)
     assert len(model.history_) == 3
 
 

@@ -10,7 +10,7 @@ from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load_model
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin import estimators as argmin
 from treelab.learners.argmin.network import even_bias
-from treelab.learners.argmin.path import smallest_good
+from treelab.learners.argmin.path import smallest_within_error
 from treelab.ops.activity import known_traversal
 from treelab.trees.tree import Tree
 
@@ -38,14 +38,14 @@ def test_scikit_learns_checks(estimator, check):
 def fitted(key, monkeypatch, **settings):
     """A model of a built-in table, its columns, and the network that it trained."""
     kept = {}
-    build = argmin._Argmin._build
+    build = argmin._Argmin._network
 
-    def keep(self, data, *args):
+    def keep(self, settings, data, *args):
         kept["data"] = data
-        kept["network"], generator = build(self, data, *args)
-        return kept["network"], generator
+        kept["network"] = build(self, settings, data, *args)
+        return kept["network"]
 
-    monkeypatch.setattr(argmin._Argmin, "_build", keep)
+    monkeypatch.setattr(argmin._Argmin, "_network", keep)
     table = BUILTIN[key]
     frame = table.load().dropna(subset=[table.target])
     target = frame.pop(table.target)
@@ -63,14 +63,14 @@ def test_export_answers_as_the_trained_tensors(key, kind, monkeypatch):
     rows = torch.tensor(data.encoder.transform(data.frame).T, dtype=torch.float32)
     with torch.no_grad():
         z = known_traversal(network.scores(rows), network.reference_activity())
-        said = network.outputs(z, rows).double()  # (E, C, B)
+        expected = network.outputs(z, rows).double()  # (E, C, B)
     for e in range(len(model.path_)):
         if key == "wine":
             found = model.path_.predict_proba(data.frame, e)
-            np.testing.assert_allclose(found, said[e].softmax(0).T, atol=1e-4)
+            np.testing.assert_allclose(found, expected[e].softmax(0).T, atol=1e-4)
         else:
             found = (model.path_.predict(data.frame, e) - data.y.mean()) / data.y.std()
-            np.testing.assert_allclose(found, said[e, 0], atol=1e-4)
+            np.testing.assert_allclose(found, expected[e, 0], atol=1e-4)
 
 
 @pytest.mark.parametrize("key", BUILTIN)
@@ -105,7 +105,7 @@ def test_with_constants_in_leaves_the_tree_alone_predicts():
     assert model.score(X, y) > 0.9
 
 
-def test_leaves_of_a_tree_with_a_predictor_say_what_their_rows_say():
+def test_leaves_of_a_tree_with_a_predictor_have_the_class_fractions_of_their_rows():
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = ArgminTreeClassifier(random_state=0, **QUICK).fit(
         X, y, X_valid=X, y_valid=y
@@ -137,7 +137,7 @@ def test_a_table_with_categories_and_missing_values(tmp_path):
     assert (again.predict_proba(frame) == model.predict_proba(frame)).all()
 
 
-def test_a_saved_path_knows_how_its_splits_count(tmp_path):
+def test_a_saved_path_scores_its_splits_as_before(tmp_path):
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = ArgminTreeClassifier(split="elu", random_state=0, **QUICK).fit(X, y)
     model.path_.save(tmp_path / "model")
@@ -154,6 +154,18 @@ def test_a_seed_gives_the_same_tree_every_time():
     assert first.path_.to_dict() == second.path_.to_dict()
 
 
+def test_dropout_follows_the_seed_and_leaves_the_global_generator_alone():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    settings = {"predictor": "mlp", "dropout": 0.5, "depth": 1, "max_epochs": 3}
+    model = ArgminTreeClassifier(random_state=0, **settings)
+    before = torch.get_rng_state()
+    first, second = (model.fit(X, y).predict_proba(X) for _ in range(2))
+    assert (first == second).all()
+    assert torch.equal(torch.get_rng_state(), before)
+    without = ArgminTreeClassifier(random_state=0, **settings | {"dropout": 0.0})
+    assert (without.fit(X, y).predict_proba(X) != first).any()
+
+
 def test_strengths_train_side_by_side_as_they_would_alone():
     X, y = load_wine(return_X_y=True, as_frame=True)
     settings = {"depth": 2, "max_epochs": 20, "patience": 50, "random_state": 0}
@@ -165,24 +177,24 @@ def test_strengths_train_side_by_side_as_they_would_alone():
         )
 
 
-def test_a_callback_hears_every_epoch_and_stops_the_training():
+def test_a_callback_is_called_each_epoch_and_stops_the_training():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    heard = []
+    reports = []
 
     def listen(progress):
-        heard.append(progress)
-        return len(heard) == 5
+        reports.append(progress)
+        return len(reports) == 5
 
     model = ArgminTreeClassifier(random_state=0, **QUICK)
     model.fit(X, y, callbacks=[listen])
-    assert [progress.epoch for progress in heard] == [1, 2, 3, 4, 5]
+    assert [progress.epoch for progress in reports] == [1, 2, 3, 4, 5]
     assert len(model.history_) == 5
     assert np.isfinite(model.history_["valid_loss"]).all()
-    assert isinstance(heard[-1].snapshot(), Tree)
+    assert isinstance(reports[-1].snapshot(), Tree)
     assert model.predict(X).shape == y.shape
 
 
-def test_a_lower_price_on_a_class_is_paid_by_the_other():
+def test_a_class_of_more_weight_is_predicted_more_often():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = [
         ArgminTreeClassifier(
@@ -231,7 +243,7 @@ def test_fewer_rows_than_nodes_are_refused_with_a_depth_that_works():
     ArgminTreeClassifier(depth=6, max_epochs=1, pruning_strength=1.0).fit(X, y)
 
 
-def test_a_constant_that_cannot_read_the_row_is_not_asked_to():
+def test_constants_in_leaves_cannot_read_the_features():
     X, y = load_wine(return_X_y=True, as_frame=True)
     with pytest.raises(ValueError, match="uses_x=True needs predictor"):
         ArgminTreeClassifier(predictor="leaf", uses_x=True).fit(X, y)
@@ -261,7 +273,7 @@ def test_first_biases_spread_the_rows_evenly(depth):
 def test_the_smallest_tree_within_one_standard_error_is_chosen():
     def chosen(size, score):
         size, score = np.array(size), np.array(score)
-        return smallest_good(size, score, np.full(4, 0.1), loss=1 - score)
+        return smallest_within_error(size, score, np.full(4, 0.1), loss=1 - score)
 
     assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.79, 0.2]) == 1
     assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.81, 0.2]) == 2
@@ -270,7 +282,10 @@ def test_the_smallest_tree_within_one_standard_error_is_chosen():
 
 def test_where_no_score_is_a_number_the_loss_chooses():
     nothing = np.full(3, np.nan)
-    assert smallest_good(np.ones(3), nothing, nothing, np.array([0.3, 0.1, 0.2])) == 1
+    assert (
+        smallest_within_error(np.ones(3), nothing, nothing, np.array([0.3, 0.1, 0.2]))
+        == 1
+    )
 
 
 def test_the_chosen_trees_score_is_near_the_best():

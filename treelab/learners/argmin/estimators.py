@@ -1,4 +1,4 @@
-"""Argmin tree: oblique splits, and which nodes live is itself learned."""
+"""Argmin tree: oblique splits, and which nodes are pruned is itself learned."""
 
 import time
 from dataclasses import dataclass
@@ -7,42 +7,76 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from treelab.learners.argmin.export import TreeWriter, candidates
-from treelab.learners.argmin.fit import STRENGTHS, check_common, check_rows, fit_trees
-from treelab.learners.argmin.network import ArgminTrees, Rows
-from treelab.learners.argmin.path import pruning_path
-from treelab.learners.common.base import TableClassifier, TableRegressor, TrainingData
-from treelab.learners.common.checks import (
-    check_at_least,
-    check_between,
-    check_choice,
-    check_number,
+from treelab.learners.argmin.export import TreeExporter, trained_trees
+from treelab.learners.argmin.fit import check_rows, train_trees
+from treelab.learners.argmin.network import ArgminTrees, RowTensors
+from treelab.learners.argmin.path import WithPath, pruning_path
+from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.common.base import (
+    TableClassifier,
+    TableEstimator,
+    TableRegressor,
+    TrainingData,
 )
 from treelab.learners.common.device import resolve_device
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.tree import Tree
-
-PREDICTORS = ("linear", "mlp", "leaf")
+from treelab.learners.common.spec import read_settings
+from treelab.learners.common.target_scale import TargetScale
 
 
 @dataclass(frozen=True)
 class _Targets:
-    """What a network learns: targets, row weights, and the unit that targets are in.
+    """What a network learns.
 
-    ``y``, ``weight`` and their validation twins (n_rows,); ``center`` is the value that
-    0 stands for and ``scale`` the length of 1, in units of the table's target.
+    ``y``, ``weight`` and their validation twins (n_rows,); ``scale`` of values.
+    ``loss_scale`` multiplies the squared error, which then has the target's squared
+    unit; None trains on classes.
     """
 
     y: np.ndarray
     y_valid: np.ndarray
     weight: np.ndarray
     weight_valid: np.ndarray
-    center: float = 0.0
-    scale: float = 1.0
+    scale: TargetScale
+    loss_scale: float | None
 
 
-class _Argmin:
+class _Argmin(WithPath, TableEstimator):
     """What the classifier and the regressor share."""
+
+    def __init__(
+        self,
+        depth=ArgminSettings.depth,
+        *,
+        pruning_strength=ArgminSettings.pruning_strength,
+        formulation=ArgminSettings.formulation,
+        split=ArgminSettings.split,
+        predictor=ArgminSettings.predictor,
+        uses_x=ArgminSettings.uses_x,
+        n_hidden_layers=ArgminSettings.n_hidden_layers,
+        hidden_size=ArgminSettings.hidden_size,
+        dropout=ArgminSettings.dropout,
+        learning_rate=ArgminSettings.learning_rate,
+        max_epochs=ArgminSettings.max_epochs,
+        batch_size=ArgminSettings.batch_size,
+        patience=ArgminSettings.patience,
+        random_state=None,
+        device="auto",
+    ):
+        self.depth = depth
+        self.pruning_strength = pruning_strength
+        self.formulation = formulation
+        self.split = split
+        self.predictor = predictor
+        self.uses_x = uses_x
+        self.n_hidden_layers = n_hidden_layers
+        self.hidden_size = hidden_size
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.patience = patience
+        self.random_state = random_state
+        self.device = device
 
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
         """Train one tree for each pruning strength, all together, and choose one.
@@ -55,154 +89,97 @@ class _Argmin:
         X_valid, y_valid : like X and y, optional
             Stop the training and choose the strength; held out of X if not given.
         callbacks : sequence of callable
-            Hear a ``Progress`` after each epoch; True asks to stop.
+            Called with a ``Progress`` after each epoch; True stops the training.
 
         Returns
         -------
         self
         """
         started = time.monotonic()
-        strengths = self._check_settings()
-        device = resolve_device(self.device)
+        settings = read_settings(ArgminSettings, self)
         data = self._read(X, y, X_valid, y_valid, numbers="zscore")
-        check_rows(self.depth, len(data.y))
+        check_rows(settings, len(data.y))
         targets = self._targets(data)
-        network, generator = self._build(data, targets, strengths, device)
-        writer = TreeWriter(
-            data,
-            self.labels(),
-            center=targets.center,
-            scale=targets.scale,
-            reads_leaf=self.predictor == "leaf",
-            uses_x=self.uses_x,
-        )
-        result, self.history_ = fit_trees(
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        network = self._network(settings, data, targets, seed)
+        exporter = TreeExporter(data, settings, self.labels(), targets.scale)
+        result, self.history_ = train_trees(
             network,
-            self,
-            generator,
-            snapshot=lambda leader: writer.write(candidates(network)[leader])[0],
+            seed,
+            snapshot=lambda leader: exporter.export(trained_trees(network)[leader])[0],
             callbacks=callbacks,
             started=started,
         )
+        models = [exporter.export(trained) for trained in trained_trees(network)]
         self.n_epochs_ = result.epochs
-        self.model_ = pruning_path(
-            strengths,
-            [writer.write(one) for one in candidates(network)],
-            data,
-            self.labels(),
-            network.n_nodes,
-            self.split,
-        )
+        self.model_ = pruning_path(models, settings, data, self.labels())
         return self
 
-    @property
-    def path_(self) -> PruningPath:
-        """The trees of all strengths, the chosen one among them."""
-        return self.model_
-
-    @property
-    def tree_(self) -> Tree:
-        """The tree of the chosen strength, in the units of ``X``."""
-        return self.model_.trees[self.model_.chosen]
-
-    @property
-    def pruning_strength_(self) -> float:
-        """The chosen strength."""
-        return float(self.model_.strengths[self.model_.chosen])
-
-    def _check_settings(self) -> np.ndarray:
-        """Refuse settings out of range; return the strengths, (E,)."""
-        check_choice("split", self.split, ("linear", "elu"))
-        check_choice("predictor", self.predictor, PREDICTORS)
-        check_choice("uses_x", self.uses_x, (False, True))
-        if self.uses_x and self.predictor == "leaf":
-            raise ValueError(
-                "uses_x=True needs predictor='linear' or 'mlp': a constant in each "
-                "leaf cannot read the row."
-            )
-        check_between("n_hidden_layers", self.n_hidden_layers, 1, 5)
-        check_at_least("hidden_size", self.hidden_size, 1)
-        check_number("dropout", self.dropout, minimum=0, maximum=0.95)
-        return check_common(self)
-
-    def _build(self, data: TrainingData, targets: _Targets, strengths, device):
-        """The network of all strengths with the data on it, and its generator."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
-
-        def rows(x, y, weight) -> Rows:
-            x = torch.tensor(x.T.astype(np.float32), device=device)
-            weight = torch.tensor(weight, dtype=torch.float32, device=device)
-            return Rows(x.contiguous(), torch.tensor(y, device=device), weight)
-
-        hidden = ()
-        if self.predictor == "mlp":
-            hidden = (self.hidden_size,) * self.n_hidden_layers
-        network = ArgminTrees(
-            torch.tensor(strengths, dtype=torch.float32, device=device),
-            self.depth,
-            rows(data.X, targets.y, targets.weight),
-            rows(data.X_valid, targets.y_valid, targets.weight_valid),
+    def _network(
+        self, settings: ArgminSettings, data: TrainingData, targets: _Targets, seed: int
+    ) -> ArgminTrees:
+        """The untrained network of all strengths, on the device with its rows."""
+        device = resolve_device(self.device)
+        return ArgminTrees(
+            settings,
+            RowTensors.of(data.X, targets.y, targets.weight, device),
+            RowTensors.of(data.X_valid, targets.y_valid, targets.weight_valid, device),
             data.n_outputs,
-            loss_scale=None if self.labels() is not None else targets.scale**2,
-            batch_size=min(self.batch_size, len(targets.y)),
-            formulation=self.formulation,
-            hidden=hidden,
-            reads_leaf=self.predictor == "leaf",
-            uses_x=self.uses_x,
-            dropout=self.dropout,
-            split=self.split,
+            loss_scale=targets.loss_scale,
             generator=torch.Generator().manual_seed(seed),
         )
-        return network, torch.Generator(device).manual_seed(seed)
+
+    def _targets(self, data: TrainingData) -> _Targets:
+        raise NotImplementedError
 
 
 class ArgminTreeClassifier(_Argmin, TableClassifier):
-    """Classification by a tree of oblique splits that learns which nodes live.
+    """Classification by a tree of oblique splits that learns which nodes to prune.
 
     Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
     differentiation", ICML 2021, arXiv:2010.04627.
 
     Every node has an activity, found by an optimisation problem inside the network
-    and differentiated through; a price on activity, the pruning strength, takes nodes
-    away. A predictor answers from the traversal: how far the row passes each node.
+    and differentiated through; a penalty on activity, the pruning strength, prunes
+    nodes. A predictor reads the traversal: how far the row passes each node.
 
     Parameters
     ----------
     depth : int, default=4
         Splits on every path before pruning, 1 to 8.
     pruning_strength : float or ascending sequence of float
-        Price of activity (lambda), at least 0, for a batch of rows. All strengths of
+        Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
         a sequence train as one batch; the chosen one has the smallest tree whose
         validation score is within one standard error of the best. Default: ten
         strengths from 0 to 10,000.
     formulation : {"ridge", "preference"}, default="ridge"
-        What activity costs: the paper's final program, or that of its first version,
+        Cost of activity: the paper's final program, or that of its first version,
         where each node learns a preference.
     split : {"linear", "elu"}, default="linear"
-        What the traversal counts at a split: the weighted sum itself, or ELU of it.
+        Split score: the weighted sum of the features, or ELU of it.
     predictor : {"linear", "mlp", "leaf"}, default="linear"
-        What answers. "leaf" tells every row of a leaf the same, so that the tree that
-        is drawn predicts alone.
+        Model on top of the traversal. "leaf" predicts the same for every row of a
+        leaf, so that the tree that is drawn predicts alone.
     uses_x : bool, default=False
-        Whether a linear or mlp predictor reads the row itself as well.
+        Whether a linear or mlp predictor reads the features as well.
     n_hidden_layers : int, default=1
         Hidden layers of the mlp, 1 to 5, with ELU between them.
     hidden_size : int, default=64
         Units of each hidden layer.
     dropout : float, default=0.0
-        Share of hidden units left out at each step, 0 to 0.95.
+        Fraction of hidden units dropped at each training step, 0 to 0.95.
     learning_rate : float, default=0.02
         Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.
     max_epochs : int, default=200
         Passes over the training rows, at least 1.
     batch_size : int, default=512
-        Rows a step.
+        Rows in a training step.
     patience : int, default=30
         Epochs without a better validation loss, at any strength, before training ends.
     class_weight : None, "balanced" or dict of label to weight, default=None
-        What a row of each class counts.
+        Weight of a row of each class.
     random_state : int, RandomState instance or None, default=None
-        Seeds the first splits, the batches and the rows held out.
+        Seeds the first splits, the batches, the dropout and the rows held out.
     device : str, default="auto"
         "auto", "cpu", "cuda" or "cuda:N".
 
@@ -222,92 +199,101 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
 
     def __init__(
         self,
-        depth=4,
+        depth=ArgminSettings.depth,
         *,
-        pruning_strength=STRENGTHS,
-        formulation="ridge",
-        split="linear",
-        predictor="linear",
-        uses_x=False,
-        n_hidden_layers=1,
-        hidden_size=64,
-        dropout=0.0,
-        learning_rate=0.02,
-        max_epochs=200,
-        batch_size=512,
-        patience=30,
-        class_weight=None,
+        pruning_strength=ArgminSettings.pruning_strength,
+        formulation=ArgminSettings.formulation,
+        split=ArgminSettings.split,
+        predictor=ArgminSettings.predictor,
+        uses_x=ArgminSettings.uses_x,
+        n_hidden_layers=ArgminSettings.n_hidden_layers,
+        hidden_size=ArgminSettings.hidden_size,
+        dropout=ArgminSettings.dropout,
+        learning_rate=ArgminSettings.learning_rate,
+        max_epochs=ArgminSettings.max_epochs,
+        batch_size=ArgminSettings.batch_size,
+        patience=ArgminSettings.patience,
+        class_weight=ArgminSettings.class_weight,
         random_state=None,
         device="auto",
     ):
-        self.depth = depth
-        self.pruning_strength = pruning_strength
-        self.formulation = formulation
-        self.split = split
-        self.predictor = predictor
-        self.uses_x = uses_x
-        self.n_hidden_layers = n_hidden_layers
-        self.hidden_size = hidden_size
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.patience = patience
+        super().__init__(
+            depth,
+            pruning_strength=pruning_strength,
+            formulation=formulation,
+            split=split,
+            predictor=predictor,
+            uses_x=uses_x,
+            n_hidden_layers=n_hidden_layers,
+            hidden_size=hidden_size,
+            dropout=dropout,
+            learning_rate=learning_rate,
+            max_epochs=max_epochs,
+            batch_size=batch_size,
+            patience=patience,
+            random_state=random_state,
+            device=device,
+        )
         self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
 
     def _targets(self, data: TrainingData) -> _Targets:
-        """Class codes, each row as heavy as its class."""
+        """Class codes, each row with the weight of its class."""
         weights = self._class_weights(data.y)
-        return _Targets(data.y, data.y_valid, weights[data.y], weights[data.y_valid])
+        return _Targets(
+            data.y,
+            data.y_valid,
+            weights[data.y],
+            weights[data.y_valid],
+            scale=TargetScale(),
+            loss_scale=None,
+        )
 
 
 class ArgminTreeRegressor(_Argmin, TableRegressor):
-    """Regression by a tree of oblique splits that learns which nodes live.
+    """Regression by a tree of oblique splits that learns which nodes to prune.
 
     Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
     differentiation", ICML 2021, arXiv:2010.04627.
 
     Every node has an activity, found by an optimisation problem inside the network
-    and differentiated through; a price on activity, the pruning strength, takes nodes
-    away. A predictor answers from the traversal: how far the row passes each node.
+    and differentiated through; a penalty on activity, the pruning strength, prunes
+    nodes. A predictor reads the traversal: how far the row passes each node.
 
     Parameters
     ----------
     depth : int, default=4
         Splits on every path before pruning, 1 to 8.
     pruning_strength : float or ascending sequence of float
-        Price of activity (lambda), at least 0, for a batch of rows. All strengths of
+        Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
         a sequence train as one batch; the chosen one has the smallest tree whose
         validation score is within one standard error of the best. Default: ten
         strengths from 0 to 10,000.
     formulation : {"ridge", "preference"}, default="ridge"
-        What activity costs: the paper's final program, or that of its first version,
+        Cost of activity: the paper's final program, or that of its first version,
         where each node learns a preference.
     split : {"linear", "elu"}, default="linear"
-        What the traversal counts at a split: the weighted sum itself, or ELU of it.
+        Split score: the weighted sum of the features, or ELU of it.
     predictor : {"linear", "mlp", "leaf"}, default="linear"
-        What answers. "leaf" tells every row of a leaf the same, so that the tree that
-        is drawn predicts alone.
+        Model on top of the traversal. "leaf" predicts the same for every row of a
+        leaf, so that the tree that is drawn predicts alone.
     uses_x : bool, default=False
-        Whether a linear or mlp predictor reads the row itself as well.
+        Whether a linear or mlp predictor reads the features as well.
     n_hidden_layers : int, default=1
         Hidden layers of the mlp, 1 to 5, with ELU between them.
     hidden_size : int, default=64
         Units of each hidden layer.
     dropout : float, default=0.0
-        Share of hidden units left out at each step, 0 to 0.95.
+        Fraction of hidden units dropped at each training step, 0 to 0.95.
     learning_rate : float, default=0.02
         Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.
     max_epochs : int, default=200
         Passes over the training rows, at least 1.
     batch_size : int, default=512
-        Rows a step.
+        Rows in a training step.
     patience : int, default=30
         Epochs without a better validation loss, at any strength, before training ends.
     random_state : int, RandomState instance or None, default=None
-        Seeds the first splits, the batches and the rows held out.
+        Seeds the first splits, the batches, the dropout and the rows held out.
     device : str, default="auto"
         "auto", "cpu", "cuda" or "cuda:N".
 
@@ -325,49 +311,14 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         Epochs trained.
     """
 
-    def __init__(
-        self,
-        depth=4,
-        *,
-        pruning_strength=STRENGTHS,
-        formulation="ridge",
-        split="linear",
-        predictor="linear",
-        uses_x=False,
-        n_hidden_layers=1,
-        hidden_size=64,
-        dropout=0.0,
-        learning_rate=0.02,
-        max_epochs=200,
-        batch_size=512,
-        patience=30,
-        random_state=None,
-        device="auto",
-    ):
-        self.depth = depth
-        self.pruning_strength = pruning_strength
-        self.formulation = formulation
-        self.split = split
-        self.predictor = predictor
-        self.uses_x = uses_x
-        self.n_hidden_layers = n_hidden_layers
-        self.hidden_size = hidden_size
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.patience = patience
-        self.random_state = random_state
-        self.device = device
-
     def _targets(self, data: TrainingData) -> _Targets:
-        """Standardised targets, all rows equal."""
-        center, scale = float(data.y.mean()), float(data.y.std()) or 1.0
+        """Standardised values, all rows of weight 1."""
+        scale = TargetScale.of(data.y)
         return _Targets(
-            ((data.y - center) / scale).astype(np.float32),
-            ((data.y_valid - center) / scale).astype(np.float32),
+            scale.standardise(data.y).astype(np.float32),
+            scale.standardise(data.y_valid).astype(np.float32),
             np.ones(len(data.y)),
             np.ones(len(data.y_valid)),
-            center,
-            scale,
+            scale=scale,
+            loss_scale=scale.scale**2,
         )

@@ -7,7 +7,9 @@ import torch
 from scipy.special import softmax
 
 from treelab.learners.argmin.network import ArgminTrees
+from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.common.base import TrainingData
+from treelab.learners.common.target_scale import TargetScale
 from treelab.trees.feature import feature_matrix
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning.simplify import simplify
@@ -17,8 +19,8 @@ from treelab.trees.walk import LEAF, OBLIQUE, leaf_of, rows_through, sum_up
 
 
 @dataclass(frozen=True)
-class OneTree:
-    """One candidate as float64 arrays, breadth first, T nodes of which N split.
+class TrainedTree:
+    """One tree of the batch as float64 arrays, breadth first, T nodes, N splits.
 
     ``split_weights`` (N, F), ``split_bias`` (N,): a row turns left where
     ``split_weights @ x + split_bias >= 0``. ``activity`` (T,). ``layers`` of the
@@ -31,14 +33,14 @@ class OneTree:
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
 
 
-def candidates(network: ArgminTrees) -> list[OneTree]:
-    """The trees of all strengths, as they are at this moment."""
+def trained_trees(network: ArgminTrees) -> list[TrainedTree]:
+    """Return the trees of all strengths with the network's current parameters."""
     with torch.no_grad():
         activity = _array(network.reference_activity())
         parameters = [_array(layer) for layer in network.layers]
         weights, bias = _array(network.weights), _array(network.bias)
     return [
-        OneTree(
+        TrainedTree(
             weights[e],
             bias[e],
             activity[e],
@@ -51,120 +53,121 @@ def candidates(network: ArgminTrees) -> list[OneTree]:
     ]
 
 
-class TreeWriter:
-    """Writes candidates in the user's columns and units.
+class TreeExporter:
+    """Exports trained trees to the user's columns and units.
 
     Parameters
     ----------
     data : TrainingData
         Encoded by z-scores.
+    settings : ArgminSettings
     labels : tuple or None
         Classes; None for regression.
-    center, scale : float
-        The value that 0 stands for and the length of 1, in units of the target.
-    reads_leaf, uses_x : bool
-        As in ``ArgminTrees``.
+    scale : TargetScale
+        Of the target in training.
     """
 
     def __init__(
         self,
         data: TrainingData,
-        labels: tuple | None,
-        *,
-        center: float,
-        scale: float,
-        reads_leaf: bool,
-        uses_x: bool,
+        settings: ArgminSettings,
+        labels: tuple | None = None,
+        scale: TargetScale | None = None,
     ):
-        self.data, self.labels = data, labels
-        self.center, self.scale = center, scale
-        self.reads_leaf, self.uses_x = reads_leaf, uses_x
+        self.data, self.settings, self.labels = data, settings, labels
+        self.scale = scale or TargetScale()
         self.encoder = data.encoder
         self.matrix = feature_matrix(self.encoder.features_, data.frame)
 
-    def write(self, one: OneTree) -> tuple[Tree, NodePredictor | None]:
-        """Return the pruned tree and its predictor; None where leaves say it all."""
-        whole = self._whole(one)
-        leaf = leaf_of(whole, self.matrix)
-        # Where no training row comes, nothing was learned: rows stop above.
-        activity = np.where(rows_through(whole, leaf) > 0, one.activity, 0.0)
-        kept = _kept_nodes(activity)
-        tree = self._pruned(whole, kept, activity[kept], leaf)
-        if self.reads_leaf:
-            return simplify(tree), None
-        return tree, self._predictor(one, kept)
+    def export(self, trained: TrainedTree) -> tuple[Tree, NodePredictor | None]:
+        """Return the pruned tree and its predictor; None where the leaves predict."""
+        if self.settings.reads_leaf:
+            pruned = self._prune(trained, self._node_values(trained))
+            return simplify(pruned.tree), None
+        tree, nodes = self._tree_of_means(trained)
+        return tree, self._predictor(trained, nodes)
 
-    def _whole(self, one: OneTree) -> Tree:
-        """The complete tree; it answers with the constants that it learned, if any."""
+    def export_tree(self, trained: TrainedTree) -> Tree:
+        """Return the pruned tree; each node predicts the mean of its training rows."""
+        return self._tree_of_means(trained)[0]
+
+    def _tree_of_means(self, trained: TrainedTree) -> tuple[Tree, np.ndarray]:
+        """The pruned tree, and its nodes' numbers in the complete one."""
+        value = np.zeros((len(trained.activity), self.data.n_outputs))
+        pruned = self._prune(trained, value)
+        tree = replace(pruned.tree, value=self._means(pruned.tree, pruned.leaf))
+        return tree, pruned.nodes
+
+    def _complete(self, trained: TrainedTree, value: np.ndarray) -> Tree:
+        """The complete tree, T nodes that predict ``value`` (T, C)."""
         # Left where weights @ x + bias >= 0, that is where -weights @ x <= bias.
         weights, threshold = self.encoder.oblique_splits(
-            -one.split_weights, one.split_bias
+            -trained.split_weights, trained.split_bias
         )
         n_splits = len(threshold)
-        told = self._told(one)
         tree = Tree.complete(
             self.encoder.features_,
             None,
             threshold,
             np.zeros(n_splits, dtype=bool),
-            told[n_splits:],
+            value[n_splits:],
             weights=weights,
             classes=self.labels,
-            activity=one.activity,
+            activity=trained.activity,
         )
-        return replace(tree, value=told)
+        return replace(tree, value=value)
 
-    def _told(self, one: OneTree) -> np.ndarray:
-        """What a row hears that ends at a node, where nodes hold constants, (T, C)."""
-        if not self.reads_leaf:
-            return np.zeros((len(one.activity), self.data.n_outputs))
-        ((weight, bias),) = one.layers
-        told = weight.T + np.pad(bias[None], ((0, len(one.activity) - 1), (0, 0)))
-        for node in range(1, len(told)):  # a row adds up what lies on its path
-            told[node] += told[(node - 1) // 2]
-        if self.labels is None:
-            return self.center + self.scale * told
-        return softmax(told, axis=1)
+    def _node_values(self, trained: TrainedTree) -> np.ndarray:
+        """Prediction (T, C) for a row that ends at a node, where nodes hold constants.
 
-    def _pruned(
-        self, whole: Tree, kept: np.ndarray, activity: np.ndarray, leaf: np.ndarray
-    ) -> Tree:
-        """The kept nodes (breadth first) as a tree of their own.
-
-        ``leaf`` (n_rows,) is each training row's leaf in the whole tree.
+        A row adds up the weights of the nodes on its path.
         """
-        place = np.full(whole.n_nodes + 1, -1, dtype=np.int32)  # the last: no child
-        place[kept] = np.arange(len(kept))
-        left, right = place[whole.left[kept]], place[whole.right[kept]]
+        ((weight, bias),) = trained.layers
+        output = weight.T + np.pad(bias[None], ((0, len(weight.T) - 1), (0, 0)))
+        for node in range(1, len(output)):
+            output[node] += output[(node - 1) // 2]
+        if self.labels is None:
+            return self.scale.restore(output)
+        return softmax(output, axis=1)
+
+    def _prune(self, trained: TrainedTree, value: np.ndarray) -> "_Pruned":
+        """The nodes that are active as a tree of their own; ``value`` is (T, C)."""
+        complete = self._complete(trained, value)
+        assert complete.weights is not None
+        leaf = leaf_of(complete, self.matrix)
+        # Where no training row comes, nothing was learned: rows stop above.
+        activity = np.where(rows_through(complete, leaf) > 0, trained.activity, 0.0)
+        nodes = _retained_nodes(activity)
+        place = np.full(complete.n_nodes + 1, -1, dtype=np.int32)  # the last: no child
+        place[nodes] = np.arange(len(nodes))
+        left, right = place[complete.left[nodes]], place[complete.right[nodes]]
         is_split = left >= 0
-        value = whole.value[kept]
-        for node in range(1, len(kept)):  # a node that is off adds nothing to its path
-            if activity[node] == 0:
-                value[node] = whole.value[(kept[node] - 1) // 2]
-        for node in range(1, whole.n_nodes):  # a row stops at the last node that stays
+        value = complete.value[nodes]
+        inactive = np.flatnonzero(activity[nodes] == 0)
+        inactive = inactive[inactive > 0]  # all but the root add nothing to their path
+        value[inactive] = complete.value[(nodes[inactive] - 1) // 2]
+        for node in range(1, complete.n_nodes):  # a row stops at the last node retained
             if place[node] < 0:
                 place[node] = place[(node - 1) // 2]
-        leaf = place[leaf]
         tree = replace(
-            whole,
+            complete,
             left=left,
             right=right,
             feature=np.where(is_split, OBLIQUE, LEAF),
-            threshold=np.where(is_split, whole.threshold[kept], np.nan),
-            missing_left=np.zeros(len(kept), dtype=bool),
+            threshold=np.where(is_split, complete.threshold[nodes], np.nan),
+            missing_left=np.zeros(len(nodes), dtype=bool),
             value=value,
-            n_rows=np.zeros(len(kept)),
-            impurity=np.zeros(len(kept)),
-            weights=np.where(is_split[:, None], whole.weights[kept], 0.0),
-            activity=activity,
+            n_rows=np.zeros(len(nodes)),
+            impurity=np.zeros(len(nodes)),
+            weights=np.where(is_split[:, None], complete.weights[nodes], 0.0),
+            activity=activity[nodes],
         )
+        leaf = place[leaf]
         tree = with_leaves(tree, self.matrix, leaf, self.data.y)
-        if self.reads_leaf:
-            return tree
-        return replace(tree, value=self._means(tree, leaf))
+        return _Pruned(tree, nodes, leaf)
 
     def _means(self, tree: Tree, leaf: np.ndarray) -> np.ndarray:
-        """Class shares, or the mean, of each node's rows; empty nodes: the parent's."""
+        """Class fractions, or mean, of each node's rows; empty nodes: the parent's."""
         if self.labels is not None:
             total = tree.class_counts
         else:
@@ -175,40 +178,54 @@ class TreeWriter:
             mean[node] = mean[tree.parent[node]]
         return mean
 
-    def _predictor(self, one: OneTree, kept: np.ndarray) -> NodePredictor:
-        """The predictor on the kept nodes, and on columns in their own units."""
-        layers = list(one.layers)
+    def _predictor(self, trained: TrainedTree, nodes: np.ndarray) -> NodePredictor:
+        """The predictor on these nodes, and on columns in their own units."""
+        uses_x = self.settings.uses_x
+        layers = list(trained.layers)
         weight, bias = layers[0]
-        n_nodes = len(one.activity)
-        on_nodes = weight[:, kept]
-        if self.uses_x:
+        n_nodes = len(trained.activity)
+        on_nodes = weight[:, nodes]
+        if uses_x:
             on_x, bias = self.encoder.linear_leaves(weight[:, n_nodes:], bias)
             on_nodes = np.hstack([on_nodes, on_x])
         layers[0] = (on_nodes, bias)
         if self.labels is None:
             weight, bias = layers[-1]
-            layers[-1] = (weight * self.scale, bias * self.scale + self.center)
+            layers[-1] = (weight * self.scale.scale, self.scale.restore(bias))
         n_features = len(self.encoder.features_)
         return NodePredictor(
             layers=tuple(layers),
-            uses_x=self.uses_x,
-            x_mean=np.zeros(n_features) if self.uses_x else None,
-            x_scale=np.ones(n_features) if self.uses_x else None,
+            uses_x=uses_x,
+            x_mean=np.zeros(n_features) if uses_x else None,
+            x_scale=np.ones(n_features) if uses_x else None,
         )
 
 
-def _kept_nodes(activity: np.ndarray) -> np.ndarray:
+@dataclass(frozen=True)
+class _Pruned:
+    """A pruned tree.
+
+    ``nodes`` are the numbers of its nodes in the complete tree, breadth first;
+    ``leaf`` (n_rows,) is the leaf of each training row.
+    """
+
+    tree: Tree
+    nodes: np.ndarray
+    leaf: np.ndarray
+
+
+def _retained_nodes(activity: np.ndarray) -> np.ndarray:
     """Nodes (breadth first, ascending) of the pruned tree.
 
-    A split stays while one child lives; its other child then is a leaf where rows
-    stop. With both children gone the split itself is a leaf.
+    A split is retained while one child is active; its other child then is a leaf where
+    rows stop. With both children pruned the split itself is a leaf.
     """
-    kept = np.zeros(len(activity), dtype=bool)
-    kept[0] = True
+    retained = np.zeros(len(activity), dtype=bool)
+    retained[0] = True
     for node in range(len(activity) // 2):
         children = slice(2 * node + 1, 2 * node + 3)
-        kept[children] = kept[node] and (activity[children] > 0).any()
-    return np.flatnonzero(kept)
+        retained[children] = retained[node] and (activity[children] > 0).any()
+    return np.flatnonzero(retained)
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -1,7 +1,12 @@
-"""Argmin trees as a network: E pruning strengths, one tree each, trained as a batch."""
+"""Argmin trees as a network: E pruning strengths, one tree each, trained as a batch.
+
+Source: Zantedeschi, Kusner and Niculae, arXiv:2010.04627. Sections and equations are
+those of its first version where nothing else is said.
+"""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from treelab.learners.argmin.settings import ArgminSettings
 from treelab.ops.activity import (
     known_traversal,
     preference_activity_of_splits,
@@ -22,21 +28,38 @@ REFERENCE_ROWS = 2048  # training rows that decide the activity outside of train
 BLOCK = 2**24  # numbers a layer of all trees may hold at once outside of training
 
 
-@dataclass
-class Rows:
+@dataclass(frozen=True)
+class RowTensors:
     """Rows as tensors.
 
-    ``x`` (F, B); ``y`` classes (B,), values (B,), or several values a row (B, C);
-    ``weight`` (B,) with mean about 1.
+    Attributes
+    ----------
+    x : Tensor of shape (F, B)
+        Encoded features.
+    y : Tensor of shape (B,) or (B, C)
+        Classes or values, or several values a row.
+    weight : Tensor of shape (B,)
+        Mean about 1.
     """
 
     x: Tensor
     y: Tensor
     weight: Tensor
 
-    def take(self, rows: Tensor) -> "Rows":
-        """The rows of these indices."""
-        return Rows(self.x[:, rows], self.y[rows], self.weight[rows])
+    @classmethod
+    def of(
+        cls, x: np.ndarray, y: np.ndarray, weight: np.ndarray, device: torch.device
+    ) -> "RowTensors":
+        """Copy arrays, ``x`` of shape (B, F), to the device."""
+        return cls(
+            torch.tensor(x.T.copy(), dtype=torch.float32, device=device),
+            torch.tensor(y, device=device),
+            torch.tensor(weight, dtype=torch.float32, device=device),
+        )
+
+    def take(self, rows: Tensor) -> "RowTensors":
+        """Return the rows of these indices."""
+        return RowTensors(self.x[:, rows], self.y[rows], self.weight[rows])
 
 
 class ArgminTrees(nn.Module):
@@ -44,73 +67,43 @@ class ArgminTrees(nn.Module):
 
     Parameters
     ----------
-    strength : Tensor of shape (E,)
-        Pruning strength lambda, for a batch of ``batch_size`` rows.
-    depth : int
-        Levels of splits.
-    rows, valid_rows : Rows
+    settings : ArgminSettings
+        Its pruning strengths are for a batch of ``batch_size`` rows.
+    rows, valid_rows : RowTensors
         The training and the validation rows.
     n_outputs : int
         Classes, or 1.
     loss_scale : float or None
         None trains on classes; a number multiplies the squared error.
-    batch_size : int
-        Rows of a full batch, no more than there are.
-    formulation : {"ridge", "preference"}
-    hidden : tuple of int
-        Sizes of the predictor's hidden layers.
-    reads_leaf : bool
-        The predictor reads which nodes a row passes, not how far: a constant a leaf.
-    uses_x : bool
-        The predictor reads the row itself beside the traversal.
-    dropout : float
-        Share of hidden units that each step leaves out.
-    split : {"linear", "elu"}
-        Whether ELU bends the split scores; it leaves their signs.
     generator : torch.Generator
         On the CPU; draws the first parameters.
     splits : (ndarray of shape (N, F), ndarray of shape (N,)) or None
         First weights and biases; None draws weights and spreads the rows evenly.
-    columns : ndarray of shape (J, F) or None
-        Which features belong to each of J columns. If given, a row hides one column,
-        drawn anew in every batch; validation rows hide each in turn.
     """
+
+    strength: Tensor
 
     def __init__(
         self,
-        strength: Tensor,
-        depth: int,
-        rows: Rows,
-        valid_rows: Rows,
+        settings: ArgminSettings,
+        rows: RowTensors,
+        valid_rows: RowTensors,
         n_outputs: int,
         *,
         loss_scale: float | None,
-        batch_size: int,
-        formulation: str,
-        hidden: tuple[int, ...],
-        reads_leaf: bool,
-        uses_x: bool,
-        dropout: float,
-        split: str,
         generator: torch.Generator,
         splits: tuple[np.ndarray, np.ndarray] | None = None,
-        columns: np.ndarray | None = None,
     ):
         super().__init__()
-        self.columns = None
-        if columns is not None:
-            self.columns = torch.tensor(columns).to(rows.x)
-            seed = int(torch.randint(2**31, (), generator=generator))
-            self.hiding = torch.Generator(rows.x.device).manual_seed(seed)
-        self.n_candidates = len(strength)
-        self.register_buffer("strength", strength)
+        self.settings = settings
         self.rows, self.valid_rows = rows, valid_rows
-        self.loss_scale, self.batch_size = loss_scale, batch_size
-        self.reads_leaf, self.uses_x, self.dropout = reads_leaf, uses_x, dropout
-        n_features, n_splits = len(rows.x), 2**depth - 1
-        self.n_nodes = 2 * n_splits + 1
-        self.split = split
-        device = rows.x.device
+        self.loss_scale = loss_scale
+        self.batch_size = min(settings.batch_size, len(rows.y))
+        device, n_features = rows.x.device, len(rows.x)
+        strength = torch.tensor(settings.strengths, dtype=torch.float32, device=device)
+        self.register_buffer("strength", strength)
+        self.n_candidates = len(strength)
+        n_splits, self.n_nodes = 2**settings.depth - 1, settings.n_nodes
 
         def same_for_all(values: Tensor) -> nn.Parameter:
             # All strengths start alike, so that what parts them is the strength.
@@ -122,35 +115,43 @@ class ArgminTrees(nn.Module):
             weights = _uniform((n_splits, n_features), n_features, generator)
             bias = even_bias(weights, rows.x.cpu())
         else:
-            weights, bias = (torch.tensor(part).float() for part in splits)
-        self.weights = same_for_all(weights)  # (E, N, F)
+            weights, bias = (torch.tensor(array).float() for array in splits)
+        self.weights = same_for_all(weights)  # (E, N, F), theta
         self.bias = same_for_all(bias)  # (E, N)
-        self.preference = None
-        if formulation == "preference":
-            eta = 2 * torch.rand(self.n_nodes, generator=generator) - 1
-            self.preference = same_for_all(eta)  # (E, T)
-        inputs = self.n_nodes + (n_features if uses_x else 0)
-        sizes = (inputs, *hidden, n_outputs)
+        self.preference: nn.Parameter | None = None
+        if settings.formulation == "preference":  # eta ~ U(-1, 1), algorithm 2, line 2
+            preference = 2 * torch.rand(self.n_nodes, generator=generator) - 1
+            self.preference = same_for_all(preference)  # (E, T)
+        n_inputs = self.n_nodes + (n_features if settings.uses_x else 0)
+        sizes = (n_inputs, *settings.hidden_sizes, n_outputs)
         self.layers = nn.ParameterList()  # weight (E, out, in), bias (E, out), ...
         for n_in, n_out in pairwise(sizes):
             self.layers.append(same_for_all(_uniform((n_out, n_in), n_in, generator)))
             self.layers.append(same_for_all(torch.zeros(n_out)))
         picked = torch.randperm(rows.x.shape[1], generator=generator)[:REFERENCE_ROWS]
         self.reference = rows.take(picked.to(device))
+        self.dropout_generator = spawn(generator, device)
 
     def scores(self, x: Tensor) -> Tensor:
-        """Split scores (E, N, B) of rows ``x`` (F, B); left is where they are >= 0."""
+        """Split scores (E, N, B) of rows ``x`` (F, B); left is where they are >= 0.
+
+        s_theta of section 3, linear or followed by ELU (section 4). The paper's rows
+        turn left below 0: its s is ours with the other sign.
+        """
         flat = torch.addmm(
             self.bias.reshape(-1, 1), self.weights.flatten(0, 1), x
         )  # (E * N, B): one product for all trees
         score = flat.view(*self.bias.shape, -1)
-        return functional.elu(score) if self.split == "elu" else score
+        return functional.elu(score) if self.settings.split == "elu" else score
 
     def traversal(self, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Traversal z (E, T, B) of training rows and the activity (E, T) under them."""
+        """Traversal z (E, T, B) of B training rows, and the activity a (E, T) of them.
+
+        T_eta(q_1, ..., q_n) of eq. 3, or the program of the final version.
+        """
         if self.preference is not None:
             return preference_traversal(scores, self.preference)
-        return ridge_traversal(scores, self._price(scores.shape[-1]))
+        return ridge_traversal(scores, self._penalty(scores.shape[-1]))
 
     @torch.no_grad()
     def reference_activity(self) -> Tensor:
@@ -158,70 +159,75 @@ class ArgminTrees(nn.Module):
         scores = self.scores(self.reference.x)
         if self.preference is not None:
             return preference_activity_of_splits(scores, self.preference)
-        return ridge_activity_of_splits(scores, self._price(scores.shape[-1]))
+        return ridge_activity_of_splits(scores, self._penalty(scores.shape[-1]))
 
-    def _price(self, n_rows: int) -> Tensor:
-        """Price of activity (E,): rows pull together, so it grows with them."""
+    def _penalty(self, n_rows: int) -> Tensor:
+        """Penalty lambda (E,) on activity: it grows with the rows that reward it."""
         return self.strength * (n_rows / self.batch_size)
 
     def outputs(self, z: Tensor, x: Tensor) -> Tensor:
-        """Predictor's answer (E, C, B) to traversals (E, T, B) of rows (F, B)."""
-        if self.reads_leaf:
+        """Raw outputs (E, C, B) from traversals (E, T, B) of rows ``x`` (F, B).
+
+        The predictor f_phi(x, z) of eq. 10, linear or an mlp with ELU and dropout.
+        """
+        if self.settings.reads_leaf:
             z = (z > 0).to(z.dtype) + (z - z.detach())  # straight-through
         weight, bias = self.layers[0], self.layers[1]
         out = torch.baddbmm(bias[..., None], weight[..., : self.n_nodes], z)
-        if self.uses_x:
+        if self.settings.uses_x:
             out = out + weight[..., self.n_nodes :] @ x
         for i in range(2, len(self.layers), 2):
-            out = functional.dropout(functional.elu(out), self.dropout, self.training)
+            out = self._dropout(functional.elu(out))
             out = torch.baddbmm(self.layers[i + 1][..., None], self.layers[i], out)
         return out
 
+    def _dropout(self, hidden: Tensor) -> Tensor:
+        """Hidden units, in training a fraction of them set to 0, the rest scaled up."""
+        fraction = self.settings.dropout
+        if not self.training or fraction == 0:
+            return hidden
+        drawn = torch.rand(
+            hidden.shape, generator=self.dropout_generator, device=hidden.device
+        )
+        return hidden * ((drawn >= fraction) / (1 - fraction))
+
     def batch_loss(self, rows: Tensor) -> Tensor:
-        """Training loss (E,) on the training rows of these indices."""
-        batch = self.rows.take(rows)
-        if self.columns is not None:
-            batch.x = self._hide(
-                batch.x,
-                torch.randint(
-                    len(self.columns),
-                    rows.shape,
-                    generator=self.hiding,
-                    device=rows.device,
-                ),
-            )
+        """Training loss (E,) on the training rows of these indices, eq. 10."""
+        batch = self.training_batch(rows)
         z, _ = self.traversal(self.scores(batch.x))
         loss = self._row_loss(self.outputs(z, batch.x), batch)
         loss = (loss * batch.weight).mean(1)
-        if self.preference is not None:
+        if self.preference is not None:  # lambda ||eta||_inf
             loss = loss + self.strength * self.preference.abs().amax(1)
         return loss
 
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
-        """Validation loss (E,), without the price of preferences."""
+        """Validation loss (E,), without the penalty on preferences."""
         self.eval()
         activity = self.reference_activity()
-        total = 0.0
-        block = max(1, BLOCK // (self.n_candidates * self.n_nodes))
-        every = torch.arange(len(self.valid_rows.y), device=self.bias.device)
-        n_turns = 1 if self.columns is None else len(self.columns)
-        for turn in range(n_turns):
-            for rows in every.split(block):
-                part = self.valid_rows.take(rows)
-                if self.columns is not None:
-                    part.x = self._hide(part.x, torch.full_like(rows, turn))
-                z = known_traversal(self.scores(part.x), activity)
-                loss = self._row_loss(self.outputs(z, part.x), part)
-                total = total + (loss * part.weight).sum(1)
+        loss = torch.zeros_like(self.strength)
+        weight = self.strength.new_zeros(())
+        for rows in self.validation_batches():
+            z = known_traversal(self.scores(rows.x), activity)
+            row_loss = self._row_loss(self.outputs(z, rows.x), rows)
+            loss = loss + (row_loss * rows.weight).sum(1)
+            weight = weight + rows.weight.sum()
         self.train()
-        return total / (n_turns * self.valid_rows.weight.sum())
+        return loss / weight
 
-    def _hide(self, x: Tensor, column: Tensor) -> Tensor:
-        """Rows (F, B) without one column of each, (B,): 0 is a z-score's mean."""
-        return x * (1 - self.columns[column]).t()
+    def training_batch(self, rows: Tensor) -> RowTensors:
+        """Return the training rows of these indices."""
+        return self.rows.take(rows)
 
-    def _row_loss(self, output: Tensor, rows: Rows) -> Tensor:
+    def validation_batches(self) -> Iterator[RowTensors]:
+        """Yield the validation rows, no more at once than fit into memory."""
+        size = max(1, BLOCK // (self.n_candidates * self.n_nodes))
+        every = torch.arange(len(self.valid_rows.y), device=self.bias.device)
+        for rows in every.split(size):
+            yield self.valid_rows.take(rows)
+
+    def _row_loss(self, output: Tensor, rows: RowTensors) -> Tensor:
         """Loss (E, B): nats, or the scaled squared error."""
         if self.loss_scale is None:
             return class_loss(output, rows.y)
@@ -230,11 +236,67 @@ class ArgminTrees(nn.Module):
         return self.loss_scale * squared_error(output, rows.y)
 
 
+class ColumnMaskingTrees(ArgminTrees):
+    """Argmin trees that predict each column from the others.
+
+    A row's target column is masked: a random one in each training batch, each in turn
+    in validation. 0 is the mean of a z-score, so a mask is a factor 0.
+
+    Parameters
+    ----------
+    settings, rows, valid_rows, n_outputs, generator, **options
+        See ``ArgminTrees``.
+    columns : ndarray of shape (J, F)
+        Which features belong to each of J columns.
+    """
+
+    def __init__(
+        self,
+        settings: ArgminSettings,
+        rows: RowTensors,
+        valid_rows: RowTensors,
+        n_outputs: int,
+        *,
+        columns: np.ndarray,
+        generator: torch.Generator,
+        **options,
+    ):
+        # Drawn first, so that the masks do not depend on what else is drawn.
+        mask_generator = spawn(generator, rows.x.device)
+        super().__init__(
+            settings, rows, valid_rows, n_outputs, generator=generator, **options
+        )
+        self.mask_generator = mask_generator
+        self.columns = torch.tensor(columns).to(rows.x)
+
+    def training_batch(self, rows: Tensor) -> RowTensors:
+        """Return the training rows of these indices, each without a random column."""
+        column = torch.randint(
+            len(self.columns),
+            rows.shape,
+            generator=self.mask_generator,
+            device=rows.device,
+        )
+        return self._mask(super().training_batch(rows), column)
+
+    def validation_batches(self) -> Iterator[RowTensors]:
+        """Yield the validation rows without each of the columns in turn."""
+        for column in range(len(self.columns)):
+            for rows in super().validation_batches():
+                every = torch.full(rows.y.shape[:1], column, device=rows.y.device)
+                yield self._mask(rows, every)
+
+    def _mask(self, rows: RowTensors, column: Tensor) -> RowTensors:
+        """Rows without one column of each, (B,)."""
+        return replace(rows, x=rows.x * (1 - self.columns[column]).t())
+
+
 def even_bias(weights: Tensor, x: Tensor) -> Tensor:
     """Bias (N,) with which each split halves the rows (F, B) that reach it.
 
-    The paper's code starts with rows on one side and never trains the bias; without
-    rows on both sides a split has nothing to learn from.
+    Appendix A.3 takes minus the mean score of these rows; the published code starts
+    with rows on one side and never trains the bias. Without rows on both sides a split
+    has nothing to learn from.
     """
     score = weights @ x  # (N, B)
     bias = torch.zeros(len(weights))
@@ -247,6 +309,12 @@ def even_bias(weights: Tensor, x: Tensor) -> Tensor:
         left = score[t] + bias[t] >= 0
         node = torch.where(here, torch.where(left, 2 * t + 1, 2 * t + 2), node)
     return bias
+
+
+def spawn(generator: torch.Generator, device: torch.device) -> torch.Generator:
+    """Return a generator on a device, seeded by a draw from another."""
+    seed = int(torch.randint(2**31, (), generator=generator))
+    return torch.Generator(device).manual_seed(seed)
 
 
 def _uniform(shape: tuple, n_in: int, generator: torch.Generator) -> Tensor:

@@ -13,21 +13,41 @@ from treelab.evaluation.metrics import (
     macro_f1_error,
     scores,
 )
+from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.common.base import TrainingData
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
 
-SMALLEST_SHARE = 1e-7  # a probability of 0 would cost without end
+SMALLEST_PROBABILITY = 1e-7  # the loss of a probability of 0 has no bound
+
+
+class WithPath:
+    """What estimators have whose model is a pruning path."""
+
+    model_: PruningPath
+
+    @property
+    def path_(self) -> PruningPath:
+        """The trees of all strengths, the chosen one among them."""
+        return self.model_
+
+    @property
+    def tree_(self) -> Tree:
+        """The tree of the chosen strength, in the units of ``X``."""
+        return self.model_.tree
+
+    @property
+    def pruning_strength_(self) -> float:
+        """The chosen strength."""
+        return float(self.model_.strengths[self.model_.chosen])
 
 
 def pruning_path(
-    strengths: np.ndarray,
     models: Sequence[tuple[Tree, NodePredictor | None]],
+    settings: ArgminSettings,
     data: TrainingData,
     labels: tuple | None,
-    n_nodes: int,
-    split: str,
 ) -> PruningPath:
     """Bind the trees of all strengths, score them on validation rows, choose one.
 
@@ -36,42 +56,37 @@ def pruning_path(
 
     Parameters
     ----------
-    strengths : ndarray of shape (S,)
-        Ascending.
     models : sequence of (Tree, NodePredictor or None)
         One for each strength.
+    settings : ArgminSettings
     data : TrainingData
     labels : tuple or None
         Classes; None for regression.
-    n_nodes : int
-        Nodes before pruning.
-    split : {"linear", "elu"}
-        As in ``PruningPath``.
 
     Returns
     -------
     PruningPath
         Its ``scores``: strength, valid_loss (nats, or squared units of the target),
-        valid_score (see ``metrics.headline``), active_splits, empty_nodes (of
-        ``n_nodes``, where no training row comes), leaves, activity (mean over nodes).
+        valid_score (see ``metrics.headline``), and the columns of ``size_of``.
     """
     trees, predictors = zip(*models)
+    strengths = settings.strengths
     path = PruningPath(
         strengths=strengths,
         trees=trees,
         predictors=predictors,
         chosen=0,
         scores=pd.DataFrame({"strength": strengths}),
-        split=split,
+        split=settings.split,
     )
     rows, errors = [], []
     for i, tree in enumerate(trees):
         loss, score, error = _on_validation(path, i, data, labels)
         errors.append(error)
         found = {"strength": strengths[i], "valid_loss": loss, "valid_score": score}
-        rows.append(found | size_of(tree, n_nodes))
+        rows.append(found | size_of(tree, settings.n_nodes))
     table = pd.DataFrame(rows)
-    chosen = smallest_good(
+    chosen = smallest_within_error(
         table["active_splits"].to_numpy(),
         table["valid_score"].to_numpy(),
         np.array(errors),
@@ -81,7 +96,12 @@ def pruning_path(
 
 
 def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
-    """Count what is left of ``n_nodes`` nodes, where training rows come at all."""
+    """Return the size of a tree that pruning left of ``n_nodes`` nodes.
+
+    ``active_splits`` and ``leaves`` that training rows pass, ``empty_nodes`` that none
+    passes, and ``activity``, the mean over all nodes.
+    """
+    assert tree.activity is not None
     split = np.flatnonzero(~tree.is_leaf)
     passed = tree.n_rows > 0
     active = passed[tree.left[split]] & passed[tree.right[split]]
@@ -93,7 +113,7 @@ def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
     }
 
 
-def smallest_good(
+def smallest_within_error(
     size: np.ndarray, score: np.ndarray, error: np.ndarray, loss: np.ndarray
 ) -> int:
     """Find the smallest candidate within one standard error of the best score.
@@ -115,17 +135,20 @@ def smallest_good(
     return int(min(good, key=lambda i: (size[i], loss[i])))
 
 
-def _on_validation(path, i, data: TrainingData, labels):
+def _on_validation(
+    path: PruningPath, i: int, data: TrainingData, labels: tuple | None
+) -> tuple[float, float, float]:
     """Mean loss, headline score and its standard error of the i-th tree."""
     truth, frame = data.y_valid, data.frame_valid
     if labels is None:
-        answer = path.predict(frame, i)
-        found = scores("regression", truth, answer)
-        loss = (answer - truth) ** 2
+        predicted = path.predict(frame, i)
+        found = scores("regression", truth, predicted)
+        loss = (predicted - truth) ** 2
         # R2 is 1 - loss / variance: it is as uncertain as the loss is.
         error = loss.std() / np.sqrt(len(truth)) / max(truth.var(), 1e-300)
         return loss.mean(), found[headline("regression")], error
     proba = path.predict_proba(frame, i)
-    share = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_SHARE)
+    of_truth = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_PROBABILITY)
     confusion = confusion_matrix(truth, proba.argmax(axis=1), len(labels))
-    return -np.log(share).mean(), macro_f1(confusion), macro_f1_error(confusion)
+    score, error = float(macro_f1(confusion)), macro_f1_error(confusion)
+    return -np.log(of_truth).mean(), score, error

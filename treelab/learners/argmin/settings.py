@@ -1,76 +1,186 @@
-"""Argmin trees: names, ranges, help and defaults of the settings."""
+"""Argmin trees: names, ranges, help and defaults of the settings.
 
-from treelab.learners.common.spec import LearnerSpec, Setting
+Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
+differentiation", ICML 2021, arXiv:2010.04627.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from treelab.learners.common.spec import (
+    CLASSES,
+    LearnerSpec,
+    setting,
+    settings_in,
+)
 
 _EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """What the trees and the clusterer have in common."""
+
+    depth: int = setting(
+        4,
+        "int",
+        "Splits on every path, before pruning.",
+        label="Depth",
+        minimum=1,
+        maximum=8,
+    )
+    pruning_strength: Any = setting(
+        (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
+        "floats",
+        "How strongly small trees are preferred (lambda); all strengths train "
+        "together, the slider on Pruning moves between them.",
+        label="Pruning strengths",
+        minimum=0,
+    )
+    formulation: str = setting(
+        "ridge",
+        "choice",
+        "Cost of activity: the paper's final program, or that of its first version, "
+        "where each node learns a preference.",
+        choices=("ridge", "preference"),
+    )
+    learning_rate: float = setting(
+        0.02,
+        "float",
+        "Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.",
+        above=0,
+    )
+    batch_size: int = setting(512, "int", "Rows in a training step.", minimum=1)
+
+    @property
+    def strengths(self) -> np.ndarray:
+        """The pruning strengths, ascending, float64 of shape (E,)."""
+        return np.atleast_1d(np.asarray(self.pruning_strength, dtype=np.float64))
+
+    @property
+    def n_nodes(self) -> int:
+        """Splits and leaves of a tree before pruning, T."""
+        return 2 ** (self.depth + 1) - 1
+
+
+@dataclass(frozen=True)
+class ArgminSettings(TreeSettings):
+    """What can be set of a classification or regression tree."""
+
+    split: str = setting(
+        "linear",
+        "choice",
+        "Split score: the weighted sum of the features, or ELU of it.",
+        choices=("linear", "elu"),
+    )
+    predictor: str = setting(
+        "linear",
+        "choice",
+        "leaf: the tree alone, one prediction for each leaf. linear, mlp: a model on "
+        "top that reads how far the row passes each node.",
+        label="Predictor",
+        choices=("linear", "mlp", "leaf"),
+    )
+    uses_x: bool = setting(
+        False, "bool", "Whether a linear or mlp predictor reads the features as well."
+    )
+    n_hidden_layers: int = setting(
+        1, "int", "Hidden layers of the mlp.", minimum=1, maximum=5
+    )
+    hidden_size: int = setting(64, "int", "Units of each hidden layer.", minimum=1)
+    dropout: float = setting(
+        0.0,
+        "float",
+        "Fraction of hidden units dropped at each training step.",
+        minimum=0,
+        maximum=0.95,
+    )
+    max_epochs: int = setting(200, "int", _EPOCHS_HELP, label="Epochs", minimum=1)
+    patience: int = setting(
+        30,
+        "int",
+        "Epochs without a better validation loss, at any strength, before training "
+        "ends.",
+        minimum=1,
+    )
+    class_weight: Any = setting(
+        None,
+        "other",
+        'Weight of a row of each class: None, "balanced", or a weight for each label.',
+        tasks=CLASSES,
+    )
+
+    def __post_init__(self):
+        if self.uses_x and self.reads_leaf:
+            raise ValueError(
+                "uses_x=True needs predictor='linear' or 'mlp': a constant in each "
+                "leaf cannot read the row."
+            )
+
+    @property
+    def reads_leaf(self) -> bool:
+        """Whether the predictor is a constant for each leaf."""
+        return self.predictor == "leaf"
+
+    @property
+    def hidden_sizes(self) -> tuple[int, ...]:
+        """Units of each of the predictor's hidden layers."""
+        if self.predictor != "mlp":
+            return ()
+        return (self.hidden_size,) * self.n_hidden_layers
+
+
+@dataclass(frozen=True)
+class ClusterSettings(TreeSettings):
+    """What can be set of a clustering tree."""
+
+    target_columns: Any = setting(
+        None,
+        "columns",
+        "In which columns the rows of a cluster are alike. All columns, as in k-means; "
+        "each column, predicted from the others; or chosen columns, predicted from "
+        "the rest.",
+        label="Target columns",
+    )
+    max_epochs: int = setting(300, "int", _EPOCHS_HELP, label="Epochs", minimum=1)
+    patience: int = setting(
+        50,
+        "int",
+        "Epochs without a better validation loss before training ends.",
+        minimum=1,
+    )
+
+    @property
+    def masks_columns(self) -> bool:
+        """Whether each column is predicted from the others."""
+        return isinstance(self.target_columns, str) and self.target_columns == "each"
+
+    def of_trees(self) -> ArgminSettings:
+        """Return the settings of its trees: linear splits, a constant in each leaf."""
+        shared = {declared.name for declared in fields(ArgminSettings)}
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name in shared}
+        return ArgminSettings(predictor="leaf", **own)
+
 
 SPEC = LearnerSpec(
     key="argmin",
     title="Argmin tree",
-    summary="A tree that learns which of its nodes should live.",
+    summary="A tree that learns which of its nodes to prune.",
     paper="Zantedeschi, Kusner and Niculae, arXiv:2010.04627",
     classifier="treelab.learners.argmin.estimators:ArgminTreeClassifier",
     regressor="treelab.learners.argmin.estimators:ArgminTreeRegressor",
-    settings=(
-        Setting(
-            "depth",
-            "Depth",
-            "Splits on every path, before pruning.",
-            "int",
-            4,
-            1,
-            8,
-        ),
-        Setting(
-            "pruning_strength",
-            "Pruning strengths",
-            "How strongly small trees are preferred (lambda); all strengths "
-            "train together, the slider on Pruning moves between them.",
-            "floats",
-            (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
-            0,
-        ),
-        Setting(
-            "predictor",
-            "What answers",
-            "leaf: the tree alone, one answer for each leaf. linear, mlp: a "
-            "model on top that knows how far the row passes each node.",
-            "choice",
-            "linear",
-            choices=("linear", "mlp", "leaf"),
-        ),
-        Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 200, 1, 10_000),
-    ),
+    settings=settings_in(ArgminSettings),
 )
 
 # Needs no target, so it is not among the learners that a page offers for one.
 CLUSTERS = LearnerSpec(
     key="clusters",
     title="Argmin clusters",
-    summary="Groups of rows that are alike, found without labels, as a tree.",
+    summary="Clusters of similar rows, found without labels, as a tree.",
     paper="Zantedeschi, Kusner and Niculae, arXiv:2010.04627",
     classifier="treelab.learners.argmin.clustering:ArgminTreeClusterer",
     regressor="treelab.learners.argmin.clustering:ArgminTreeClusterer",
-    settings=(
-        Setting(
-            "depth", "Depth", "Splits on every path, before pruning.", "int", 4, 1, 8
-        ),
-        Setting(
-            "pruning_strength",
-            "Pruning strengths",
-            "How strongly few clusters are preferred (lambda).",
-            "floats",
-            (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
-            0,
-        ),
-        Setting(
-            "target_columns",
-            "Alike in",
-            "What the rows of a group share. All columns, as in k-means; each column, "
-            "told from the others; or chosen columns, told from the rest.",
-            "columns",
-            None,
-        ),
-        Setting("max_epochs", "Epochs", _EPOCHS_HELP, "int", 300, 1, 10_000),
-    ),
+    settings=settings_in(ClusterSettings),
 )

@@ -1,7 +1,10 @@
 """Refusals of settings out of range: the name, the value and what would work."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Integral, Real
+
+import numpy as np
 
 
 def check_at_least(name: str, value, minimum: int) -> None:
@@ -31,6 +34,22 @@ def check_number(name: str, value, *, above=None, minimum=None, maximum=None) ->
         bounds += [f"<= {maximum}"] if maximum is not None else []
         wanted = f" {' and '.join(bounds)}" if bounds else ""
         raise ValueError(f"{name} must be a finite number{wanted}, got {value!r}.")
+
+
+def check_ascending(name: str, value, *, minimum: float) -> None:
+    """Raise ValueError unless ``value`` is a number or numbers in ascending order."""
+    wanted = f"{name} must be a number >= {minimum:g}, or an ascending sequence of such"
+    single = isinstance(value, Real) and not isinstance(value, bool)
+    values = [value] if single else value
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+        raise ValueError(f"{wanted}, got {value!r}.")
+    if not len(values):
+        raise ValueError(f"{wanted}, got none at all.")
+    for one in values:
+        check_number(name, one, minimum=minimum)
+    for low, high in pairwise(values):
+        if high <= low:
+            raise ValueError(f"{wanted}, but {high!r} follows {low!r}.")
 
 
 def check_choice(name: str, value, choices: Sequence) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from treelab.learners.common.checks import (
+    check_ascending,
     check_at_least,
     check_between,
     check_choice,
@@ -34,9 +35,9 @@ class Setting:
     help : str
         One sentence.
     kind : str
-        "int", "float", "bool", "choice", "floats" (a sequence of numbers), "columns"
-        (None for all, "each" for each from the others, or names of the table's
-        columns) or "other", which the learner checks by itself.
+        "int", "float", "bool", "choice", "floats" (a number, or several ascending),
+        "columns" (None for all, "each" for each from the others, or names of the
+        table's columns) or "other", which the learner checks by itself.
     default : object
     minimum, maximum : number or None
         Inclusive bounds of a number.
@@ -65,6 +66,8 @@ class Setting:
             check_choice(self.name, value, (True, False))
         elif self.kind == "choice":
             check_choice(self.name, value, self.choices)
+        elif self.kind == "floats":
+            check_ascending(self.name, value, minimum=self.minimum or 0)
         elif self.kind in ("int", "float") and not self._is_word(value):
             self._check_number(value)
 
