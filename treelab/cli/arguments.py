@@ -1,11 +1,18 @@
 """Arguments that several commands of ``python -m treelab`` share."""
 
-import sys
 from argparse import ArgumentParser
-from pathlib import Path
 
-from treelab.cli.worker import add_home
-from treelab.data.reading.read import read_table
+from treelab.data.columns import TASKS
+from treelab.runs.store.run_store import default_home
+
+
+def add_home(parser: ArgumentParser) -> None:
+    """Add ``--home``, the run store's folder."""
+    parser.add_argument(
+        "--home",
+        metavar="DIR",
+        help=f"folder of the run store (default: TREELAB_HOME, else {default_home()})",
+    )
 
 
 def add_table(parser: ArgumentParser) -> None:
@@ -13,10 +20,23 @@ def add_table(parser: ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
 
 
+def add_problem(parser: ArgumentParser) -> None:
+    """Add a table and what to predict of it."""
+    add_table(parser)
+    parser.add_argument("--target", required=True, help="the column to predict")
+    parser.add_argument(
+        "--task", choices=TASKS, help="(default: the one the target's values suggest)"
+    )
+    add_seed(parser)
+
+
 def add_seed(parser: ArgumentParser) -> None:
     """Add ``--seed``."""
     parser.add_argument(
-        "--seed", type=int, default=0, help="deals the rows, starts the trees"
+        "--seed",
+        type=int,
+        default=0,
+        help="random seed of the data split and of the training",
     )
 
 
@@ -38,26 +58,19 @@ def add_device(parser: ArgumentParser) -> None:
 
 
 def add_run(parser: ArgumentParser) -> None:
-    """Add the run's title and the store that keeps it."""
+    """Add the title of a new run, and the store for it."""
     parser.add_argument("--name", default="", help="title of the run")
     add_home(parser)
 
 
-def read_named(table: str):
-    """Read the table that was named, and say what was odd about it.
+def add_model(parser: ArgumentParser) -> None:
+    """Add a trained model, and the store that has its run."""
+    parser.add_argument("model", metavar="RUN", help="id of a run, or a model's folder")
+    add_home(parser)
 
-    Returns
-    -------
-    frame : DataFrame
-    name : str
 
-    Raises
-    ------
-    OSError, ValueError
-        If it cannot be read.
-    """
-    path = Path(table)
-    read = read_table(path, path.name)
-    for note in read.notes:
-        print(note, file=sys.stderr)
-    return read.frame, path.name
+def add_output(parser: ArgumentParser) -> None:
+    """Add the file to write."""
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="(default: standard output)"
+    )

@@ -1,10 +1,11 @@
 """``python -m treelab import``: show a model from elsewhere on every page."""
 
-import argparse
+from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import add_run
-from treelab.cli.train import add_problem, problem_of, tell
+from treelab.cli.arguments import add_problem, add_run
+from treelab.cli.run_report import print_report
+from treelab.cli.tables import read_problem
 from treelab.runs.jobs.import_model import import_model, read_model
 from treelab.runs.store.run_store import RunStore
 
@@ -14,7 +15,7 @@ def add_command(commands) -> None:
     parser = commands.add_parser(
         "import",
         help="show a tree that was trained elsewhere",
-        description="Keeps a model as a run that is done, scored on a table, so that "
+        description="Saves a model as a run that is done, scored on a table, so that "
         "the app shows it. It may be a folder that a model was saved in (in Python, "
         "treelab.from_sklearn(model).save('folder')), JSON of 'export --format json', "
         "or JSON of an xgboost model. Nothing in it is run.",
@@ -31,9 +32,10 @@ def add_command(commands) -> None:
     parser.set_defaults(command=import_run)
 
 
-def import_run(chosen: argparse.Namespace) -> int:
-    """Import a model, and print its scores; 0 when it was kept."""
-    model = read_model(Path(chosen.model), chosen.classes)
-    store = RunStore(chosen.home)
-    problem = problem_of(chosen, store)
-    return tell(store, store.run(import_model(store, model, problem, chosen.name)))
+def import_run(arguments: Namespace) -> int:
+    """Import a model and print its scores; return 0 when it was saved."""
+    model = read_model(Path(arguments.model), arguments.classes)
+    store = RunStore(arguments.home)
+    problem = read_problem(arguments, store)
+    run_id = import_model(store, model, problem, arguments.name)
+    return print_report(store, store.run(run_id))

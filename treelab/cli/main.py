@@ -4,8 +4,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from treelab.bench import COMMANDS as BENCHMARKS
-from treelab.cli import cluster, import_model, models, train, worker
+from treelab.cli import (
+    bench,
+    cluster,
+    export,
+    import_model,
+    predict,
+    runs,
+    train,
+    worker,
+)
+
+COMMANDS = (train, cluster, predict, export, runs, import_model, worker, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -15,17 +25,8 @@ def build_parser() -> argparse.ArgumentParser:
         description="Decision trees that people can read and that gradients train.",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    train.add_command(commands)
-    cluster.add_command(commands)
-    models.add_commands(commands, _html_page)
-    import_model.add_command(commands)
-    worker.add_command(commands)
-    benchmark = commands.add_parser(
-        "bench", help="repeat the papers' tables and measure speed"
-    )
-    inner = benchmark.add_subparsers(metavar="BENCHMARK", required=True)
-    for add_benchmark in BENCHMARKS:
-        add_benchmark(inner)
+    for module in COMMANDS:
+        module.add_command(commands)
     return parser
 
 
@@ -34,9 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     What a user can put right ends as one sentence on stderr and the code 2.
     """
-    chosen = build_parser().parse_args(arguments)
+    parsed = build_parser().parse_args(arguments)
     try:
-        return chosen.command(chosen) or 0
+        return parsed.command(parsed) or 0
     except (ValueError, LookupError, OSError, ImportError) as error:
         print(f"treelab: {_sentence(error)}", file=sys.stderr)
         return 2
@@ -44,15 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _html_page(*found) -> str:
-    """Write a tree as a page; plotly is not loaded for other commands."""
-    from treelab.reports.tree_page import html_page
-
-    return html_page(*found)
-
-
 def _sentence(error: Exception) -> str:
-    """Say an error without the system's codes and quotes."""
+    """Format an error without the system's codes and quotes."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     return str(error)

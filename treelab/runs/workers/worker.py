@@ -40,15 +40,15 @@ class Worker:
     store : RunStore
     slot : str
         See ``treelab.runs.workers.slots``.
-    leave_when_unused : bool, default=False
+    end_when_unused : bool, default=False
         End when no app that asked for workers is alive and no run waits, so that
         nothing is left behind a closed app. Else stay until told to end.
     """
 
-    def __init__(self, store: RunStore, slot: str, *, leave_when_unused: bool = False):
+    def __init__(self, store: RunStore, slot: str, *, end_when_unused: bool = False):
         self._store = store
         self._slot = slot
-        self._leave_when_unused = leave_when_unused
+        self._end_when_unused = end_when_unused
         self._registry = store.worker_registry
         self._me = ProcessId.here()
         self._state = "starting"
@@ -85,7 +85,7 @@ class Worker:
         """Take the slot, unless a living worker has it."""
         others = {worker.slot: worker for worker in self._registry.workers()}
         other = others.get(self._slot)
-        if other is not None and not self._leave_when_unused:
+        if other is not None and not self._end_when_unused:
             process = other.process
             if process.is_local and process != self._me and process.is_alive():
                 raise ValueError(
@@ -157,7 +157,7 @@ class Worker:
         if self._end_requested is not None or self._replaced:
             return True
         unused = time.monotonic() - self._last_needed > UNUSED_SECONDS
-        return self._leave_when_unused and unused
+        return self._end_when_unused and unused
 
     def _device_text(self) -> str:
         """Name the device, and what is free of its memory at this moment."""

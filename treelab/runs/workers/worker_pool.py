@@ -116,7 +116,7 @@ class WorkerPool:
         named = ["--home", str(self._home), "--slot", slot]
         with log.open("wb" if is_new else "ab") as out:
             child = subprocess.Popen(
-                [*self._command, *named, "--leave-when-unused"],
+                [*self._command, *named, "--end-when-unused"],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

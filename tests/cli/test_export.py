@@ -1,0 +1,71 @@
+"""A trained tree as rules, text, code, JSON and a page."""
+
+import json
+
+import pandas as pd
+
+from treelab.cli.main import main
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.text.rules import to_text
+from treelab.trees.tree import Tree
+
+
+def test_export_writes_the_tree_that_predicts(trained, capsys, tmp_path):
+    model = RunStore().model(trained)
+    written = {}
+    for name in ("rules", "text", "dot", "json"):
+        assert main(["export", trained, "--format", name]) == 0
+        written[name] = capsys.readouterr().out
+    assert len(written["rules"].strip().split("\n")) == 1 + model.n_leaves
+    assert written["text"].strip() == to_text(model).strip()
+    assert written["dot"].startswith("digraph")
+    again = Tree.from_dict(json.loads(written["json"]))
+    assert to_text(again) == to_text(model)
+    out = tmp_path / "tree.json"
+    assert main(["export", trained, "--format", "json", "-o", str(out)]) == 0
+    assert json.loads(out.read_text("utf-8")) == json.loads(written["json"])
+
+
+def test_export_writes_code_that_predicts(trained, table, capsys, tmp_path):
+    X = pd.read_csv(table).drop(columns="kind")
+    wanted = RunStore().model(trained).predict(X).tolist()
+    for name in ("python", "sql", "c"):
+        assert main(["export", trained, "--format", name]) == 0
+        code = capsys.readouterr().out
+        assert code.count("yes (1.00)") >= 1
+        if name == "python":
+            names = {}
+            exec(code, names)
+            predicted = [names["predict"](row) for row in X.to_dict("records")]
+            assert predicted == wanted
+
+
+def test_export_writes_a_page_with_the_rows_it_was_trained_on(trained, capsys):
+    assert main(["export", trained, "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>")
+    assert '"hist"' in page
+    assert "test row" in page
+
+
+def test_export_of_an_ensemble_asks_which_tree(tmp_path, capsys, refused, trained):
+    assert "--estimator" in refused("export", trained, "--estimator", "0")
+    tree = RunStore().model(trained)
+    ensemble = WeightedTrees(
+        features=tree.features,
+        feature=[[0], [0]],
+        threshold=[[0.0], [1.0]],
+        missing_left=[[True], [True]],
+        leaf_value=[[[1.0, -1.0], [-1.0, 1.0]]] * 2,
+        leaf_weight=[[0.5, 0.5]] * 2,
+        classes=("no", "yes"),
+    )
+    ensemble.save(tmp_path / "ensemble")
+    folder = str(tmp_path / "ensemble")
+    assert "one of its trees" in refused("export", folder)
+    assert "0 to 1" in refused("export", folder, "--estimator", "2")
+    assert main(["export", folder, "--estimator", "1", "--format", "text"]) == 0
+    assert "size" in capsys.readouterr().out
+    assert main(["export", folder, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["type"] == "WeightedTrees"

@@ -1,0 +1,51 @@
+"""Predicting the rows of a file with a saved model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.runs.conftest import small_table
+from treelab.cli.main import main
+from treelab.runs.store.run_store import RunStore
+
+
+@pytest.mark.parametrize("by", ["run", "folder"])
+def test_predict_writes_the_table_with_the_models_predictions(
+    trained, table, tmp_path, by, capsys
+):
+    store, out = RunStore(), tmp_path / "out.csv"
+    folder = store.folder(trained) / "model"
+    named = trained if by == "run" else str(folder)
+    assert main(["predict", named, table, "-o", str(out)]) == 0
+    written, model = pd.read_csv(out), store.model(trained)
+    X = small_table()[["size", "color"]]
+    assert list(written)[:3] == ["size", "color", "kind"]
+    assert written["prediction"].tolist() == model.predict(X).tolist()
+    proba = written[["probability of no", "probability of yes"]]
+    assert proba.to_numpy() == pytest.approx(model.predict_proba(X))
+
+
+def test_a_model_of_one_column_predicts_a_table_of_one_column(tmp_path, capsys):
+    two = pd.DataFrame({"size": np.random.default_rng(0).normal(size=60).round(1)})
+    two["kind"] = np.where(two["size"] > 0, "yes", "no")
+    two.to_csv(tmp_path / "two.csv", index=False)
+    home = ["--home", str(tmp_path / "home")]
+    train = ["train", str(tmp_path / "two.csv"), "--target", "kind", *home]
+    assert main([*train, "--learner", "cart"]) == 0
+    (run,) = RunStore(tmp_path / "home").runs()
+    two[["size"]].to_csv(tmp_path / "one.csv", index=False)
+    out = str(tmp_path / "out.csv")
+    command = ["predict", run.id, str(tmp_path / "one.csv"), "-o", out, *home]
+    assert main(command) == 0
+    assert (pd.read_csv(out)["prediction"] == two["kind"]).mean() > 0.95
+
+
+def test_predict_refuses_what_does_not_fit(trained, table, tmp_path, refused):
+    narrow = tmp_path / "narrow.csv"
+    small_table()[["size", "kind"]].to_csv(narrow, index=False)
+    assert "'color'" in refused("predict", trained, str(narrow))
+    assert "no run 'cart-x'" in refused("predict", "cart-x", table)
+    taken = tmp_path / "taken.csv"
+    small_table().assign(prediction=1).to_csv(taken, index=False)
+    message = refused("predict", trained, str(taken))
+    assert "'prediction' already; rename it" in message

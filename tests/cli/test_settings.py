@@ -1,0 +1,37 @@
+"""Settings named on the command line are read by their kinds."""
+
+import pytest
+
+from treelab.cli.settings import parse_settings
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("depth=5", {"depth": 5}),
+        ("learning_rate=0.5", {"learning_rate": 0.5}),
+        ("class_weight=balanced", {"class_weight": "balanced"}),
+        ("depth=", None),
+        ("depth", None),
+        ("depth=five", None),
+        ("depth=5.5", None),
+    ],
+)
+def test_settings_are_read_by_their_kind(text, settings):
+    if settings is not None:
+        assert parse_settings("gradtree", [text]) == settings
+    else:
+        with pytest.raises(ValueError, match="depth"):
+            parse_settings("gradtree", [text])
+
+
+def test_a_word_may_stand_in_place_of_a_number():
+    assert parse_settings("get", ["depth=auto"]) == {"depth": "auto"}
+    with pytest.raises(ValueError, match="depth must be"):
+        parse_settings("cart", ["max_depth=auto"])
+
+
+@pytest.mark.parametrize("text", ["0.1,1,10", "[0.1, 1, 10]"])
+def test_a_sequence_of_numbers_is_a_setting(text):
+    read = parse_settings("argmin", [f"pruning_strength={text}"])
+    assert read == {"pruning_strength": [0.1, 1.0, 10.0]}

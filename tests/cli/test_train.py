@@ -1,0 +1,96 @@
+"""Training from the shell, with its scores, its progress and its refusals."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from treelab.cli.main import main
+from treelab.runs.store.run_store import RunStore
+
+SLOW_TRAIN = (
+    "import sys; from tests.runs.workers.slow_tree import register; register();"
+    "from treelab.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+def test_train_saves_the_run_where_the_app_looks_and_prints_its_scores(
+    home, table, capsys
+):
+    arguments = ["--target", "kind", "--learner", "slow", "--set", "epochs=7"]
+    more = ["--seed", "3", "--name", "my tree", "--device", "cpu"]
+    assert main(["train", table, *arguments, *more]) == 0
+    (run,) = RunStore().runs()
+    assert (run.state, run.title, run.device) == ("done", "my tree", "cpu")
+    assert run.settings == {"epochs": 7}
+    assert (run.problem.seed, run.problem.task) == (3, "binary")
+    assert run.problem.columns == ("size", "color")
+    printed = capsys.readouterr().out
+    for name, scores in run.metrics.items():
+        (line,) = [line for line in printed.split("\n") if line.startswith(name)]
+        assert f"{scores['accuracy']:.4f}" in line
+    assert run.id in printed
+
+
+def test_train_shows_a_progress_bar_in_a_terminal(home, table, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    arguments = ["--target", "kind", "--learner", "slow", "--set", "pause=0.05"]
+    assert main(["train", table, *arguments]) == 0
+    bar = capsys.readouterr().err
+    assert "5/5" in bar
+    assert "valid=0.4" in bar
+
+
+def test_train_refuses_what_it_cannot_do(home, table, tmp_path, refused):
+    train = ["train", table, "--learner", "cart", "--target"]
+    assert "no column 'sort'; it has 'size', 'color'" in refused(*train, "sort")
+    message = refused(*train, "kind", "--task", "regression")
+    assert "'kind'" in message
+    assert "height" in refused(*train, "kind", "--set", "height=3")
+    assert "depth" in refused(*train, "kind", "--set", "depth=0")
+    absent = str(tmp_path / "absent.csv")
+    message = refused("train", absent, "--target", "kind")
+    assert message == f"treelab: {absent}: No such file or directory.\n"
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    assert "empty.csv" in refused("train", str(empty), "--target", "kind")
+    with pytest.raises(SystemExit) as left:
+        main([*train, "kind", "--learner", "oak"])
+    assert left.value.code == 2
+
+
+def test_a_failed_training_says_why_and_where_the_traceback_is(home, table, refused):
+    arguments = ["--target", "kind", "--learner", "slow", "--set", "fail_at=2"]
+    message = refused("train", table, *arguments)
+    assert "The loss was not a number from epoch 3 on." in message
+    assert "log.txt" in message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C otherwise")
+def test_ctrl_c_stops_and_saves_the_best_so_far(home, table):
+    arguments = ["--target", "kind", "--learner", "slow"]
+    arguments += ["--set", "epochs=1000", "--set", "pause=0.05"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW_TRAIN, "train", table, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        store, until = RunStore(), time.monotonic() + 60
+        while not (store.runs() and store.runs()[0].epoch >= 3):
+            assert time.monotonic() < until
+            assert child.poll() is None
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode == 0
+    assert "the best tree so far is saved" in err
+    assert "(stopped)" in out
+    (run,) = store.runs()
+    assert (run.state, run.has_model) == ("stopped", True)

@@ -1,0 +1,85 @@
+"""``python -m treelab export``: write a trained tree as rules, code or a page."""
+
+import json
+from argparse import Namespace
+from dataclasses import replace
+
+from treelab.cli.arguments import add_model, add_output
+from treelab.cli.saved_models import find_model, write_output
+from treelab.runs.jobs.model_facts import ON_TOP, Model
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.code import LANGUAGES
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.text.dot import to_dot
+from treelab.trees.text.rules import to_rules, to_text
+from treelab.trees.tree import Tree
+
+FORMATS = ("rules", "text", "dot", "json", "html", *LANGUAGES)
+
+
+def add_command(commands) -> None:
+    """Add ``export`` to the commands."""
+    parser = commands.add_parser(
+        "export", help="write a trained tree as rules, code or a page"
+    )
+    add_model(parser)
+    add_output(parser)
+    parser.add_argument("--format", choices=FORMATS, default="rules")
+    parser.add_argument(
+        "--estimator",
+        type=int,
+        metavar="N",
+        help="which tree of an ensemble, from 0",
+    )
+    parser.set_defaults(command=export)
+
+
+def export(arguments: Namespace) -> None:
+    """Write a tree in the format asked for."""
+    model, run = find_model(arguments)
+    if arguments.format == "json" and arguments.estimator is None:
+        write_output(arguments, json.dumps(model.to_dict(), indent=1) + "\n")
+        return
+    tree = _single_tree(model, arguments.estimator)
+    writers = {
+        "rules": lambda: to_rules(tree).to_csv(index=False),
+        "text": lambda: to_text(tree).rstrip("\n") + "\n",
+        "dot": lambda: to_dot(tree).rstrip("\n") + "\n",
+        "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
+        "html": lambda: _html_page(tree, RunStore(arguments.home), run),
+    }
+    if arguments.format in writers:
+        text = writers[arguments.format]()
+    else:
+        _, _, write_code = LANGUAGES[arguments.format]
+        text = write_code(tree)
+    write_output(arguments, text)
+
+
+def _html_page(tree: Tree, store: RunStore, run: Run | None) -> str:
+    """Write a tree as a page; plotly is not loaded for other formats."""
+    from treelab.reports.tree_page import html_page
+
+    return html_page(tree, store, run)
+
+
+def _single_tree(model: Model, estimator: int | None) -> Tree:
+    """Return a model's tree, or the one of an ensemble that was asked for."""
+    if isinstance(model, WeightedTrees):
+        last = model.n_estimators - 1
+        if estimator is None or not 0 <= estimator <= last:
+            raise ValueError(
+                f"The model is an ensemble; choose one of its trees with --estimator, "
+                f"0 to {last}, or write all with --format json."
+            )
+        return model.estimator(estimator)
+    if estimator is not None:
+        raise ValueError("The model is one tree; leave --estimator out.")
+    if not isinstance(model, PruningPath):
+        return model
+    tree = model.trees[model.chosen]
+    if model.predictors[model.chosen] is None:
+        return tree
+    return replace(tree, notes=(*tree.notes, ON_TOP))

@@ -1,0 +1,43 @@
+"""What a command prints of a run that has ended."""
+
+import sys
+
+from treelab.evaluation import metrics
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+
+
+def print_report(store: RunStore, run: Run) -> int:
+    """Print a run's scores and size, or its error.
+
+    Returns
+    -------
+    int
+        The exit code: 0 when the run has a model, else 2.
+    """
+    if not run.has_model:
+        print(f"treelab: {run.title} {run.state}. {run.error}", file=sys.stderr)
+        if store.log(run.id):
+            log = store.folder(run.id) / "log.txt"
+            print(f"The traceback is in {log}.", file=sys.stderr)
+        return 2
+    print(f"{run.title} ({run.state}), run {run.id}")
+    _print_scores(run)
+    summary = run.summary
+    trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""
+    print(
+        f"{trees}{summary['leaves']} leaves, depth {summary['depth']}; "
+        f"{summary['seconds']:.1f} s on {summary['device']}"
+    )
+    print(f"Saved in {store.folder(run.id) / 'model'}")
+    return 0
+
+
+def _print_scores(run: Run) -> None:
+    """Print a table of scores, a line for each part of the data split."""
+    names = [name for name in run.metrics["train"] if name != "n_rows"]
+    titles = "".join(metrics.TITLES[name].rjust(19) for name in names)
+    print("".ljust(8) + titles + "rows".rjust(8))
+    for split, scores in run.metrics.items():
+        numbers = "".join(f"{scores[name]:19.4f}" for name in names)
+        print(split.ljust(8) + numbers + f"{scores['n_rows']:8d}")

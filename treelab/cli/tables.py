@@ -1,0 +1,72 @@
+"""Reading the table that a command names, and what to predict of it."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pandas as pd
+
+from treelab.data.check import check_problem
+from treelab.data.columns import listed
+from treelab.data.problem import Problem, make_problem
+from treelab.data.reading.read import read_table
+from treelab.runs.store.run_store import RunStore
+
+
+def read_named_table(
+    name: str, *, one_column: bool = False
+) -> tuple[pd.DataFrame, str]:
+    """Read a table from its file, and print what was unusual about it.
+
+    Parameters
+    ----------
+    name : str
+        Path of the file.
+    one_column : bool, default=False
+        Whether a table of one column is allowed.
+
+    Returns
+    -------
+    frame : DataFrame
+    name : str
+        The file's name without its folder.
+
+    Raises
+    ------
+    OSError, ValueError
+        If it cannot be read.
+    """
+    path = Path(name)
+    read = read_table(path, path.name, one_column=one_column)
+    for note in read.notes:
+        print(note, file=sys.stderr)
+    return read.frame, path.name
+
+
+def read_problem(arguments: Namespace, store: RunStore) -> Problem:
+    """Store the table of a command with ``add_problem``; return what to predict of it.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the table cannot be read, lacks the target, or cannot be learned from.
+    """
+    frame, name = read_named_table(arguments.table)
+    if arguments.target not in frame.columns:
+        raise ValueError(
+            f"{name} has no column {arguments.target!r}; it has "
+            f"{listed([str(column) for column in frame.columns])}."
+        )
+    problem = make_problem(
+        frame,
+        arguments.target,
+        table_id=store.add_table(frame, name),
+        table_name=name,
+        task=arguments.task,
+        seed=arguments.seed,
+    )
+    for finding in check_problem(frame, problem):
+        if finding.level == "error":
+            raise ValueError(finding.sentence)
+        print(finding.sentence, file=sys.stderr)
+    return problem
