@@ -86,5 +86,5 @@ def test_class_weights_move_the_answer():
     rare = {weights: model.predict(X).mean() for weights, model in told.items()}
     assert rare[None] < rare["auto"]
     assert rare[None] < rare["balanced"]
-    assert "Shares weigh the rows of each class" in told["auto"].tree_.notes[0]
+    assert "Probabilities weight the rows of each class" in told["auto"].tree_.notes[0]
     assert not told[None].tree_.notes

@@ -4,8 +4,8 @@ import torch
 from sklearn.metrics import f1_score
 
 from treelab.learners.common.folds import assign_folds
-from treelab.learners.common.starts import start_batch
-from treelab.learners.common.tree_batch import Rows
+from treelab.learners.common.rows import FoldedRows
+from treelab.learners.gradtree.starts import start_batch
 from treelab.learners.gradtree.tree_choice import (
     choose_tree,
     class_leans,
@@ -21,7 +21,7 @@ def batch_of(n_rows=90, *, depths=(1, 3), n_restarts=5, n_classes=2):
     bounds = np.linspace(0.4, 1.2, n_classes - 1)
     y = np.digitize(x[:, 1] + 0.3 * rng.normal(size=n_rows), bounds)
     balanced = (n_rows / np.bincount(y))[y] / n_classes
-    rows = Rows(
+    rows = FoldedRows(
         x=torch.tensor(x),
         target=torch.tensor(y),
         truth=torch.tensor(y),

@@ -18,8 +18,9 @@ from treelab.learners.argmin.network import ArgminTrees, ColumnMaskingTrees, Row
 from treelab.learners.argmin.path import WithPath
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits
-from treelab.learners.common.base import VALIDATION_SHARE, TableEstimator
+from treelab.learners.common.base import TableEstimator
 from treelab.learners.common.device import resolve_device
+from treelab.learners.common.folds import VALIDATION_FRACTION
 from treelab.learners.common.spec import read_settings
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
@@ -169,7 +170,7 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         order = check_random_state(self.random_state).permutation(len(frame))
         if len(frame) < 10:
             return frame.iloc[order], frame.iloc[order]
-        n_valid = round(len(frame) * VALIDATION_SHARE)
+        n_valid = round(len(frame) * VALIDATION_FRACTION)
         train, valid = np.sort(order[n_valid:]), np.sort(order[:n_valid])
         return frame.iloc[train], frame.iloc[valid]
 

@@ -1,12 +1,57 @@
-"""Which fold holds out which row."""
+"""Which rows are held out of training: once for all, or in folds."""
 
 import numpy as np
+from sklearn.model_selection import train_test_split
+
+VALIDATION_FRACTION = 0.2  # held out of X when no validation rows are given
+FEWEST_ROWS = 10  # smaller tables cannot spare a row
+
+
+def hold_out(
+    target: np.ndarray, *, by_class: bool, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Split row numbers into training and validation, by classes where that works.
+
+    Tables too small to spare a row are validated on their training rows.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n,)
+        Class codes or values.
+    by_class : bool
+        Whether the target holds classes: both splits then have the same fractions of
+        each where there are rows enough, and training has a row of every class.
+    seed : int
+        Draws the rows.
+
+    Returns
+    -------
+    train, held_out : ndarray of int
+        Row numbers, ascending.
+    """
+    rows = np.arange(len(target))
+    if len(rows) < FEWEST_ROWS:
+        return rows, rows
+    n_valid = round(len(rows) * VALIDATION_FRACTION)
+    strata = None
+    if by_class:
+        counts = np.unique(target, return_counts=True)[1]
+        if counts.min() >= 2 and n_valid >= len(counts):
+            strata = target
+    train, held_out = train_test_split(
+        rows, test_size=n_valid, stratify=strata, random_state=seed
+    )
+    if by_class:
+        missing = np.setdiff1d(target, target[train])
+        rescued = held_out[np.isin(target[held_out], missing)]
+        train = np.concatenate([train, rescued])
+    return np.sort(train), np.sort(held_out)
 
 
 def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
     """Give each row the fold that holds it out, so that folds are alike.
 
-    Rows are shuffled, sorted by target and dealt out in turn: folds differ by one row
+    Rows are shuffled, sorted by target and assigned in turn: folds differ by one row
     of a class at most, and cover the range of a target of numbers evenly.
 
     Parameters

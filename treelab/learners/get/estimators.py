@@ -15,7 +15,7 @@ from treelab.learners.common.checks import (
     check_choice,
     check_number,
 )
-from treelab.learners.common.class_prior import best_lean
+from treelab.learners.common.class_prior import best_weight_power
 from treelab.learners.common.device import resolve_device
 from treelab.learners.get.budget import BUDGETS, GetSettings
 from treelab.learners.get.export import centred, to_tree
@@ -274,7 +274,7 @@ class GetClassifier(_Get, TableClassifier):
         if self._chooses_weights():
             share = np.maximum(trees.answers(valid.x)[0], SMALLEST_SHARE)
             balanced = np.log(self._balanced_weights(data.y))
-            self._power = best_lean(np.log(share), valid.y, balanced)
+            self._power = best_weight_power(np.log(share), valid.y, balanced)
 
     def _chooses_weights(self) -> bool:
         """Whether validation chooses the weights of the classes."""

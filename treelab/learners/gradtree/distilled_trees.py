@@ -9,10 +9,11 @@ from sklearn.tree import DecisionTreeRegressor
 from torch import Tensor
 
 from treelab.learners.common.complete_tree import lay_out
-from treelab.learners.common.starts import ASKS_NOTHING
-from treelab.learners.common.tree_batch import Candidate, Rows
+from treelab.learners.common.rows import FoldedRows
 from treelab.learners.gradtree.full_data_trees import WholeTrees
 from treelab.learners.gradtree.soft_targets import Lesson, lesson
+from treelab.learners.gradtree.starts import ASKS_NOTHING
+from treelab.learners.gradtree.tree_batch import Candidate
 
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)  # leaves
 NOTE = (
@@ -86,8 +87,8 @@ class TaughtTrees:
 
     Parameters
     ----------
-    rows : Rows
-        All rows; `Rows.weight` says what the classes count.
+    rows : FoldedRows
+        All rows; `FoldedRows.weight` says what the classes count.
     grown : GrownTree
     depth : int
         Most splits on a path.
@@ -95,7 +96,7 @@ class TaughtTrees:
 
     notes = (NOTE,)
 
-    def __init__(self, rows: Rows, grown: GrownTree, depth: int):
+    def __init__(self, rows: FoldedRows, grown: GrownTree, depth: int):
         self.rows, self.grown, self.depth = rows, grown, depth
         self.candidates = tuple(
             Candidate(depth, -1, f"taught by a forest, {size} leaves") for size in SIZES
@@ -124,7 +125,7 @@ class TaughtTrees:
         yield from told
 
 
-def leaned(value: np.ndarray, rows: Rows, weighting: int) -> np.ndarray:
+def leaned(value: np.ndarray, rows: FoldedRows, weighting: int) -> np.ndarray:
     """Class shares (..., C) as one weighting of the rows wants them."""
     if rows.n_classes == 0:
         return value
@@ -133,13 +134,13 @@ def leaned(value: np.ndarray, rows: Rows, weighting: int) -> np.ndarray:
 
 
 def taught_trees(
-    rows: Rows, y: np.ndarray, *, depth: int, max_columns: int, seed: int
+    rows: FoldedRows, y: np.ndarray, *, depth: int, max_columns: int, seed: int
 ) -> WholeTrees:
     """Have a forest of all rows teach a tree; judge it by the like of each fold.
 
     Parameters
     ----------
-    rows : Rows
+    rows : FoldedRows
         Every row in one of the folds.
     y : ndarray of shape (n,)
         Class codes, or values.

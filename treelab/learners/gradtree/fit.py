@@ -15,11 +15,12 @@ from treelab.learners.common.checks import (
 )
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import assign_folds
-from treelab.learners.common.starts import start_batch
-from treelab.learners.common.tree_batch import Rows, TreeBatch
+from treelab.learners.common.rows import FoldedRows
 from treelab.learners.gradtree.distilled_trees import taught_trees
 from treelab.learners.gradtree.full_data_trees import whole_trees
+from treelab.learners.gradtree.starts import start_batch
 from treelab.learners.gradtree.teacher import TEACHERS, taught_targets
+from treelab.learners.gradtree.tree_batch import TreeBatch
 from treelab.learners.gradtree.tree_choice import choose_tree
 from treelab.ops.decide import SOFT
 from treelab.training.events import Monitor
@@ -152,7 +153,9 @@ class GradTreeFit:
             return "cv" if n_rows <= CROSS_VALIDATED_ROWS else "holdout"
         return self.selection
 
-    def _rows(self, data: TrainingData, device, *, seed) -> tuple[Rows, np.ndarray]:
+    def _rows(
+        self, data: TrainingData, device, *, seed
+    ) -> tuple[FoldedRows, np.ndarray]:
         """Put the table on the device and say which fold holds out which row."""
         self.selection_ = self._selection_for(len(data.y) + len(data.y_valid))
         made_x, made_y = self._made_rows(to_float32(data.X), data.y, seed)
@@ -176,7 +179,7 @@ class GradTreeFit:
                 seed=seed,
                 device=device,
             )
-        rows = Rows(
+        rows = FoldedRows(
             x=torch.tensor(x, device=device),
             target=torch.tensor(taught, device=device),
             truth=torch.tensor(truth, device=device),

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from treelab.learners.common.starts import start_batch
-from treelab.learners.common.tree_batch import TreeBatch
+from treelab.learners.gradtree.starts import start_batch
+from treelab.learners.gradtree.tree_batch import TreeBatch
 
 NOTE = (
     "Grown greedily on all training rows; validation preferred it to the trees that "

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
-from treelab.learners.common.tree_batch import TreeBatch
 from treelab.learners.gradtree.full_data_trees import WholeTrees, row_loss
+from treelab.learners.gradtree.tree_batch import TreeBatch
 
 # Between equal and balanced weights the square root of balanced is the safest; equal
 # or balanced weights must score this much better in the vote over the held-out rows.
@@ -40,7 +40,7 @@ class Choice:
     tree : int
         Position in the batch.
     weighting : int
-        Column of ``Rows.weight`` under which the leaves answer.
+        Column of ``FoldedRows.weight`` under which the leaves answer.
     table : DataFrame
         One row a candidate: depth, fold, start, valid_loss, agreement,
         held_out_score, chosen.

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
-from treelab.learners.common.class_prior import best_lean
+from treelab.learners.common.class_prior import best_weight_power
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.grande.fit import GrandeFit
 from treelab.learners.grande.objective import ClassObjective, RegressionObjective
@@ -161,12 +161,10 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         rows = torch.cat(network.held_out).cpu().numpy()
         log_p = torch.cat([log_shares(o) for o in network.valid_outputs()], 1)
         balanced = np.log(self._balanced_weights(target))  # (C,)
-        power = best_lean(log_p.double().cpu().numpy().T, target[rows], balanced)
+        power = best_weight_power(
+            log_p.double().cpu().numpy().T, target[rows], balanced
+        )
         return replace(network.objective, logit_shift=power * balanced)
-
-    def _decode_target(self, target):
-        """Labels (n,) of class codes."""
-        return self.classes_[target]
 
 
 class GrandeRegressor(GrandeFit, TableRegressor):
@@ -291,10 +289,6 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     def _shifted_objective(self, network):
         """There are no classes to shift."""
         return network.objective
-
-    def _decode_target(self, target):
-        """The target needs no labels."""
-        return target
 
 
 def _is_auto(class_weight) -> bool:

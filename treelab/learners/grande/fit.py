@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.device import resolve_device
+from treelab.learners.common.rows import FoldedRows
 from treelab.learners.common.spec import read_settings
-from treelab.learners.common.tree_batch import Rows
 from treelab.learners.grande.export import export_ensemble
 from treelab.learners.grande.fold_encoding import FoldedTable, fold_table
 from treelab.learners.grande.network import WeightedTreesNetwork
@@ -114,10 +114,6 @@ class GrandeFit(TableEstimator):
         """The trained network's objective, classes shifted where that scores better."""
         raise NotImplementedError
 
-    def _decode_target(self, target: np.ndarray) -> np.ndarray:
-        """The target (n,) in the caller's own labels."""
-        raise NotImplementedError
-
 
 def make_network(
     table: FoldedTable,
@@ -161,11 +157,13 @@ def make_network(
     )
 
 
-def to_rows(table: FoldedTable, objective: Objective, device: torch.device) -> Rows:
+def to_rows(
+    table: FoldedTable, objective: Objective, device: torch.device
+) -> FoldedRows:
     """Put a table on the device, its target as the objective has it."""
     target = torch.tensor(objective.encode(table.y), device=device)
     weight = objective.row_weights(table.y)[:, None]
-    return Rows(
+    return FoldedRows(
         x=torch.tensor(to_float32(table.x), device=device),
         target=target,
         truth=target,

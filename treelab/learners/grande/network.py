@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from treelab.learners.common.tree_batch import Rows
+from treelab.learners.common.rows import FoldedRows
 from treelab.learners.grande.objective import Objective
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import SPREAD, Starts
@@ -55,7 +55,7 @@ class WeightedTreesNetwork(nn.Module):
 
     Parameters
     ----------
-    rows : Rows
+    rows : FoldedRows
         What to train and validate on; sub-ensemble ``g`` holds out fold ``g``.
     starts : Starts
         Of all ``G * E`` trees, one sub-ensemble after another.
@@ -69,7 +69,7 @@ class WeightedTreesNetwork(nn.Module):
 
     def __init__(
         self,
-        rows: Rows,
+        rows: FoldedRows,
         starts: Starts,
         objective: Objective,
         settings: GrandeSettings,

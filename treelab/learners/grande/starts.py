@@ -8,8 +8,8 @@ import torch
 from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
-from treelab.learners.common.starts import plant, random_splits
-from treelab.learners.common.tree_batch import Rows
+from treelab.learners.common.rows import FoldedRows
+from treelab.learners.common.splits import random_splits, write_greedy_splits
 from treelab.learners.grande.greedy_trees import GROWERS, GreedyTree
 
 MAX_COLUMNS = 64  # features that a tree grown before may use, where a table has more
@@ -60,7 +60,7 @@ def draw_columns(
 
 
 def random_starts(
-    rows: Rows, columns: np.ndarray, *, depth: int, generator: torch.Generator
+    rows: FoldedRows, columns: np.ndarray, *, depth: int, generator: torch.Generator
 ) -> Starts:
     """Draw selectors, thresholds from the values of training rows, and leaf values."""
     x = rows.x[: rows.n_train]
@@ -74,7 +74,7 @@ def random_starts(
 
 def greedy_starts(
     kind: str,
-    rows: Rows,
+    rows: FoldedRows,
     columns: np.ndarray,
     *,
     n_folds: int,
@@ -90,7 +90,7 @@ def greedy_starts(
     ----------
     kind : str
         One of `GROWERS`.
-    rows : Rows
+    rows : FoldedRows
         The trees are grown on the training rows.
     columns : ndarray of shape (G * E, K)
         Features that each tree may test. Of more than `MAX_COLUMNS` it is left those
@@ -116,13 +116,14 @@ def greedy_starts(
         x, len(trees), 2**depth - 1, generator, columns=own
     )
     for e, tree in enumerate(trees):
-        plant(logits[e], threshold[e], tree.feature, tree.threshold, own[e])
+        splits = logits[e], threshold[e]
+        write_greedy_splits(*splits, tree.feature, tree.threshold, own[e])
     value = torch.as_tensor(np.stack([t.value for t in trees]), dtype=x.dtype)
     return Starts(logits, threshold, value.to(x.device), _unless_all(own, x))
 
 
 def _grow(
-    kind: str, rows: Rows, columns: np.ndarray, n_folds: int, depth: int, random
+    kind: str, rows: FoldedRows, columns: np.ndarray, n_folds: int, depth: int, random
 ) -> list[GreedyTree]:
     """Grow the greedy trees of every fold, several folds at once."""
     train = slice(rows.n_train)

@@ -7,55 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from treelab.learners.common.rows import FoldedRows
 from treelab.ops.axis_trees import axis_leaves, axis_trees
 from treelab.ops.losses import class_loss, squared_error
 from treelab.ops.select import chosen_split
 
 LEAF_PRIOR = 1.0  # rows' worth of the overall mean that every leaf holds
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Encoded rows as tensors, and which of them each fold holds out.
-
-    Attributes
-    ----------
-    x : Tensor of shape (n, F)
-        Encoded features, float32.
-    target : Tensor of shape (n,) or (n, n_classes)
-        What to train on: class codes (long), shares of the classes, or standardised
-        values.
-    truth : Tensor of shape (n,)
-        What to validate on: class codes, or standardised values.
-    weight : Tensor of shape (n, W)
-        What a row counts, under each of ``W`` weightings. Trees train under the
-        first; their leaves may answer under another.
-    fold : LongTensor of shape (n,)
-        The fold that holds the row out; -1 where every candidate trains on it.
-    n_train : int
-        Rows that some candidate trains on; they come first.
-    n_classes : int
-        0 for regression.
-    """
-
-    x: Tensor
-    target: Tensor
-    truth: Tensor
-    weight: Tensor
-    fold: Tensor
-    n_train: int
-    n_classes: int
-
-    @property
-    def n_outputs(self) -> int:
-        """Numbers in a leaf: one for two classes (a logit) and for regression."""
-        return self.n_classes if self.n_classes > 2 else 1
-
-    def class_weights(self) -> Tensor:
-        """What a row of each class counts under each weighting, (W, n_classes)."""
-        weights = self.weight.new_ones(self.weight.shape[1], self.n_classes)
-        weights[:, self.truth] = self.weight.t()
-        return weights
 
 
 @dataclass(frozen=True)
@@ -72,7 +29,7 @@ class TreeBatch(nn.Module):
 
     Parameters
     ----------
-    rows : Rows
+    rows : FoldedRows
         What to train and validate on.
     candidates : sequence of E Candidate
         Ordered by depth.
@@ -90,7 +47,7 @@ class TreeBatch(nn.Module):
 
     def __init__(
         self,
-        rows: Rows,
+        rows: FoldedRows,
         candidates: Sequence[Candidate],
         logits: Sequence[Tensor],
         threshold: Sequence[Tensor],
@@ -279,7 +236,9 @@ class TreeBatch(nn.Module):
         return value[0].double().cpu().numpy()
 
 
-def leaf_outputs(leaf: Tensor, rows: Rows, weight: Tensor, n_leaves: int) -> Tensor:
+def leaf_outputs(
+    leaf: Tensor, rows: FoldedRows, weight: Tensor, n_leaves: int
+) -> Tensor:
     """Raw outputs (E, L, C) that fit each leaf's rows; see `leaf_means`."""
     told = leaf_means(leaf, rows, weight, n_leaves, prior=LEAF_PRIOR)
     if rows.n_classes == 0:
@@ -291,7 +250,7 @@ def leaf_outputs(leaf: Tensor, rows: Rows, weight: Tensor, n_leaves: int) -> Ten
 
 
 def leaf_means(
-    leaf: Tensor, rows: Rows, weight: Tensor, n_leaves: int, *, prior: float = 0.0
+    leaf: Tensor, rows: FoldedRows, weight: Tensor, n_leaves: int, *, prior: float = 0.0
 ) -> Tensor:
     """Weighted mean target in each leaf, drawn to the mean of all rows.
 
@@ -299,7 +258,7 @@ def leaf_means(
     ----------
     leaf : LongTensor of shape (E, m)
         Leaf that each of the first m rows reaches.
-    rows : Rows
+    rows : FoldedRows
         Targets of the rows.
     weight : Tensor of shape (E, m)
         What each row counts for each tree.

@@ -4,19 +4,15 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 
 from treelab.learners.common.folds import assign_folds
-from treelab.learners.common.starts import (
-    greedy_splits,
-    plant,
-    random_splits,
-    start_batch,
-)
-from treelab.learners.common.tree_batch import Rows
+from treelab.learners.common.rows import FoldedRows
+from treelab.learners.common.splits import random_splits, write_greedy_splits
+from treelab.learners.gradtree.starts import greedy_splits, start_batch
 from treelab.ops.axis_trees import axis_leaves
 
 
 @pytest.mark.parametrize("depth", [1, 3, 6])
 @pytest.mark.parametrize("subset", [False, True])
-def test_a_planted_tree_parts_rows_as_cart_does(depth, subset):
+def test_a_tree_with_greedy_splits_sends_rows_where_cart_does(depth, subset):
     rng = np.random.default_rng(depth)
     x = rng.normal(size=(200, 6)).astype(np.float32)
     y = (x[:, 0] * x[:, 3] > 0).astype(int)
@@ -37,7 +33,7 @@ def test_a_planted_tree_parts_rows_as_cart_does(depth, subset):
     rows = torch.tensor(x)
     logits, threshold = random_splits(rows, 1, 2**depth - 1, generator, columns=columns)
     offered = None if columns is None else columns[0]
-    plant(logits[0], threshold[0], feature, value, offered)
+    write_greedy_splits(logits[0], threshold[0], feature, value, offered)
     ours = axis_leaves(rows, logits, threshold, columns=columns)[0].numpy()
     theirs = cart.fit(x, y).apply(x)
     # Rows of one of our leaves share CART's leaf: ours only goes on splitting.
@@ -71,7 +67,7 @@ def test_random_trees_of_many_classes_are_no_deeper_than_the_rows_fill(
     rng = np.random.default_rng(0)
     x = torch.tensor(rng.normal(size=(90, 3)), dtype=torch.float32)
     y = np.arange(90) % n_classes
-    rows = Rows(
+    rows = FoldedRows(
         x=x,
         target=torch.tensor(y),
         truth=torch.tensor(y),

@@ -9,24 +9,24 @@ from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
 from treelab.learners.common.complete_tree import lay_out
-from treelab.learners.common.tree_batch import Candidate, Rows, TreeBatch
+from treelab.learners.common.rows import FoldedRows
+from treelab.learners.common.splits import random_splits, write_greedy_splits
+from treelab.learners.gradtree.tree_batch import Candidate, TreeBatch
 
-# A chosen feature leads by this much. entmax15 gives a feature no weight, and so no
-# gradient, once it lies 2 behind; a greedy choice must stay open to change.
-LEAD = 1.0
 SHALLOW = 4  # trees of up to this depth get twice the restarts
 # With more than two classes a step costs more and trees of all rows mostly win: deeper
 # trees at random than the training rows fill, with so many rows a leaf, are left out.
 ROWS_A_LEAF = 2
 FEWEST_COLUMNS = 32  # that a tree may use, however deep
-SPREAD = 0.5  # standard deviation of random preferences
+
+
 # Threshold where a greedy tree has no split, in the units of `x`: all rows go left, by
 # so much that no gradient gets through.
 ASKS_NOTHING = 1e3
 
 
 def start_batch(
-    rows: Rows,
+    rows: FoldedRows,
     y: np.ndarray,
     *,
     depths: Sequence[int],
@@ -43,7 +43,7 @@ def start_batch(
 
     Parameters
     ----------
-    rows : Rows
+    rows : FoldedRows
         Encoded rows and their folds.
     y : ndarray of shape (n,)
         Class codes or values, for the greedy trees.
@@ -113,43 +113,12 @@ def start_batch(
                 nothing = torch.as_tensor(planted[tree][0] < 0, device=rows.x.device)
                 drawn[1][place, nothing] = ASKS_NOTHING
                 own = None if offered is None else offered[place]
-                plant(drawn[0][place], drawn[1][place], *planted[tree], own)
+                splits = drawn[0][place], drawn[1][place]
+                write_greedy_splits(*splits, *planted[tree], own)
         columns.append(offered)
         logits.append(drawn[0])
         threshold.append(drawn[1])
     return TreeBatch(rows, candidates, logits, threshold, columns, **settings)
-
-
-def random_splits(
-    x: Tensor,
-    n_trees: int,
-    n_splits: int,
-    generator: torch.Generator,
-    columns: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Draw preferences, and thresholds from the values that the rows hold.
-
-    Parameters
-    ----------
-    x : Tensor of shape (n, F)
-        Encoded training rows.
-    columns : LongTensor of shape (E, K), default=None
-        The features that each tree may use.
-
-    Returns
-    -------
-    logits, threshold : Tensor of shape (E, N, K), K being F without `columns`
-    """
-    n_rows, n_features = x.shape
-    width = n_features if columns is None else columns.shape[1]
-    shape = (n_trees, n_splits, width)
-    options = {"generator": generator, "device": x.device}
-    logits = SPREAD * torch.randn(shape, **options)
-    row = torch.randint(n_rows, shape, **options)
-    if columns is None:
-        columns = torch.arange(n_features, device=x.device)[None]
-    threshold = x[row, columns[:, None].expand(n_trees, 1, -1)]
-    return logits, threshold
 
 
 def greedy_splits(
@@ -184,26 +153,6 @@ def greedy_splits(
     grown = grower(max_depth=depth, min_samples_leaf=min_leaf_rows, random_state=seed)
     tree = grown.fit(x[used], y[used], sample_weight=weight[used]).tree_
     return lay_out(tree, depth)[:2]
-
-
-def plant(
-    logits: Tensor,
-    threshold: Tensor,
-    feature: np.ndarray,
-    value: np.ndarray,
-    columns: Tensor | None = None,
-) -> None:
-    """Write a greedy tree's splits (N,) over a tree's random ones (N, K)."""
-    node = np.flatnonzero(feature >= 0)
-    if not len(node):
-        return
-    chosen = torch.as_tensor(feature[node], device=logits.device)
-    if columns is not None:
-        chosen = (columns[None] == chosen[:, None]).long().argmax(1)
-    bound = torch.as_tensor(value[node], device=logits.device)
-    node = torch.as_tensor(node, device=logits.device)
-    logits[node, chosen] = logits[node].amax(1) + LEAD
-    threshold[node, chosen] = bound
 
 
 def _columns(folds, planted, n_features, n_offered, generator) -> Tensor | None:

@@ -1,0 +1,94 @@
+"""Refusals of tables and targets that no learner can use, by column and row."""
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.utils import check_array, column_or_1d
+
+from treelab.data.columns import column_kind
+
+
+def check_table(X):
+    """Return a table of features, a DataFrame or an array with at least one row.
+
+    Raises
+    ------
+    TypeError
+        For a sparse matrix.
+    ValueError
+        If there is no row or no column.
+    """
+    if issparse(X):
+        raise TypeError("Sparse data was passed for X, but dense data is required.")
+    if not isinstance(X, pd.DataFrame):
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=1)
+    if len(X) == 0:
+        raise ValueError("X has 0 sample(s), but at least 1 row is required.")
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
+            "is required."
+        )
+    return X
+
+
+def check_finite(column: pd.Series) -> None:
+    """Raise ValueError that names the column and row of an infinite value."""
+    if column_kind(column) != "number":
+        return
+    infinite = np.isinf(column.to_numpy(dtype=float, na_value=np.nan))
+    if infinite.any():
+        raise ValueError(
+            f"Column {column.name!r} contains infinity, first in row "
+            f"{int(np.argmax(infinite))}. Give a number or leave the cell empty."
+        )
+
+
+def check_target(y, n_rows: int, name: str) -> np.ndarray:
+    """Return a target as an array (n_rows,) without missing values.
+
+    Raises
+    ------
+    ValueError
+        If it has another length than the table or a missing value; ``name`` is what
+        the message calls it.
+    """
+    y = column_or_1d(y, warn=True)
+    if isinstance(y, pd.Series):
+        y = y.to_numpy()
+    if len(y) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has "
+            f"{n_rows} rows, {name} has {len(y)}."
+        )
+    missing = pd.isna(y)
+    if missing.any():
+        raise ValueError(
+            f"{name} contains NaN, first in row {int(np.argmax(missing))}; drop the "
+            "rows whose target is missing."
+        )
+    return np.asarray(y)
+
+
+def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
+    """Return a target of numbers, float64 (n_rows,).
+
+    Raises
+    ------
+    ValueError
+        As ``check_target``, and if a value is no number or not finite.
+    """
+    y = check_target(y, n_rows, name)
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers for regression.") from error
+    if not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
+    return y
+
+
+def label_text(label) -> str:
+    """Write a label as Python would, not as numpy does."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
