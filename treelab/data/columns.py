@@ -62,7 +62,7 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
             if absent:
                 raise ValueError(
                     f"The table has no column {absent[0]!r}; it has "
-                    f"{listed(frame.columns)}."
+                    f"{listed(list(frame.columns))}."
                 )
             frame = frame[list(feature_names)]
     else:

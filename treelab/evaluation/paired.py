@@ -140,7 +140,7 @@ def _resample_labels(y_true, first, second, n_resamples, rng) -> dict:
     drawn = rng.multinomial(n_rows, occurs / n_rows, size=n_resamples)
     drawn = np.vstack([occurs, drawn]).astype(float)  # (1 + n_resamples, n_cells)
     truth = triples[0]
-    pairs = {}
+    pairs: dict[str, list[np.ndarray]] = {}
     for answer in triples[1:]:
         hit = truth == answer
         is_true, is_predicted = np.eye(len(labels))[[truth, answer]]

@@ -36,7 +36,8 @@ class Arrays(Stored):
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        own = {name: getattr(self, name) for name in names}
         arrays = {name: own.pop(name) for name in self.array_types}
         return own, {name: a for name, a in arrays.items() if a is not None}
 

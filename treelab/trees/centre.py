@@ -25,6 +25,7 @@ def centred(tree: Tree) -> Tree:
     Tree
         Splits with no training row on one side, and oblique ones, stay as they are.
     """
+    assert tree.between is not None  # as of every tree that saw its training rows
     low, high = tree.between.T
     parts = (tree.feature >= 0) & np.isfinite(low) & np.isfinite(high)
     middle = midpoint(np.where(parts, low, 0.0), np.where(parts, high, 1.0))

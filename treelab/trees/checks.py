@@ -9,9 +9,11 @@ from treelab.trees.walk import AXIS, LEAF, OBLIQUE
 if TYPE_CHECKING:
     from treelab.trees.tree import Tree
 
-PER_NODE = ("left", "right", "feature", "threshold", "missing_left", "n_rows")
-PER_NODE += ("impurity", "value", "class_counts", "weights", "leaf_weights")
-PER_NODE += ("leaf_bias", "activity", "between", "missing_rows")
+PER_NODE = (
+    *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
+    *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),
+    *("between", "missing_rows"),
+)
 
 
 def check_tree(tree: "Tree") -> None:

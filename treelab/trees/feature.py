@@ -110,15 +110,13 @@ def feature_matrix(
     ValueError
         If a column is absent, appears twice, or holds text where numbers are expected.
     """
-    if used is None:
-        used = range(len(features))
     X = as_table(features, X)
-    positions = {}
+    positions: dict[str, list[int]] = {}
     for position, name in enumerate(X.columns):
         positions.setdefault(str(name), []).append(position)
     matrix = np.full((len(X), len(features)), np.nan, order="F")
     codes = {}
-    for index in used:
+    for index in range(len(features)) if used is None else used:
         feature = features[index]
         series = _column(X, positions, feature.column)
         if feature.kind == "number":
@@ -181,8 +179,8 @@ def _numbers(series: pd.Series, name: str) -> np.ndarray:
         raise ValueError(
             f"Column {name!r} should hold numbers, but holds {dtype} values."
         )
-    numbers = pd.to_numeric(series.astype(object), errors="coerce")
-    numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    read = pd.to_numeric(series.astype(object), errors="coerce")
+    numbers = read.to_numpy(dtype=np.float64, na_value=np.nan)
     text = np.isnan(numbers) & ~series.isna().to_numpy()
     if text.any():
         row = int(text.argmax())

@@ -36,6 +36,10 @@ class Stored:
     raises ValueError where they make none.
     """
 
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays."""
+        raise NotImplementedError
+
     def to_dict(self) -> dict:
         """Return the whole model as JSON-safe values, exact to the last bit."""
         settings, arrays = self.pack()

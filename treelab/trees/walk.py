@@ -85,9 +85,10 @@ def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarr
     # One column after the other: the sum of a row never depends on the other rows,
     # as it would in a matrix product, so no row changes sides with the batch.
     total = np.zeros(len(node))
+    assert tree.weights is not None  # as `check_tree` holds for an oblique split
     weights = tree.weights.T
     asked = np.bincount(node, minlength=tree.n_nodes) > 0
-    for j in np.flatnonzero((weights[:, asked] != 0).any(axis=1)):
+    for j in np.flatnonzero((weights[:, asked] != 0).any(axis=1)).tolist():
         weight = weights[j][node]
         if weight.all():
             total += weight * filled(tree.features, matrix, j, rows)
@@ -139,8 +140,10 @@ def _side(tree: "Tree", nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
 def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """What each of these oblique splits adds up, (k, n_rows); columns in order."""
     total = np.zeros((len(nodes), len(matrix)))
-    weights = tree.weights[nodes] if len(nodes) else np.empty((0, 0))
-    for j in np.flatnonzero((weights != 0).any(axis=0)):
+    if tree.weights is None or not len(nodes):
+        return total
+    weights = tree.weights[nodes]
+    for j in np.flatnonzero((weights != 0).any(axis=0)).tolist():
         weight, x = weights[:, j], filled(tree.features, matrix, j)
         if weight.all():
             total += np.multiply.outer(weight, x)
@@ -153,10 +156,11 @@ def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.nd
 def answers(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
     """Return a regression tree's answer, float64 (n_rows,), linear leaves included."""
     leaf = leaf_of(tree, matrix)
-    if tree.leaf_weights is None:
+    if tree.leaf_weights is None or tree.leaf_bias is None:
         return tree.value[leaf, 0]
     answer = tree.leaf_bias[leaf, 0]
-    for j in np.flatnonzero((tree.leaf_weights[np.unique(leaf)] != 0).any(axis=0)):
+    used = (tree.leaf_weights[np.unique(leaf)] != 0).any(axis=0)
+    for j in np.flatnonzero(used).tolist():
         weight = tree.leaf_weights[leaf, j]
         reads = np.flatnonzero(weight)  # a leaf that ignores a column needs no fill
         x = filled(tree.features, matrix, j, reads)

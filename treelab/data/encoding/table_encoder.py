@@ -234,8 +234,9 @@ class TableEncoder:
                 'Weighted sums need numbers="zscore", "minmax" or "none"; '
                 f"{self.numbers!r} is not affine."
             )
-        shift = np.array([scale.shift for scale in self._scales])
-        scale = np.array([scale.scale for scale in self._scales])
+        affine = [scale for scale in self._scales if isinstance(scale, Affine)]
+        shift = np.array([scale.shift for scale in affine])
+        scale = np.array([scale.scale for scale in affine])
         raw = np.asarray(weights, dtype=np.float64) / scale
         return raw, raw @ shift
 

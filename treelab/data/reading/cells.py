@@ -154,8 +154,8 @@ def _numbers(
 
 def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None, str]:
     """Return numbers written with commas without them, and how they were understood."""
-    decimal = _matches(present, DECIMAL_COMMA).all()
-    thousands = _matches(present, THOUSANDS_COMMA).all()
+    decimal = bool(_matches(present, DECIMAL_COMMA).all())
+    thousands = bool(_matches(present, THOUSANDS_COMMA).all())
     if decimal and thousands:  # every comma stands before three digits
         decimal = delimiter != ","
     if not (decimal or thousands):

@@ -117,13 +117,13 @@ def read_cells(
 
 def find_delimiter(text: str) -> str | None:
     """Return the sign that cuts the first lines into equally many fields, or None."""
-    shares = {}
+    shares: dict[str, float] = {}
     for delimiter in DELIMITERS:
         widths = [len(row) for row in _sample(text, delimiter)]
         width, n = Counter(widths).most_common(1)[0]
         shares[delimiter] = n / len(widths) if width > 1 else 0.0
     even = [delimiter for delimiter in DELIMITERS if shares[delimiter] > 0.98]
-    best = even[0] if even else max(DELIMITERS, key=shares.get)
+    best = even[0] if even else max(DELIMITERS, key=shares.__getitem__)
     return best if shares[best] > 0 else None
 
 
@@ -200,9 +200,9 @@ def _mend_header(text: str, delimiter: str) -> str:
     widths = {len(row) for row in sample[1:]}
     if len(sample[0]) < 2 or widths != {len(sample[0]) + 1}:
         return text  # a single field may well be a title
-    start = re.match(r"[\r\n]*", text).end()
+    start = len(text) - len(text.lstrip("\r\n"))
     if all(row[-1].strip() == "" for row in sample[1:]):
-        end = re.search(r"\r?\n|\Z", text[start:]).start() + start
+        end = start + len(re.split(r"\r?\n", text[start:], maxsplit=1)[0])
         return text[:end] + delimiter + text[end:]
     return text[:start] + delimiter + text[start:]
 

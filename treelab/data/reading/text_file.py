@@ -87,11 +87,11 @@ def refuse_other_formats(content: bytes, name: str) -> None:
     for start, what in OTHER_FORMATS:
         if content.startswith(start):
             raise TableError(f"{name} is {what}. {SAVE_AS_CSV}")
-    start = content[:500].lstrip(b"\xef\xbb\xbf \r\n\t").decode("latin-1").lower()
+    text = content[:500].lstrip(b"\xef\xbb\xbf \r\n\t").decode("latin-1").lower()
     for opening, what in OTHER_TEXTS:
-        if start.startswith(opening):
+        if text.startswith(opening):
             raise TableError(f"{name} is {what}. {SAVE_AS_CSV}")
-    if re.match(r"\[?\s*\{\s*\"", start):
+    if re.match(r"\[?\s*\{\s*\"", text):
         raise TableError(f"{name} is a JSON file. {SAVE_AS_CSV}")
 
 

@@ -34,7 +34,7 @@ class Columns:
             if known is None:  # a code of no set goes left, however large
                 known = [str(code) for code in range(max(right, default=0) + 1)]
                 unseen = 0.0
-            scores = [float(code in right) for code in range(len(known))]
+            scores = tuple(float(code in right) for code in range(len(known)))
             name = self.names[column]
             self._sets[column, right] = len(self.features)
             self.features.append(

@@ -79,8 +79,8 @@ def from_sklearn(
         )
     trees = [_tree(member, features, classes, target) for member in members]
     note = f"One of {len(trees):,} trees; the forest answers by their mean."
-    trees = tuple(replace(tree, notes=(note,)) for tree in trees)
-    return Forest(trees, classes, target)
+    noted = tuple(replace(tree, notes=(note,)) for tree in trees)
+    return Forest(noted, classes, target)
 
 
 def _names(model, names) -> list[str]:

@@ -153,7 +153,7 @@ def _load(model):
 
 def _dump(stored: list) -> _Read:
     """Read a dump: a list of trees, each a dict or its JSON."""
-    names = []
+    names: list[str] = []
     trees = [json.loads(tree) if isinstance(tree, str) else tree for tree in stored]
     nodes = [dumped_nodes(tree, names) for tree in trees]
     return _Read(nodes, names, [0] * len(nodes), [0.0])
@@ -213,7 +213,7 @@ def _margins(text: str, link: str, n_outputs: int) -> list[float]:
 
 def _category_names(stored: dict) -> dict[int, list[str] | None]:
     """Return the names of each category column's categories; None where damaged."""
-    found = {}
+    found: dict[int, list[str] | None] = {}
     for column, entry in enumerate(stored.get("enc", [])):
         values = entry.get("values", [])
         if not values:
@@ -263,8 +263,8 @@ def _model(read: _Read, classes, target: str, units: dict) -> Tree | Forest:
 
 def _alone(read: _Read) -> np.ndarray:
     """Return what the nodes of a single tree answer."""
-    total = np.float32(read.base[0]) + read.nodes[0].value  # float32 (n_nodes,)
-    total = total.astype(np.float64)
+    sums = np.float32(read.base[0]) + read.nodes[0].value  # float32 (n_nodes,)
+    total = sums.astype(np.float64)
     if read.link == "logistic":
         total = 1 / (1 + np.exp(-total))
         if read.n_classes:

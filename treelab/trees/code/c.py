@@ -161,7 +161,7 @@ def _score_function(term: Term) -> list[str]:
     """The number of each category, as a function."""
     lines = [f"static double score_{term.index}(const char *category)", "{"]
     lines.append(f"    if (category == NULL) return {number(term.fill)};")
-    for category, score in term.scores.items():
+    for category, score in (term.scores or {}).items():
         lines.append(
             f"    if (same(category, {c_text(category)})) return {number(score)};"
         )

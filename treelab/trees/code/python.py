@@ -74,7 +74,8 @@ class _Module(NestedWriter):
         if tree.classes is not None:
             functions.append(_PREDICT_CLASS)
         tables = ["\n".join(lines) for lines in self.scores.values()]
-        used, helpers = [*functions, *tables], []
+        used = [*functions, *tables]
+        helpers: list[str] = []
         for name in reversed(_HELPERS):  # a helper may need one above it
             if any(f"{name}(" in text for text in used):
                 helpers.insert(0, _HELPERS[name].strip("\n"))
@@ -148,7 +149,7 @@ class _Module(NestedWriter):
     def _table(self, term: Term) -> str:
         """Name the table of a category column's scores, and keep it for the top."""
         table = f"_SCORES_{term.index}"
-        entries = {None: term.fill, **term.scores}
+        entries = {None: term.fill} | (term.scores or {})
         rows = [f"    {category!r}: {score!r}," for category, score in entries.items()]
         self.scores[term.index] = [f"{table} = {{", *rows, "}"]
         return table

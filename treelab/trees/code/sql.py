@@ -82,7 +82,8 @@ class _Case(Writer):
         a leaf asks at most log2(leaves) times, oblique splits aside.
         """
         tree = self.tree
-        lines, waiting = [f"{before}CASE"], [(root, ())]
+        lines = [f"{before}CASE"]
+        waiting: list[tuple[int, tuple[str, ...]]] = [(root, ())]
         while waiting:
             node, conditions = waiting.pop()
             if tree.is_leaf[node]:

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from treelab.trees.checks import PER_NODE
 from treelab.trees.walk import LEAF
 
-_BY_NODE = ("feature", "threshold", "missing_left", "value", "n_rows", "impurity")
-_BY_NODE += ("class_counts", "weights", "leaf_weights", "leaf_bias", "activity")
-_BY_NODE += ("between", "missing_rows")
+_BY_NODE = tuple(name for name in PER_NODE if name not in ("left", "right"))
 
 
 def cut_at(tree, nodes):

@@ -185,7 +185,8 @@ class PruningPath(Stored):
 
     def _reads_x(self, i: int) -> bool:
         """Tell whether the predictor at this strength reads the features."""
-        return self.predictors[i] is not None and self.predictors[i].uses_x
+        predictor = self.predictors[i]
+        return predictor is not None and predictor.uses_x
 
     def _read(self, i: int, X) -> np.ndarray:
         """Return the feature matrix that strength ``i`` needs."""
@@ -200,14 +201,17 @@ class PruningPath(Stored):
         if self._reads_x(i):
             columns = [filled(self.features, matrix, j) for j in range(matrix.shape[1])]
             x = np.stack(columns, axis=1)
-        return self.predictors[i](z, x)
+        predictor = self.predictors[i]
+        assert predictor is not None  # the caller asks only where there is one
+        return predictor(z, x)
 
     # What it is kept as: see Stored for to_dict, from_dict, save and load
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
         arrays = {"strengths": self.strengths}
-        trees, predictors = [], []
+        trees: list[dict] = []
+        predictors: list[dict | None] = []
         for i, (tree, predictor) in enumerate(zip(self.trees, self.predictors)):
             settings, parts = tree.pack()
             trees.append(settings)
@@ -239,7 +243,7 @@ class PruningPath(Stored):
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "PruningPath":
         """Rebuild the path that ``pack`` took apart."""
-        parts = [{} for _ in settings["trees"]]
+        parts: list[dict] = [{} for _ in settings["trees"]]
         strengths = arrays.pop("strengths")
         for name, array in arrays.items():
             i, _, part = name.partition(".")
@@ -257,8 +261,8 @@ class PruningPath(Stored):
         trees = [Tree.unpack(s, own) for s, own in zip(settings["trees"], parts)]
         return cls(
             strengths,
-            trees,
-            predictors,
+            tuple(trees),
+            tuple(predictors),
             settings["chosen"],
             settings["scores"],
             settings.get("split", "linear"),

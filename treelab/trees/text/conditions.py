@@ -88,9 +88,8 @@ class Categories:
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Tell for each row of the table whether it passes, bool (n_rows,)."""
         known = self.feature.categories
-        places = Feature(
-            self.feature.column, "category", "", -1, known, range(len(known)), -2
-        )
+        codes = tuple(range(len(known)))
+        places = Feature(self.feature.column, "category", "", -1, known, codes, -2)
         x = feature_matrix([places], X)[:, 0]
         passes = [category in self.allowed for category in known]
         passes += [self.new, self.missing]  # places -2 and -1
@@ -155,7 +154,7 @@ def conditions(tree: Tree, node: int) -> list:
     -------
     list of Numbers, Categories and Sum
     """
-    found = {}
+    found: dict = {}
     path = tree.path_to(node)
     for above, below in pairwise(path):
         left = bool(tree.left[above] == below)

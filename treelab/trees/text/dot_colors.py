@@ -76,9 +76,10 @@ def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
         Classes that have a colour of their own, as ``tree.classes`` orders them.
     """
     palette = OKABE_ITO if palette is None else palette
-    n = len(tree.classes)
+    classes = tree.classes or ()
+    n = len(classes)
     if isinstance(palette, Mapping):
-        colors = [_hex(palette.get(label, OTHER)) for label in tree.classes]
+        colors = [_hex(palette.get(label, OTHER)) for label in classes]
     elif isinstance(palette, Sequence) and len(palette):
         colors = [_hex(palette[i % len(palette)]) for i in range(n)]
     else:
@@ -118,7 +119,8 @@ def mix(color: str, other: str, share: float) -> str:
 
 def _channels(color: str) -> tuple[int, int, int]:
     """Return red, green and blue, 0 to 255, of a hex colour."""
-    return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return red, green, blue
 
 
 def _hex(color: str) -> str:

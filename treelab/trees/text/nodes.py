@@ -57,7 +57,7 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
     check_split(tree, node)
     if tree.feature[node] == OBLIQUE:
         return weighted_sum(tree, node, "≤", most, length)
-    found = {}
+    found: dict = {}
     add(found, tree, node, True)
     (condition,) = found.values()
     column = condition.feature.column
@@ -78,7 +78,7 @@ def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
     j = tree.feature[node]
     if j == OBLIQUE or tree.features[j].kind != "category":
         raise ValueError(f"Node {node} does not split a column of categories.")
-    found = {}
+    found: dict = {}
     add(found, tree, node, True)
     allowed = found[tree.features[j].column].allowed
     return tuple(c for c in tree.features[j].categories if c in allowed)

@@ -48,7 +48,7 @@ def to_rules(tree: Tree) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "leaf": leaves,
-            "rule": [rule_text(tree, leaf) for leaf in leaves],
+            "rule": [rule_text(tree, leaf) for leaf in leaves.tolist()],
             "n_rows": n_rows,
             "share": share,
             "prediction": prediction,
@@ -56,7 +56,7 @@ def to_rules(tree: Tree) -> pd.DataFrame:
         }
     )
     if tree.leaf_weights is not None:
-        table["formula"] = [prediction_text(tree, leaf) for leaf in leaves]
+        table["formula"] = [prediction_text(tree, leaf) for leaf in leaves.tolist()]
     return table.sort_values(
         "n_rows", ascending=False, kind="stable", ignore_index=True
     )

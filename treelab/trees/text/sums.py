@@ -9,6 +9,7 @@ from treelab.trees.tree import Tree
 
 def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> str:
     """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
+    assert tree.weights is not None  # as of every tree with an oblique split
     terms = combination(tree.features, tree.weights[node], most, length)
     return f"{terms} {sign} {rounded(tree.threshold[node])}"
 
