@@ -44,7 +44,7 @@ def _predictions(model: Model, X: pd.DataFrame) -> pd.DataFrame:
     columns = {"prediction": model.predict(X)}
     if model.task != "regression":
         probabilities = model.predict_proba(X)  # (n_rows, n_classes)
-        for k, label in enumerate(model.classes):
+        for k, label in enumerate(model.classes or ()):
             columns[f"probability of {label}"] = probabilities[:, k]
     return pd.DataFrame(columns)
 

@@ -68,7 +68,7 @@ class Problem:
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
         for name in ("kinds", "units"):
-            object.__setattr__(self, name, _pairs(getattr(self, name)))
+            object.__setattr__(self, name, pairs(getattr(self, name)))
         if self.task not in TASKS:
             raise ValueError(
                 f"task must be one of {', '.join(TASKS)}; got {self.task!r}."
@@ -215,11 +215,11 @@ def make_problem(
         tuple(columns),
         task=infer_task(series) if task is None else task,
         seed=seed,
-        units=units,
+        units=pairs(units),
     )
 
 
-def _pairs(values: Mapping[str, str] | Sequence) -> tuple[tuple[str, str], ...]:
+def pairs(values: Mapping[str, str] | Sequence) -> tuple[tuple[str, str], ...]:
     """Return a mapping, or pairs of any kind, as a tuple of pairs."""
     items = values.items() if isinstance(values, Mapping) else values
     return tuple((str(name), str(value)) for name, value in items)

@@ -89,5 +89,5 @@ def answers_alone(ensemble: WeightedTrees, row: pd.DataFrame, estimators) -> np.
     estimators = np.asarray(estimators)
     leaf = ensemble.leaves(row)[0, estimators]
     logits = ensemble.leaf_value[estimators, leaf]  # (k, n_outputs)
-    shares = class_probabilities(logits, len(ensemble.classes))
-    return most_probable(ensemble.classes, shares)
+    classes = ensemble.classes or ()
+    return most_probable(classes, class_probabilities(logits, len(classes)))

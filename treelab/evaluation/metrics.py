@@ -57,7 +57,8 @@ def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
     else:
         accuracy = accuracy_score(y_true, y_pred)
         labels, codes = np.unique(np.append(y_true, y_pred), return_inverse=True)
-        confusion = confusion_matrix(*codes.reshape(2, -1), len(labels))
+        truth, predicted = codes.reshape(2, -1)
+        confusion = confusion_matrix(truth, predicted, len(labels))
         found = {
             "accuracy": accuracy,
             "balanced_accuracy": _mean_recall(confusion),

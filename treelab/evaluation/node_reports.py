@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -165,12 +166,13 @@ def _part(tree: Tree, node: int, X, y) -> PartFacts:
     rows, left = _on_the_way(tree, node, X)
     here = truth[rows]
     n_rows, n_total = len(rows), len(truth)
+    facts: dict[str, Any] = {}
     if tree.classes is None:
-        facts = {"total_mean": _mean(truth), "total_std": _std(truth)}
+        facts |= {"total_mean": _mean(truth), "total_std": _std(truth)}
         facts |= {"mean": _mean(here), "std": _std(here)}
     else:
         n = len(tree.classes)
-        facts = {"total_shares": _shares(truth, n), "shares": _shares(here, n)}
+        facts |= {"total_shares": _shares(truth, n), "shares": _shares(here, n)}
     if n_rows == 0:
         return PartFacts(n_rows, n_total, **facts)
     impurity = _impurity(tree, here)
@@ -205,7 +207,7 @@ def _read_at(tree: Tree, node: int) -> list[int]:
     """Features that a split reads; none at a leaf."""
     if tree.is_leaf[node]:
         return []
-    if tree.feature[node] == OBLIQUE:
+    if tree.weights is not None and tree.feature[node] == OBLIQUE:
         return np.flatnonzero(tree.weights[node]).tolist()
     return [int(tree.feature[node])]
 
@@ -216,7 +218,7 @@ def _impurity(tree: Tree, truth: np.ndarray) -> float:
         return 0.0
     if tree.classes is None:
         return float(truth.var())
-    return float(1 - (_shares(truth, len(tree.classes)) ** 2).sum())
+    return float(1 - np.square(np.bincount(truth) / len(truth)).sum())
 
 
 def _shares(codes: np.ndarray, n_classes: int) -> np.ndarray | None:

@@ -33,7 +33,7 @@ def split_scores(
         if task != "regression":
             probabilities = {
                 "proba": model.predict_proba(X),
-                "classes": labels(model.classes),
+                "classes": labels(model.classes or ()),
             }
         scores[name] = metrics.scores(task, y, model.predict(X), **probabilities)
     return scores

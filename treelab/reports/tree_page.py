@@ -28,7 +28,7 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
     LookupError
         If the run's table is gone.
     """
-    if run is None:
+    if store is None or run is None:
         return viewer_page(tree_payload(tree), text=to_text(tree))
     split = run.problem.split(store.table(run.problem.table_id))
     colors = None

@@ -294,7 +294,7 @@ class WeightedTrees(Arrays):
         """Return class probabilities (..., n_classes) of values (..., n_outputs)."""
         if self.leaves_say == "probabilities":
             return value
-        return class_probabilities(value, len(self.classes))
+        return class_probabilities(value, len(self.classes or ()))
 
     def predict(self, X) -> np.ndarray:
         """Return each row's most probable class, or value of the target; (n_rows,)."""

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import useful_columns
-from treelab.data.problem import Problem, make_problem
+from treelab.data.problem import Problem, make_problem, pairs
 from treelab.evaluation.label_shares import with_label_shares
 from treelab.runs.jobs.fit import Fitted, run_estimator
 from treelab.runs.store.run import Run
@@ -64,7 +64,6 @@ def clusters_problem(
             f"Clustering needs at least 2 informative columns, got {len(names)}."
             " Choose more columns, or another table."
         )
-    given = {"table_id": table_id, "table_name": table_name, "seed": seed}
     if known is None:
         if COLUMN in frame.columns:
             raise ValueError(
@@ -72,21 +71,31 @@ def clusters_problem(
                 "the known labels."
             )
         return Problem(
-            target=COLUMN,
-            columns=names,
-            kinds=kinds,
+            table_id,
+            table_name,
+            COLUMN,
+            names,
+            kinds=pairs(kinds),
             task="multiclass",
-            units=units,
+            seed=seed,
+            units=pairs(units),
             origin=table_id,
-            **given,
         )
-    problem = make_problem(frame, known, columns=names, units=units, **given)
+    problem = make_problem(
+        frame,
+        known,
+        table_id=table_id,
+        table_name=table_name,
+        columns=names,
+        seed=seed,
+        units=units,
+    )
     if problem.task == "regression":
         raise ValueError(
             f"{known!r} looks like numbers, not like labels. Name a column of "
             "classes, or no known labels."
         )
-    return replace(problem, kinds=kinds)
+    return replace(problem, kinds=pairs(kinds))
 
 
 def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
@@ -166,7 +175,7 @@ def _fit_own_labels(
         )
     chosen = name_clusters(path.tree)
     clusters = chosen.predict(X)
-    classes = chosen.classes[: path.tree.n_leaves]
+    classes = (chosen.classes or ())[: path.tree.n_leaves]
 
     def label(tree: Tree) -> Tree:
         return with_label_shares(tree, X, clusters, classes)
@@ -202,4 +211,5 @@ def _with_snapshots(
 
 def name_clusters(tree: Tree) -> Tree:
     """Name the clusters of a tree "cluster 1", "cluster 2", ..."""
-    return replace(tree, classes=tuple(f"cluster {k + 1}" for k in tree.classes))
+    clusters = tree.classes or ()  # numbers from 0
+    return replace(tree, classes=tuple(f"cluster {k + 1}" for k in clusters))

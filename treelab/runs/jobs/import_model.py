@@ -161,10 +161,11 @@ def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Pr
 
 def _check_labels(model: Model, split, target: str) -> None:
     """Raise ValueError where the table has a label that the model cannot predict."""
+    classes = model.classes or ()
     for name in SPLITS:
         for label in pd.unique(split.rows(name)[1]):
-            if label not in model.classes:
-                known = listed([repr(known) for known in model.classes])
+            if label not in classes:
+                known = listed([repr(known) for known in classes])
                 raise ValueError(
                     f"{target!r} holds {label!r}, and the model predicts only {known}. "
                     "The labels of both must be written alike."

@@ -16,15 +16,11 @@ Model = Tree | WeightedTrees | PruningPath
 
 def with_names(model: Model, problem: Problem) -> Model:
     """Return a model with the target's name and unit, which no learner is given."""
-    names = {
-        "target": problem.target,
-        "target_unit": dict(problem.units).get(problem.target, ""),
-    }
+    name, unit = problem.target, dict(problem.units).get(problem.target, "")
     if isinstance(model, PruningPath):
-        return replace(
-            model, trees=tuple(replace(tree, **names) for tree in model.trees)
-        )
-    return replace(model, **names)
+        trees = (replace(tree, target=name, target_unit=unit) for tree in model.trees)
+        return replace(model, trees=tuple(trees))
+    return replace(model, target=name, target_unit=unit)
 
 
 def model_size(model: Model) -> dict[str, int]:

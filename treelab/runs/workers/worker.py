@@ -101,9 +101,10 @@ class Worker:
             _import_learners(quick=True)
             self._device_name = "CPU"
             return
-        psutil.Process().nice(
-            NICENESS if os.name == "posix" else psutil.BELOW_NORMAL_PRIORITY_CLASS
-        )
+        if sys.platform == "win32":
+            psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+        else:
+            psutil.Process().nice(NICENESS)
         # Not all at once: the first are ready sooner, and pages find a free core.
         lane = int(self._slot[-1]) % WARMING_LANES if self._slot[-1].isdigit() else 0
         lock = FileLock(self._store.home / f"warming-{lane}.lock")

@@ -7,11 +7,18 @@ chapter 3; the same numbers as scikit-learn's ``cost_complexity_pruning_path``.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from treelab.trees.pruning.cut import cut_at
+
+if TYPE_CHECKING:
+    from treelab.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from treelab.trees.tree import Tree
 
 _TIE = 1e-12  # alphas that differ by less than this, relative to the root, are one
 
@@ -36,7 +43,7 @@ class CostComplexityPath:
         leaf of the tree counts from the step at which a node above it is cut).
     """
 
-    tree: object
+    tree: "Tree"
     alphas: np.ndarray
     impurities: np.ndarray
     n_leaves: np.ndarray

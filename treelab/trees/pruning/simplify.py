@@ -120,6 +120,7 @@ def merge_equal(tree, *, same_answer: bool = False, tolerance: float = 1e-9):
         value[node] = first if (first == second).all() else share @ value[pair]
         if linear is not None:
             linear[node] = linear[pair[0]]
+        if leaf_weights is not None and bias is not None:
             leaf_weights[node], bias[node] = leaf_weights[pair[0]], bias[pair[0]]
     changed = replace(tree, value=value, leaf_weights=leaf_weights, leaf_bias=bias)
     return rebuild(changed, cut=leaf)

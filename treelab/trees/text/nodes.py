@@ -1,6 +1,7 @@
 """Splits, predictions and decision paths in words, those of the user's table."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -104,11 +105,10 @@ def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
         best = int(tree.value[node].argmax())
         sure = probability(tree.value[node, best])
         return f"{short(tree.classes[best], length)} ({sure})"
-    if tree.leaf_weights is not None and tree.leaf_weights[node].any():
-        start = rounded(tree.leaf_bias[node, 0])
-        return combination(
-            tree.features, tree.leaf_weights[node], most, length, start=start
-        )
+    weights, bias = tree.leaf_weights, tree.leaf_bias
+    if weights is not None and bias is not None and weights[node].any():
+        start = rounded(bias[node, 0])
+        return combination(tree.features, weights[node], most, length, start=start)
     return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
 
 
@@ -193,7 +193,8 @@ def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
         text = value_text(x, threshold, parse(shown_threshold(tree, node)))
         return text if np.isnan(x) else with_unit(text, feature.unit)
     table = as_table(tree.features, row)
-    cell = table.iloc[0, [str(c) for c in table.columns].index(feature.column)]
+    names = [str(name) for name in table.columns]
+    cell: Any = table.iloc[0, names.index(feature.column)]
     if pd.isna(cell):
         return "missing"
     text = quoted(str(cell))
