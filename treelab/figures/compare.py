@@ -1,5 +1,7 @@
 """The difference of two models' scores, with its interval, around zero."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -38,6 +40,7 @@ def difference_figure(
     """
     ground = palette(mode)
     figure = go.Figure()
+    row: Any  # of these columns; pandas types no field
     for row in differences.itertuples():
         clear = row.low > 0 or row.high < 0
         color = colors[int(row.estimate > 0)] if clear else ground.muted

@@ -125,7 +125,7 @@ def _terms(tree, node, X) -> tuple[list[str], np.ndarray, np.ndarray]:
         used, weights = np.array([tree.feature[node]]), np.ones(1)
     matrix = read(tree, X)
     values = np.empty((len(matrix), len(used)))
-    for k, j in enumerate(used):
+    for k, j in enumerate(used.tolist()):
         # A split that tests one column asks about a missing value by itself.
         oblique = tree.feature[node] == OBLIQUE
         values[:, k] = filled(tree.features, matrix, j) if oblique else matrix[:, j]

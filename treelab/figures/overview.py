@@ -54,7 +54,7 @@ def overview_figure(
     drawn = np.flatnonzero(tree.level <= levels_shown(tree))
     size = tree.n_rows if tree.n_rows[0] else sum_up(tree, tree.is_leaf.astype(int))
     drawn = drawn[size[drawn] > 0]
-    names = [_name(tree, node) for node in drawn]
+    names = [_name(tree, node) for node in drawn.tolist()]
     marker, shown = _marker(tree, drawn, colors, ground)
     trace = {
         "ids": [str(node) for node in drawn],
@@ -115,7 +115,7 @@ def step(tree: Tree, node: int, **cut) -> str:
     if node == 0:
         return "all rows"
     parent = int(tree.parent[node])
-    found = {}
+    found: dict = {}
     add(found, tree, parent, bool(tree.left[parent] == node))
     (condition,) = found.values()
     return condition.text(False, **cut) or "any other"
@@ -131,9 +131,9 @@ def _hover(tree: Tree, node: int) -> str:
         share = percent(tree.n_rows[node] / tree.n_rows[0])
         rows = f"{counted(int(tree.n_rows[node]), 'row')}, {share}<br>"
     said = "says" if tree.is_leaf[node] else "would say"
-    lines = "<br>".join(map(escape_html, lines))
+    rule = "<br>".join(map(escape_html, lines))
     prediction = escape_html(prediction_text(tree, node, most=3))
-    return f"{lines}<br><b>{rows}</b>{said} {prediction}"
+    return f"{rule}<br><b>{rows}</b>{said} {prediction}"
 
 
 def _marker(tree: Tree, drawn, colors: dict, ground) -> tuple[dict, list[str]]:

@@ -148,7 +148,7 @@ def pruning_figure(
         if column in table:
             color = colors.muted if dash == "dot" else colors.text
             add_line(column, name, dash, symbol, color, 2)
-    marks = {}
+    marks: dict[int, list[str]] = {}
     if judged in table and table[judged].notna().any():
         marks.setdefault(knee_of(table), []).append("knee")
         if chosen is not None:

@@ -184,7 +184,7 @@ def heat_tree_figure(
         ],
         textfont={"size": 12, "color": [_readable(value) for value in share]},
         customdata=shown,
-        hovertext=[_hover(table.loc[node], what) for node in shown],
+        hovertext=[_hover(table.iloc[node], what) for node in shown],
         hoverinfo="text",
         name="nodes",
         showlegend=False,
@@ -251,7 +251,7 @@ def _color_bar(title: str, color: str) -> dict:
 
 def _edges_by_width(tree: Tree, shown: np.ndarray, share: np.ndarray):
     """Return (width, [(parent, child), ...]), widest where most rows go."""
-    grouped = {width: [] for width in _EDGE_WIDTHS}
+    grouped: dict[float, list] = {width: [] for width in _EDGE_WIDTHS}
     for child in shown[1:]:
         step = int(np.ceil(share[child] * (len(_EDGE_WIDTHS) - 1)))
         grouped[_EDGE_WIDTHS[step]].append((tree.parent[child], child))

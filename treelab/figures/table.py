@@ -42,7 +42,7 @@ def table_html(
         the rest is counted in a last column.
     """
     columns = [c for c in frame.columns if c != target]
-    if target in frame.columns:
+    if target is not None and target in frame.columns:
         columns.insert(0, target)
     shown, hidden = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:]
     heads, classes = [], []

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -197,7 +198,7 @@ class TreeWriter:
         """What is known of any node: its rows and what they say."""
         tree = self.tree
         n_rows, total = int(tree.n_rows[node]), int(tree.n_rows[0])
-        facts = {
+        facts: dict[str, Any] = {
             "rows": n_rows,
             "share": plain_number(n_rows / total if total else 0.0),
             "impurity": plain_number(tree.impurity[node]) if n_rows else None,
@@ -242,7 +243,7 @@ class TreeWriter:
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
         most = wording.terms if j == OBLIQUE else wording.listed
         asked = split_text(tree, node, most=most, length=wording.length, missing=False)
-        entry = {"question": asked}
+        entry: dict[str, Any] = {"question": asked}
         if tree.classes is None:
             entry["answer"] = with_unit(rounded(tree.value[node, 0]), tree.target_unit)
         if j == OBLIQUE:
@@ -271,7 +272,7 @@ class TreeWriter:
         used = np.flatnonzero(tree.weights[node])
         here = self.matrix[self.rows_at[node]]
         total, spread = np.zeros(len(here)), np.zeros(len(used))
-        for k, j in enumerate(used):
+        for k, j in enumerate(used.tolist()):
             x = filled(tree.features, here, j)
             total += tree.weights[node, j] * x
             ever = tree.features[j].spread
@@ -314,7 +315,7 @@ class TreeWriter:
         """Bars of a category column at some rows, none of which misses it."""
         feature = self.tree.features[self.tree.feature[node]]
         codes, names = self._category_codes(feature.column)
-        found = {}
+        found: dict = {}
         add(found, self.tree, node, True)
         side = found[feature.column]
         known = set(feature.categories)

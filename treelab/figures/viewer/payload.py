@@ -155,13 +155,13 @@ def tree_payload(
         If there is no tree, trees and frames differ in number, or ``X`` and ``y`` do
         not fit the trees.
     """
-    trees = [trees] if isinstance(trees, Tree) else list(trees)
+    shown = [trees] if isinstance(trees, Tree) else list(trees)
     n_frames = 1 if frames is None else len(frames.values)
-    if not trees or len(trees) != n_frames:
-        raise ValueError(f"{len(trees)} trees do not make {n_frames} frames.")
+    if not shown or len(shown) != n_frames:
+        raise ValueError(f"{len(shown)} trees do not make {n_frames} frames.")
     if frames is not None:
-        trees, frames = _thinned(trees, frames)
-    tree = trees[0]
+        shown, frames = _thinned(shown, frames)
+    tree = shown[0]
     values = check_target(tree, 0, ()) if X is None else check_target(tree, len(y), y)
     entries, fold = class_entries(tree, values, colors)
     edges = None
@@ -169,10 +169,10 @@ def tree_payload(
         everything = values if len(values) else tree.value[tree.is_leaf, 0]
         edges = shared_edges(everything, TARGET_BARS)
     columns: dict = {}
-    writers = [TreeWriter(each, X, y, fold, edges, columns) for each in trees]
+    writers = [TreeWriter(each, X, y, fold, edges, columns) for each in shown]
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
-    notes = [*notes, *sum_notes(trees, X)]
+    notes = [*notes, *sum_notes(shown, X)]
     payload = {
         "version": VERSION,
         "title": clean(title),
@@ -182,16 +182,16 @@ def tree_payload(
             "unit": clean(tree.target_unit),
         },
         "classes": entries,
-        "scale": value_scale(trees),
+        "scale": value_scale(shown),
         "rows": {"part": part, "label": rows_label, "total": n_rows},
-        "axis": axis(trees),
+        "axis": axis(shown),
         "frames": _frames_entry(frames),
         "trees": [
             {
                 "nodes": own,
                 "notes": [clean(n) for n in dict.fromkeys([*each.notes, *notes])],
             }
-            for each, own in zip(trees, nodes)
+            for each, own in zip(shown, nodes)
         ],
     }
     room = 0.98 * MOST_BYTES - len(to_json(payload).encode())
@@ -229,7 +229,7 @@ def settings(
     }
 
 
-def to_json(payload: dict) -> str:
+def to_json(payload: dict | list) -> str:
     """Write a payload as compact JSON; numbers that JSON cannot hold are refused."""
     return json.dumps(
         payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")

@@ -5,7 +5,6 @@ estimator's signature, the form, the command line and the stored run read it fro
 Imports no torch, so a page can list the learners without loading it.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -108,7 +107,7 @@ def settings_in(cls: type) -> tuple[Setting, ...]:
     )
 
 
-def read_settings(cls: Callable[..., Settings], estimator) -> Settings:
+def read_settings(cls: type[Settings], estimator) -> Settings:
     """Return an estimator's parameters as its typed settings, each checked.
 
     A setting that the estimator does not have (a regressor's ``class_weight``, say)

@@ -38,9 +38,8 @@ def random_splits(
     n_rows, n_features = x.shape
     width = n_features if columns is None else columns.shape[1]
     shape = (n_trees, n_splits, width)
-    options = {"generator": generator, "device": x.device}
-    logits = SPREAD * torch.randn(shape, **options)
-    row = torch.randint(n_rows, shape, **options)
+    logits = SPREAD * torch.randn(shape, generator=generator, device=x.device)
+    row = torch.randint(n_rows, shape, generator=generator, device=x.device)
     if columns is None:
         columns = torch.arange(n_features, device=x.device)[None]
     threshold = x[row, columns[:, None].expand(n_trees, 1, -1)]
@@ -65,13 +64,13 @@ def write_greedy_splits(
     columns : LongTensor of shape (K,), default=None
         The features that the tree may use, those of the greedy tree among them.
     """
-    node = np.flatnonzero(feature >= 0)
-    if not len(node):
+    splits = np.flatnonzero(feature >= 0)
+    if not len(splits):
         return
-    chosen = torch.as_tensor(feature[node], device=logits.device)
+    chosen = torch.as_tensor(feature[splits], device=logits.device)
     if columns is not None:
         chosen = (columns[None] == chosen[:, None]).long().argmax(1)
-    bound = torch.as_tensor(greedy_threshold[node], device=logits.device)
-    node = torch.as_tensor(node, device=logits.device)
+    bound = torch.as_tensor(greedy_threshold[splits], device=logits.device)
+    node = torch.as_tensor(splits, device=logits.device)
     logits[node, chosen] = logits[node].amax(1) + LEAD
     threshold[node, chosen] = bound
