@@ -20,7 +20,7 @@ from pages.common.words import duration, plain, run_name
 from treelab.evaluation.disagreement import disagreement
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.paired import Difference
+from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.figures.colors import learner_color
 from treelab.figures.compare import difference_figure
@@ -67,7 +67,7 @@ def gradient_default(runs: list[Run]) -> Run:
     return (looked_at or trained or runs)[0]
 
 
-def finding(gain: Difference, names: tuple[str, str]) -> str:
+def finding(gain: ScoreDifference, names: tuple[str, str]) -> str:
     """Say which run is better by the headline score."""
     first, second = names
     if gain.winner is None:
@@ -76,7 +76,7 @@ def finding(gain: Difference, names: tuple[str, str]) -> str:
     return f"{better} gains {significant(abs(gain.estimate))} over {other}"
 
 
-def interval_words(gain: Difference, names: tuple[str, str]) -> str:
+def interval_words(gain: ScoreDifference, names: tuple[str, str]) -> str:
     """Say both scores, the interval of their difference, and the rows behind them."""
     low, high = gain.low, gain.high
     if gain.winner == 0:  # told from the better one's side
@@ -142,7 +142,7 @@ def size_of(loaded: LoadedRun) -> dict[str, int]:
 def score_table(
     views: tuple[LoadedRun, LoadedRun],
     names: tuple[str, str],
-    gains: dict[str, Difference],
+    gains: dict[str, ScoreDifference],
 ) -> pd.DataFrame:
     """Scores on the test rows and sizes of both runs, as text."""
     rows = {}
@@ -181,7 +181,7 @@ def where_they_differ(
         st.markdown(f"Both say the same on all {counted(len(y), 'test row')}.")
         return
     first, second = map(plain, names)
-    if found.apart is None:
+    if found.mean_distance is None:
         st.markdown(
             f"They differ on {len(found.rows):,} of {counted(len(y), 'test row')}: "
             f"{first} is right on {found.first_better:,}, {second} on "
@@ -192,24 +192,24 @@ def where_they_differ(
         st.markdown(
             f"{second} is closer to the truth on {found.second_better:,} of "
             f"{counted(len(y), 'test row')}, {first} on {found.first_better:,}. The "
-            f"answers lie {significant(found.apart)}{unit} apart on average; the "
-            "furthest apart come first."
+            f"predictions lie {significant(found.mean_distance)}{unit} apart on "
+            "average; the furthest apart come first."
         )
     rows = found.rows[:MOST_ROWS]
     facts = pd.DataFrame(
         {
-            "test row": rows["place"] + 1,
+            "test row": rows["position"] + 1,
             "truth": rows["truth"],
             names[0]: rows["first"],
             names[1]: rows["second"],
-            "right" if found.apart is None else "closer": [
+            "right" if found.mean_distance is None else "closer": [
                 (*names, "neither")[which] for which in rows["better"]
             ],
         }
     )
-    if found.apart is None:
+    if found.mean_distance is None:
         facts = facts.astype(dict.fromkeys(("truth", *names), str))
-    show_rows(facts, X.iloc[rows["place"]], views, names)
+    show_rows(facts, X.iloc[rows["position"]], views, names)
 
 
 def show_rows(facts: pd.DataFrame, X: pd.DataFrame, views, names) -> None:

@@ -10,7 +10,8 @@ from pages.common.views.parts import pick_view
 from pages.common.views.tree_picture import show_tree, way
 from pages.common.widgets.row import Row, pick_place, pick_row
 from pages.common.words import plain
-from treelab.evaluation.evidence import Evidence, answers_alone, leaf_evidence
+from treelab.evaluation.estimator_predictions import estimator_predictions
+from treelab.evaluation.leaf_scores import LeafScore, score_leaf
 from treelab.figures.colors import palette
 from treelab.figures.tree import columns_asked
 from treelab.figures.weights import percent, weights_figure
@@ -69,15 +70,15 @@ def truth_words(loaded: LoadedRun, row: Row) -> str:
     return f"It is wrong: the row is “{plain(row.truth)}”."
 
 
-def evidence_words(loaded: LoadedRun, found: Evidence) -> str:
+def evidence_words(loaded: LoadedRun, found: LeafScore) -> str:
     """Say how many test rows the rule holds for, and how good it is on them."""
     if found.n_rows == 0:
         return f"No other of the {found.n_total:,} test rows takes this way."
     held = f"It holds for {found.n_rows:,} of {counted(found.n_total, 'test row')}"
-    if found.right is None:
-        off = plain(with_unit(loaded, found.error))
+    if found.accuracy is None:
+        off = plain(with_unit(loaded, found.mean_absolute_error))
         return f"{held}, and is off by {off} on average."
-    return f"{held}, and is right for {percent(found.right)} of them."
+    return f"{held}, and is right for {percent(found.accuracy)} of them."
 
 
 def show_way(
@@ -113,7 +114,7 @@ def explain_tree(loaded: LoadedRun, row: Row) -> None:
             )
         st.markdown("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
         says = predictions(loaded, "test") if loaded.has_predictor else None
-        found = leaf_evidence(tree, path[-1], *loaded.split.rows("test"), says)
+        found = score_leaf(tree, path[-1], *loaded.split.rows("test"), says)
         st.caption(
             evidence_words(loaded, found).replace("It holds", "The rule holds", 1)
         )
@@ -134,7 +135,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
     agree = None
     if model.classes is not None:
         said = model.predict(row.values)[0]
-        agree = answers_alone(model, row.values, index) == said
+        agree = estimator_predictions(model, row.values, index) == said
     left, right = st.columns([5, 3], gap="large")
     with right:
         st.markdown("**Who decided**")
@@ -162,7 +163,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
         st.markdown(f"**Tree {shown}, {percent(say)} of the answer**")
         tree = routed_tree(loaded, shown, row=row.values)
         path = show_way(loaded, tree, row, "way", shown)
-        found = leaf_evidence(tree, path[-1], *loaded.split.rows("test"))
+        found = score_leaf(tree, path[-1], *loaded.split.rows("test"))
         st.markdown(f"Its rule: {plain(rule_text(tree, path[-1]))}.")
         st.caption(evidence_words(loaded, found))
 

@@ -7,7 +7,7 @@ from treelab.evaluation.disagreement import disagreement
 
 def test_every_row_that_differs_is_listed_with_who_is_right():
     found = disagreement("multiclass", list("abca"), list("abbb"), list("acac"))
-    assert found.rows["place"].tolist() == [1, 2, 3]
+    assert found.rows["position"].tolist() == [1, 2, 3]
     assert found.rows["better"].tolist() == [0, -1, -1]
     assert (found.first_better, found.second_better, found.neither) == (1, 0, 2)
 
@@ -16,9 +16,9 @@ def test_numbers_that_lie_furthest_apart_come_first():
     found = disagreement(
         "regression", [1.0, 2.0, 3.0], [1.0, 2.0, 9.0], [2.0, 2.0, 4.0]
     )
-    assert found.rows["place"].tolist() == [2, 0]
+    assert found.rows["position"].tolist() == [2, 0]
     assert found.rows["better"].tolist() == [1, 0]
-    assert found.apart == pytest.approx(2)
+    assert found.mean_distance == pytest.approx(2)
 
 
 def test_models_that_agree_have_no_rows():

@@ -4,9 +4,9 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from sklearn.metrics import confusion_matrix as scikit_learns_confusion
 
 from treelab.evaluation.metrics import (
+    baseline_loss,
     confusion_matrix,
     dendrogram_purity,
-    guessing_loss,
     headline,
     macro_f1,
     macro_f1_error,
@@ -98,16 +98,16 @@ def test_headline():
     assert headline("multiclass") == "macro_f1"
 
 
-def test_guessing_costs_the_entropy_or_one_variance():
+def test_the_baseline_costs_the_entropy_or_one_variance():
     y = ["a"] * 30 + ["b"] * 10
     entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
-    assert guessing_loss("binary", y, y) == pytest.approx(entropy)
-    assert guessing_loss(
+    assert baseline_loss("binary", y, y) == pytest.approx(entropy)
+    assert baseline_loss(
         "regression", [1.0, 2.0, 6.0], [1.0, 2.0, 6.0]
     ) == pytest.approx(1)
-    assert guessing_loss("regression", [1.0, 3.0], [5.0]) == pytest.approx(9)
-    assert np.isfinite(guessing_loss("binary", ["a", "b"], ["new"]))
-    assert guessing_loss("regression", [2.0, 2.0], [2.0]) == 1.0
+    assert baseline_loss("regression", [1.0, 3.0], [5.0]) == pytest.approx(9)
+    assert np.isfinite(baseline_loss("binary", ["a", "b"], ["new"]))
+    assert baseline_loss("regression", [2.0, 2.0], [2.0]) == 1.0
 
 
 def purity_by_brute_force(parent, leaf, y):

@@ -50,11 +50,12 @@ def test_scores_and_depths_are_those_of_each_tree_built(task, seed):
     assert pruned_depths(path).tolist() == [each.depth for each in path.trees]
 
 
-def test_a_class_that_only_the_rows_hold_counts_against_the_score():
+@pytest.mark.parametrize("names", [("new",), ("new", "newer")])
+def test_classes_that_only_the_rows_hold_count_against_the_score(names):
     tree, X, y = grown("multiclass", 0)
     path = cost_complexity_path(tree)
     y = y.copy()
-    y[:20] = "new"
+    y[:20] = np.resize(names, 20)
     built = [scores("multiclass", y, t.predict(X))["macro_f1"] for t in path.trees]
     assert pruned_scores(path, X, y).tolist() == pytest.approx(built)
 

@@ -1,1 +1,1 @@
-"""What is said of finished trees on rows: scores, intervals, routing, reports."""
+"""Evaluation of finished trees on rows: scores, intervals, reports on nodes."""

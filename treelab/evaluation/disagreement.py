@@ -1,4 +1,4 @@
-"""Where two models answer differently, and which of them is nearer the truth."""
+"""On which rows two models differ, and which of them is right or nearer there."""
 
 from dataclasses import dataclass
 
@@ -8,27 +8,28 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Rows that two models answer differently.
+    """Rows for which two models predict differently.
 
     Attributes
     ----------
     rows : DataFrame
-        One row a row that differs: ``place`` (its position, from 0), ``truth``,
-        ``first`` and ``second`` (the answers), and ``better`` (0 or 1 for the model
-        that is right, or nearer; -1 where they are equally good).
+        One row a row that differs: ``position`` (from 0), ``truth``, ``first`` and
+        ``second`` (the predictions), and ``better`` (0 or 1 for the model that is
+        right, or nearer; -1 where they are equally good).
     n_rows : int
-        Rows that both answered.
+        Rows that both predicted.
     first_better, second_better : int
         Rows on which the one is right and the other wrong, or nearer than the other.
-    apart : float or None
-        Mean distance between two answers in the target's unit; None for classes.
+    mean_distance : float or None
+        Mean absolute difference of the predictions in the target's unit; None for
+        classes.
     """
 
     rows: pd.DataFrame
     n_rows: int
     first_better: int
     second_better: int
-    apart: float | None = None
+    mean_distance: float | None = None
 
     @property
     def neither(self) -> int:
@@ -43,33 +44,32 @@ def disagreement(task: str, y_true, first, second) -> Disagreement:
     ----------
     task : {"binary", "multiclass", "regression"}
     y_true, first, second : array-like of shape (n_rows,)
-        Truth and both models' answers.
+        Truth and both models' predictions.
 
     Returns
     -------
     Disagreement
-        Classes in the order of the rows; numbers with the answers that lie furthest
-        apart first.
+        Classes in the order of the rows; numbers with the largest difference first.
     """
     truth, first, second = map(np.asarray, (y_true, first, second))
-    apart = None
+    mean_distance = None
     if task == "regression":
-        misses = [np.abs(said.astype(float) - truth) for said in (first, second)]
+        errors = [np.abs(each.astype(float) - truth) for each in (first, second)]
         distance = np.abs(first.astype(float) - second)
-        apart = float(distance.mean())
-        place = np.argsort(-distance, kind="stable")
-        place = place[distance[place] > 0]
+        mean_distance = float(distance.mean())
+        position = np.argsort(-distance, kind="stable")
+        position = position[distance[position] > 0]
     else:
-        misses = [(said != truth).astype(float) for said in (first, second)]
-        place = np.flatnonzero(first != second)
-    better = np.select([misses[0] < misses[1], misses[1] < misses[0]], [0, 1], -1)
+        errors = [(each != truth).astype(float) for each in (first, second)]
+        position = np.flatnonzero(first != second)
+    better = np.select([errors[0] < errors[1], errors[1] < errors[0]], [0, 1], -1)
     rows = pd.DataFrame(
         {
-            "place": place,
-            "truth": truth[place],
-            "first": first[place],
-            "second": second[place],
-            "better": better[place],
+            "position": position,
+            "truth": truth[position],
+            "first": first[position],
+            "second": second[position],
+            "better": better[position],
         }
     )
     return Disagreement(
@@ -77,5 +77,5 @@ def disagreement(task: str, y_true, first, second) -> Disagreement:
         len(truth),
         int((rows["better"] == 0).sum()),
         int((rows["better"] == 1).sum()),
-        apart,
+        mean_distance,
     )

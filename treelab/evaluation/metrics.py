@@ -18,6 +18,7 @@ TITLES = {
     "rmse": "RMSE",
     "mae": "MAE",
 }
+LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
 def headline(task: str) -> str:
@@ -167,8 +168,8 @@ def _log_loss(y_true, proba, classes) -> float:
     return float(-np.mean(np.log(np.clip(chance, np.finfo(float).eps, 1))))
 
 
-def guessing_loss(task: str, y_train, y) -> float:
-    """Loss of answering every row of ``y`` alike, with what the training rows say.
+def baseline_loss(task: str, y_train, y) -> float:
+    """Loss of the constant prediction that fits the training rows best.
 
     Parameters
     ----------
@@ -179,24 +180,25 @@ def guessing_loss(task: str, y_train, y) -> float:
     Returns
     -------
     float
-        Cross-entropy with the training rows' class shares, in nats; for regression
-        the squared error of their mean, in variances of the training rows.
+        Cross-entropy of the training rows' class fractions on ``y``, in nats; for
+        regression the squared error of their mean, in variances of the training rows.
     """
     y_train, y = np.asarray(y_train), np.asarray(y)
     if task == "regression":
         variance = np.var(y_train)
         return float(np.mean((y - y_train.mean()) ** 2) / variance) if variance else 1.0
     classes, counts = np.unique(y_train, return_counts=True)
-    shares = dict(zip(classes.tolist(), counts / len(y_train)))
+    prior = dict(zip(classes.tolist(), counts / len(y_train)))
     least = np.finfo(float).eps
-    return float(-np.mean([np.log(shares.get(label, least)) for label in y.tolist()]))
+    return float(-np.mean([np.log(prior.get(label, least)) for label in y.tolist()]))
 
 
 def dendrogram_purity(parent, leaf, y) -> float:
     """Score a hierarchy of clusters against labels that it never saw.
 
-    For two rows of one class, drawn at random, the share of that class among all rows
-    under the lowest node that holds both: 1 where every class is a subtree by itself.
+    For two rows of one class, drawn at random, the fraction of that class among all
+    rows under the lowest node that holds both: 1 where every class is a subtree by
+    itself.
 
     Source: Heller and Ghahramani, "Bayesian hierarchical clustering", ICML 2005.
 
@@ -205,7 +207,7 @@ def dendrogram_purity(parent, leaf, y) -> float:
     parent : int array of shape (n_nodes,)
         Node above each node; -1 at the root. ``Tree.parent`` is one.
     leaf : int array of shape (n_rows,)
-        Node at which each row ends, as ``Tree.apply`` says.
+        Node at which each row ends, as ``Tree.apply`` returns it.
     y : array of shape (n_rows,)
         Labels.
 

@@ -10,8 +10,8 @@ from treelab.trees.pruning.cost_complexity import CostComplexityPath
 def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
     """Score each subtree of a path on the same rows.
 
-    Rows are counted once, at the leaves of the whole tree; in a smaller tree they end
-    at the highest node above their leaf which is cut.
+    Rows are counted once, at the leaves of the unpruned tree; in a smaller tree they
+    end at the highest pruned node above their leaf.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
     truth = np.array([position.get(label, -1) for label in y.tolist()])
     predicted = tree.value.argmax(axis=1)[ends]  # of each leaf's rows at each step
     n_rows = np.bincount(row_leaf, minlength=len(leaves))
-    n_unseen = len(np.unique(truth[truth < 0]))  # such a class is never predicted
+    n_unseen = len(set(y.tolist()) - set(position))  # never predicted
     hits = np.zeros((len(ends), len(tree.classes) + n_unseen))
     occurrences = np.ones_like(hits)
     for k in range(len(tree.classes)):
@@ -47,9 +47,9 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
 
 
 def _r2(tree, X, y, leaves, row_leaf, ends) -> np.ndarray:
-    """R² at each step, by what each leaf's rows would be told there."""
-    spread = np.sum((y - y.mean()) ** 2)
-    if not spread:
+    """R² at each step, by the prediction of each leaf's rows there."""
+    variation = np.sum((y - y.mean()) ** 2)
+    if not variation:
         return np.full(len(ends), np.nan)
 
     def at_leaf(values):
@@ -58,9 +58,9 @@ def _r2(tree, X, y, leaves, row_leaf, ends) -> np.ndarray:
     n_rows = at_leaf(np.ones(len(y)))
     mean = at_leaf(y) / n_rows
     around = at_leaf((y - mean[row_leaf]) ** 2)
-    whole = at_leaf((y - tree.predict(X)) ** 2)  # a leaf may tell by a formula
-    cut = around + n_rows * (tree.value[ends, 0] - mean) ** 2
-    return 1 - np.where(ends == leaves, whole, cut).sum(axis=1) / spread
+    unpruned = at_leaf((y - tree.predict(X)) ** 2)  # by linear models, maybe
+    pruned = around + n_rows * (tree.value[ends, 0] - mean) ** 2
+    return 1 - np.where(ends == leaves, unpruned, pruned).sum(axis=1) / variation
 
 
 def pruned_depths(path: CostComplexityPath) -> np.ndarray:
@@ -77,7 +77,7 @@ def _ends(path: CostComplexityPath) -> np.ndarray:
     for level in range(1, tree.depth + 1):
         here = np.flatnonzero(tree.level == level)
         above = tree.parent[here]
-        # A parent that is cut, or itself lies below a cut, hands its end down.
+        # Where the parent is pruned or lies below a pruned node, so does the child.
         ended = path.step[above][None] <= steps
         ends[:, here] = np.where(ended, ends[:, above], here)
     return ends

@@ -9,7 +9,7 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import drawn_tree
 from treelab.evaluation.estimator_weights import heaviest_estimators
 from treelab.evaluation.metrics import headline, scores
-from treelab.evaluation.paired import Difference, score_differences
+from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
@@ -64,7 +64,7 @@ def _top_estimators(home: Path, run_id: str, epoch, _loaded):
     return heaviest_estimators(_loaded.model, _loaded.split.X_test, MOST_ESTIMATORS)
 
 
-def test_differences(first: LoadedRun, second: LoadedRun) -> dict[str, Difference]:
+def test_differences(first: LoadedRun, second: LoadedRun) -> dict[str, ScoreDifference]:
     """Return how the second run's test scores differ from the first's."""
     return _differences(*first.key, *second.key[1:], first, second)
 
@@ -72,7 +72,7 @@ def test_differences(first: LoadedRun, second: LoadedRun) -> dict[str, Differenc
 @st.cache_data(show_spinner="Resampling the test rows…", max_entries=32)
 def _differences(home: Path, one, epoch, other, other_epoch, _first, _second) -> dict:
     """``test_differences``, by values that name them."""
-    return score_differences(
+    return paired_bootstrap(
         _first.run.problem.task,
         _first.split.y_test.to_numpy(),
         predictions(_first, "test"),

@@ -20,7 +20,7 @@ from pages.common.widgets.settings import setting_words
 from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
 from treelab.evaluation.estimator_weights import are_equal
-from treelab.evaluation.metrics import TITLES, guessing_loss, headline
+from treelab.evaluation.metrics import TITLES, baseline_loss, headline
 from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
 from treelab.figures.viewer.payload import tree_payload
@@ -129,7 +129,7 @@ def loss_unit(problem: Problem) -> str:
 def guess(problem: Problem) -> float:
     """Loss on the validation rows of answering the same for every row."""
     parts = split_of(problem)
-    return guessing_loss(problem.task, parts.y_train, parts.y_valid)
+    return baseline_loss(problem.task, parts.y_train, parts.y_valid)
 
 
 def state_color(state: str) -> str:

@@ -9,11 +9,11 @@ from pages.common.cached.loaded_run import LoadedRun, label_colors
 from pages.common.theme import dot, mode, show_figure
 from pages.common.words import SPLIT_NAMES, plain
 from treelab.data.split import SPLITS
-from treelab.evaluation.node_reports import (
+from treelab.evaluation.node_report import (
     MOST_ROWS,
-    NodeFacts,
-    PartFacts,
-    node_facts,
+    NodeReport,
+    NodeStatistics,
+    node_report,
     node_rows,
 )
 from treelab.figures.oblique import split_figure
@@ -27,15 +27,15 @@ _LISTED = 8  # classes, the most frequent at the node first
 _ORDER = ("train", "valid", "test")
 
 
-def facts_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeFacts:
+def facts_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeReport:
     """Measure a node on the training, the validation and the test rows."""
-    return node_facts(tree, node, {part: loaded.split.rows(part) for part in _ORDER})
+    return node_report(tree, node, {part: loaded.split.rows(part) for part in _ORDER})
 
 
-def show_node(loaded: LoadedRun, tree: Tree, facts: NodeFacts) -> None:
+def show_node(loaded: LoadedRun, tree: Tree, facts: NodeReport) -> None:
     """Say what a node asks or answers, its rule, and how its rows are dealt."""
-    if facts.asks:
-        st.markdown(f"**{plain(facts.asks)}?**")
+    if facts.condition:
+        st.markdown(f"**{plain(facts.condition)}?**")
     else:
         st.markdown(
             f"**Leaf: {plain(prediction_text(tree, facts.node, most=3, length=40))}**"
@@ -48,13 +48,13 @@ def show_node(loaded: LoadedRun, tree: Tree, facts: NodeFacts) -> None:
     st.caption(_explained(tree, facts))
 
 
-def parts_table(loaded: LoadedRun, tree: Tree, facts: NodeFacts) -> str:
+def parts_table(loaded: LoadedRun, tree: Tree, facts: NodeReport) -> str:
     """Return HTML: a column a part, a line a fact."""
-    parts = [facts.parts[name] for name in _ORDER]
+    parts = [facts.statistics[name] for name in _ORDER]
     head = "".join(f"<th>{SPLIT_NAMES[name]}</th>" for name in _ORDER)
     lines = [
         _line("rows", [f"{part.n_rows:,}" for part in parts]),
-        _line("share", [percent(part.share) for part in parts]),
+        _line("share", [percent(part.fraction) for part in parts]),
     ]
     if tree.classes is None:
         lines += _means(parts)
@@ -62,18 +62,20 @@ def parts_table(loaded: LoadedRun, tree: Tree, facts: NodeFacts) -> str:
         lines += _classes(loaded, tree, parts)
     name = "variance" if tree.classes is None else "impurity (Gini)"
     lines.append(_line(name, [_or_dash(part.impurity) for part in parts]))
-    if facts.asks:
+    if facts.condition:
         lines.append(_line("gain", [_or_dash(part.gain) for part in parts]))
     elif tree.classes is None:
-        lines.append(_line("mean error", [_or_dash(part.error) for part in parts]))
+        lines.append(
+            _line("mean error", [_or_dash(part.mean_absolute_error) for part in parts])
+        )
     else:
-        right = ["–" if p.right is None else percent(p.right) for p in parts]
+        right = ["–" if p.accuracy is None else percent(p.accuracy) for p in parts]
         lines.append(_line("right", right))
     body = "".join(lines)
     return f'<table class="node-facts"><tr><th></th>{head}</tr>{body}</table>'
 
 
-def _means(parts: list[PartFacts]) -> list[str]:
+def _means(parts: list[NodeStatistics]) -> list[str]:
     """Lines of a significant target: mean and spread, here and over all rows."""
     return [
         _line("mean", [_or_dash(part.mean) for part in parts]),
@@ -83,22 +85,29 @@ def _means(parts: list[PartFacts]) -> list[str]:
     ]
 
 
-def _classes(loaded: LoadedRun, tree: Tree, parts: list[PartFacts]) -> list[str]:
+def _classes(loaded: LoadedRun, tree: Tree, parts: list[NodeStatistics]) -> list[str]:
     """Lines of classes: a bar of all, then a share each, here and over all rows."""
     colors = label_colors(loaded)
     places = [tree.classes.index(label) for label in colors]
     here, whole = (
         [_bar(getattr(part, name), places, colors) for part in parts]
-        for name in ("shares", "total_shares")
+        for name in ("class_fractions", "total_class_fractions")
     )
     lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
     seen = {
-        i: sum(p.n_rows * p.shares[i] for p in parts if p.shares is not None)
+        i: sum(
+            p.n_rows * p.class_fractions[i]
+            for p in parts
+            if p.class_fractions is not None
+        )
         for i in places
     }
     most = sorted(places, key=lambda i: -seen[i])[:_LISTED]
     for label, i in ((label, i) for label, i in zip(colors, places) if i in most):
-        cells = ["–" if p.shares is None else percent(p.shares[i]) for p in parts]
+        cells = [
+            "–" if p.class_fractions is None else percent(p.class_fractions[i])
+            for p in parts
+        ]
         name = dot(colors[label], clean(label))
         lines.append(_line(name, cells, is_html=True))
     if len(places) > len(most):
@@ -132,9 +141,9 @@ def _or_dash(value: float | None) -> str:
     return "<0.0001" if 0 < value < 0.0001 else significant(value)
 
 
-def _explained(tree: Tree, facts: NodeFacts) -> str:
+def _explained(tree: Tree, facts: NodeReport) -> str:
     """Say what the last lines of the table mean."""
-    if facts.asks:
+    if facts.condition:
         what = "variance" if tree.classes is None else "impurity"
         return f"Gain: the {what} here less that of the two sides, by their rows."
     if tree.classes is None:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from treelab.evaluation.metrics import scores
-from treelab.evaluation.paired import score_differences
+from treelab.evaluation.paired_bootstrap import paired_bootstrap
 
 
 def noisy(y, share, rng, labels):
-    """Answers that are right except for a ``share`` of the rows, drawn anew."""
+    """Predictions that are right except for a ``share`` of the rows, drawn anew."""
     wrong = rng.random(len(y)) < share
     return np.where(wrong, rng.choice(labels, len(y)), y)
 
@@ -19,7 +19,7 @@ def test_both_scores_are_those_of_the_score_table(labels, seed):
     rng = np.random.default_rng(seed)
     y = rng.choice(labels, 120)
     first, second = noisy(y, 0.4, rng, labels), noisy(y, 0.2, rng, labels)
-    found = score_differences("multiclass", y, first, second)
+    found = paired_bootstrap("multiclass", y, first, second)
     for metric in ("macro_f1", "accuracy"):
         assert found[metric].first == pytest.approx(
             scores("multiclass", y, first)[metric]
@@ -33,7 +33,7 @@ def test_number_scores_are_those_of_the_score_table():
     rng = np.random.default_rng(0)
     y = rng.normal(200, 40, 90)
     first, second = y + rng.normal(0, 30, 90), y + rng.normal(5, 20, 90)
-    found = score_differences("regression", y, first, second)
+    found = paired_bootstrap("regression", y, first, second)
     for metric in ("r2", "rmse", "mae"):
         assert found[metric].first == pytest.approx(
             scores("regression", y, first)[metric]
@@ -57,7 +57,7 @@ def test_the_interval_is_that_of_drawing_rows_one_by_one(task):
         rows = rng.integers(80, size=80)
         two = scores(task, y[rows], second[rows])[metric]
         gains.append(two - scores(task, y[rows], first[rows])[metric])
-    found = score_differences(task, y, first, second, n_resamples=4000)[metric]
+    found = paired_bootstrap(task, y, first, second, n_resamples=4000)[metric]
     width = np.subtract(*np.quantile(gains, [0.975, 0.025]))
     assert found.low == pytest.approx(np.quantile(gains, 0.025), abs=0.12 * width)
     assert found.high == pytest.approx(np.quantile(gains, 0.975), abs=0.12 * width)
@@ -65,7 +65,7 @@ def test_the_interval_is_that_of_drawing_rows_one_by_one(task):
 
 def test_a_model_is_not_better_than_itself():
     y = np.array(["a", "b"] * 30)
-    found = score_differences("binary", y, y[::-1], y[::-1])["macro_f1"]
+    found = paired_bootstrap("binary", y, y[::-1], y[::-1])["macro_f1"]
     assert (found.low, found.high, found.winner) == (0, 0, None)
 
 
@@ -73,7 +73,7 @@ def test_the_better_model_wins_whether_more_or_less_is_better():
     rng = np.random.default_rng(0)
     y = rng.normal(size=300)
     far, near = y + rng.normal(size=300), y + 0.1 * rng.normal(size=300)
-    found = score_differences("regression", y, far, near)
+    found = paired_bootstrap("regression", y, far, near)
     assert {metric: d.winner for metric, d in found.items()} == dict.fromkeys(
         ("r2", "rmse", "mae"), 1
     )
@@ -83,12 +83,12 @@ def test_the_better_model_wins_whether_more_or_less_is_better():
 def test_tens_of_thousands_of_rows_are_compared():
     rng = np.random.default_rng(0)
     y = rng.choice(["yes", "no"], 30_000)
-    found = score_differences("binary", y, noisy(y, 0.2, rng, ["yes", "no"]), y)
+    found = paired_bootstrap("binary", y, noisy(y, 0.2, rng, ["yes", "no"]), y)
     assert found["accuracy"].winner == 1
 
 
-def test_answers_for_other_rows_are_refused():
+def test_predictions_for_other_rows_are_refused():
     with pytest.raises(ValueError, match="same rows: 3 rows of truth, 3 and 2"):
-        score_differences("binary", [0, 1, 1], [0, 1, 1], [0, 1])
+        paired_bootstrap("binary", [0, 1, 1], [0, 1, 1], [0, 1])
     with pytest.raises(ValueError, match="at least 2 rows, got 1"):
-        score_differences("binary", [0], [0], [1])
+        paired_bootstrap("binary", [0], [0], [1])

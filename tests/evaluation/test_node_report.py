@@ -1,10 +1,10 @@
-"""node_facts tells of one node what the whole tree's numbers tell."""
+"""A report on one node holds what the whole tree's numbers hold."""
 
 import numpy as np
 import pytest
 
 from tests.trees.make import make_table, make_target, make_tree
-from treelab.evaluation.node_reports import node_facts, node_rows, rows_at
+from treelab.evaluation.node_report import node_report, node_rows, rows_at_node
 
 
 def case(seed: int, n_rows: int = 120, **options):
@@ -19,50 +19,59 @@ def test_rows_at_a_node_are_those_whose_path_passes_it(seed):
     tree, X, _ = case(seed)
     passed = tree.decision_path(X)
     for node in range(tree.n_nodes):
-        assert (
-            rows_at(tree, node, X).tolist() == np.flatnonzero(passed[:, node]).tolist()
-        )
+        rows = rows_at_node(tree, node, X)
+        assert rows.tolist() == np.flatnonzero(passed[:, node]).tolist()
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_classes", [3, 0])
-def test_a_part_s_numbers_are_those_of_its_rows(seed, n_classes):
+def test_a_data_split_s_numbers_are_those_of_its_rows(seed, n_classes):
     tree, X, y = case(seed, n_classes=n_classes)
     shown = tree.with_rows(X, y)
     counts = tree.node_counts(X)
     for node in range(tree.n_nodes):
-        facts = node_facts(tree, node, {"test": (X, y)}).parts["test"]
+        facts = node_report(tree, node, {"test": (X, y)}).statistics["test"]
         assert facts.n_rows == counts[node]
         assert facts.n_total == len(X)
         if not facts.n_rows:
-            assert facts.impurity is facts.gain is facts.shares is facts.mean is None
+            assert (
+                facts.impurity
+                is facts.gain
+                is facts.class_fractions
+                is facts.mean
+                is None
+            )
             continue
         assert facts.impurity == pytest.approx(shown.impurity[node])
-        here = y[rows_at(tree, node, X)]
+        here = y[rows_at_node(tree, node, X)]
         if n_classes:
-            assert facts.shares.tolist() == [np.mean(here == c) for c in tree.classes]
-            assert facts.total_shares.tolist() == [
+            assert facts.class_fractions.tolist() == [
+                np.mean(here == c) for c in tree.classes
+            ]
+            assert facts.total_class_fractions.tolist() == [
                 np.mean(y == c) for c in tree.classes
             ]
         else:
             assert facts.mean == pytest.approx(here.mean())
             assert facts.total_std == pytest.approx(y.std())
         if tree.is_leaf[node]:
-            answers = tree.predict(X)[rows_at(tree, node, X)]
+            answers = tree.predict(X)[rows_at_node(tree, node, X)]
             if n_classes:
-                assert facts.right == pytest.approx(np.mean(answers == here))
+                assert facts.accuracy == pytest.approx(np.mean(answers == here))
             else:
-                assert facts.error == pytest.approx(np.abs(answers - here).mean())
+                assert facts.mean_absolute_error == pytest.approx(
+                    np.abs(answers - here).mean()
+                )
             continue
         children = tree.left[node], tree.right[node]
         below = sum(counts[c] * shown.impurity[c] for c in children) / counts[node]
         assert facts.gain == pytest.approx(shown.impurity[node] - below)
 
 
-def test_an_empty_part_is_no_trouble():
+def test_a_data_split_may_be_empty():
     tree, X, y = case(0)
-    facts = node_facts(tree, 0, {"valid": (X.iloc[:0], y[:0])}).parts["valid"]
-    assert (facts.n_rows, facts.n_total, facts.share) == (0, 0, 0.0)
+    facts = node_report(tree, 0, {"valid": (X.iloc[:0], y[:0])}).statistics["valid"]
+    assert (facts.n_rows, facts.n_total, facts.fraction) == (0, 0, 0.0)
 
 
 def test_rows_come_with_the_truth_first_and_are_cut():
@@ -81,4 +90,4 @@ def test_rows_come_with_the_truth_first_and_are_cut():
 def test_a_node_that_is_not_there_is_refused():
     tree, X, _ = case(0)
     with pytest.raises(ValueError, match="nodes 0 to"):
-        rows_at(tree, tree.n_nodes, X)
+        rows_at_node(tree, tree.n_nodes, X)

@@ -1,19 +1,17 @@
-"""Is one model better than another? Their scores' difference on the same rows."""
+"""The paired bootstrap: how sure one model is better than another on some rows."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from treelab.evaluation.metrics import TITLES, macro_f1_of_counts
+from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_counts
 
-# Scores of which less is better; a gain is then a fall.
-LESS_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
 
 @dataclass(frozen=True)
-class Difference:
-    """The second model's score minus the first's, and how sure it is.
+class ScoreDifference:
+    """The second model's score minus the first's, and its confidence interval.
 
     Attributes
     ----------
@@ -24,7 +22,7 @@ class Difference:
     low, high : float
         Ends of the interval of ``second - first``.
     level : float
-        How often such an interval holds the true difference, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     n_rows : int
         Rows on which both were scored.
     """
@@ -53,7 +51,7 @@ class Difference:
         if not self.clear:
             return None
         second_is_more = self.estimate > 0
-        return int(second_is_more != (self.metric in LESS_IS_BETTER))
+        return int(second_is_more != (self.metric in LOWER_IS_BETTER))
 
     @property
     def title(self) -> str:
@@ -61,7 +59,7 @@ class Difference:
         return TITLES[self.metric]
 
 
-def score_differences(
+def paired_bootstrap(
     task: str,
     y_true,
     first,
@@ -70,7 +68,7 @@ def score_differences(
     level: float = 0.95,
     n_resamples: int = 2000,
     seed: int = 0,
-) -> dict[str, Difference]:
+) -> dict[str, ScoreDifference]:
     """Compare two models' predictions by a paired bootstrap over the rows.
 
     Both models are scored on the same resampled rows, so what is hard about a row
@@ -82,9 +80,9 @@ def score_differences(
     ----------
     task : {"binary", "multiclass", "regression"}
     y_true, first, second : array-like of shape (n_rows,)
-        Truth and both models' answers: labels, or values in the target's unit.
+        Truth and both models' predictions: labels, or values in the target's unit.
     level : float, default=0.95
-        Share of such intervals that hold the true difference.
+        Fraction of such intervals that hold the true difference.
     n_resamples : int, default=2000
         How many times the rows are drawn anew.
     seed : int, default=0
@@ -92,7 +90,7 @@ def score_differences(
 
     Returns
     -------
-    dict of str to Difference
+    dict of str to ScoreDifference
         ``macro_f1`` and ``accuracy``, or ``r2``, ``rmse`` and ``mae``.
 
     Raises
@@ -104,8 +102,8 @@ def score_differences(
     n_rows = len(y_true)
     if not n_rows == len(first) == len(second):
         raise ValueError(
-            f"Both models must answer the same rows: {n_rows} rows of truth, "
-            f"{len(first)} and {len(second)} answers."
+            f"Both models must predict the same rows: {n_rows} rows of truth, "
+            f"{len(first)} and {len(second)} predictions."
         )
     if n_rows < 2:
         raise ValueError(f"A comparison needs at least 2 rows, got {n_rows}.")
@@ -117,7 +115,7 @@ def score_differences(
     for metric, (one, two) in pairs.items():
         # The first entry is the score on the rows as they are.
         low, high = np.nanquantile((two - one)[1:], [tail, 1 - tail])
-        differences[metric] = Difference(
+        differences[metric] = ScoreDifference(
             metric, float(one[0]), float(two[0]), float(low), float(high), level, n_rows
         )
     return differences
@@ -141,9 +139,9 @@ def _resample_labels(y_true, first, second, n_resamples, rng) -> dict:
     drawn = np.vstack([occurs, drawn]).astype(float)  # (1 + n_resamples, n_cells)
     truth = triples[0]
     pairs: dict[str, list[np.ndarray]] = {}
-    for answer in triples[1:]:
-        hit = truth == answer
-        is_true, is_predicted = np.eye(len(labels))[[truth, answer]]
+    for predicted in triples[1:]:
+        hit = truth == predicted
+        is_true, is_predicted = np.eye(len(labels))[[truth, predicted]]
         pairs.setdefault("macro_f1", []).append(
             macro_f1_of_counts(
                 drawn @ (is_true * is_predicted), drawn @ (is_true + is_predicted)
@@ -158,7 +156,7 @@ def _resample_values(y_true, first, second, n_resamples, rng) -> dict:
     y = y_true.astype(float)
     n_rows = len(y)
     y_centred = y - y.mean()
-    errors = [np.asarray(answer, dtype=float) - y for answer in (first, second)]
+    errors = [np.asarray(predicted, dtype=float) - y for predicted in (first, second)]
     columns = np.column_stack(
         [y_centred, y_centred**2, *(e**2 for e in errors), *(np.abs(e) for e in errors)]
     )
@@ -169,9 +167,9 @@ def _resample_values(y_true, first, second, n_resamples, rng) -> dict:
         times = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=size)
         sums.append(times @ columns)
     total, squares, *of_errors = np.vstack(sums).T
-    spread = squares - total**2 / n_rows
+    variation = squares - total**2 / n_rows
     with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = [np.where(spread > 0, 1 - e / spread, np.nan) for e in of_errors[:2]]
+        r2 = [np.where(variation > 0, 1 - e / variation, np.nan) for e in of_errors[:2]]
     return {
         "r2": r2,
         "rmse": [np.sqrt(e / n_rows) for e in of_errors[:2]],

@@ -1,0 +1,246 @@
+"""A report on one node of a tree: its rule, and its rows on each data split."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.feature import as_table, feature_matrix
+from treelab.trees.statistics import check_target
+from treelab.trees.text.nodes import split_text
+from treelab.trees.text.rules import rule_text
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE, goes_left
+
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True)
+class NodeStatistics:
+    """The rows of one data split that pass a node.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that pass.
+    n_total : int
+        Rows of the data split.
+    class_fractions : float64 array of shape (n_classes,) or None
+        Of the rows that pass, as ``tree.classes`` orders them; None for regression or
+        without a row.
+    total_class_fractions : float64 array of shape (n_classes,) or None
+        The same, of all rows of the data split.
+    mean, std : float or None
+        Of the target among the rows that pass, in its unit; None for classes or
+        without a row.
+    total_mean, total_std : float or None
+        The same, of all rows of the data split.
+    impurity : float or None
+        Gini impurity, or variance, of the rows that pass; None without a row.
+    gain : float or None
+        Impurity less that of the two children, weighted by their rows; None at a leaf
+        or without a row.
+    accuracy : float or None
+        Fraction of these rows whose class the leaf predicts; None for regression, at a
+        split, or without a row.
+    mean_absolute_error : float or None
+        Of the leaf's predictions, in the target's unit; None for classes, at a split,
+        or without a row.
+    """
+
+    n_rows: int
+    n_total: int
+    class_fractions: np.ndarray | None = None
+    total_class_fractions: np.ndarray | None = None
+    mean: float | None = None
+    std: float | None = None
+    total_mean: float | None = None
+    total_std: float | None = None
+    impurity: float | None = None
+    gain: float | None = None
+    accuracy: float | None = None
+    mean_absolute_error: float | None = None
+
+    @property
+    def fraction(self) -> float:
+        """Rows that pass, as a fraction of the data split."""
+        return self.n_rows / self.n_total if self.n_total else 0.0
+
+
+@dataclass(frozen=True)
+class NodeReport:
+    """One node of a tree.
+
+    Attributes
+    ----------
+    node : int
+    rule : str
+        The conditions on the decision path to it, in words.
+    condition : str or None
+        Of a split, in words; None at a leaf.
+    statistics : dict of str to NodeStatistics
+        By data split.
+    """
+
+    node: int
+    rule: str
+    condition: str | None
+    statistics: dict[str, NodeStatistics]
+
+
+def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeReport:
+    """Measure one node on each data split.
+
+    Only the splits on the decision path to the node, and its own, are evaluated, and
+    only on the rows that still pass: one node takes much less time than the whole tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    splits : mapping of str to (X, y)
+        Rows of the user's table, and their labels or values of the target.
+
+    Raises
+    ------
+    ValueError
+        If the tree has no such node, or rows and targets do not fit it.
+    """
+    tree.check_node(node)
+    statistics = {
+        name: _node_statistics(tree, node, X, y) for name, (X, y) in splits.items()
+    }
+    condition = None if tree.is_leaf[node] else split_text(tree, node)
+    return NodeReport(int(node), rule_text(tree, node), condition, statistics)
+
+
+def rows_at_node(tree: Tree, node: int, X) -> np.ndarray:
+    """Return the positions, ascending, of the rows of ``X`` that pass a node.
+
+    Raises
+    ------
+    ValueError
+        If the tree has no such node, or ``X`` lacks a column that is tested.
+    """
+    return _follow_path(tree, node, as_table(tree.features, X))[0]
+
+
+def node_rows(
+    tree: Tree, node: int, X: pd.DataFrame, y, most: int | None = MOST_ROWS
+) -> pd.DataFrame:
+    """Return the rows that pass a node: the truth, then the columns on its path.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    X : DataFrame
+    y : array-like of shape (n_rows,)
+    most : int or None, default=200
+        Rows; None: all.
+
+    Returns
+    -------
+    DataFrame
+        The target, the columns that are tested on the decision path and at the node,
+        and the others in their order; the index is that of ``X``.
+    """
+    rows = rows_at_node(tree, node, X)[:most]
+    tested = dict.fromkeys(
+        tree.features[j].column
+        for above in tree.path_to(node)
+        for j in _features_tested(tree, above)
+    )
+    columns = [*tested, *(name for name in X.columns if str(name) not in tested)]
+    table = X.iloc[rows].loc[:, columns]
+    target = tree.target
+    while target in table.columns:
+        target += " "
+    table.insert(0, target, np.asarray(y)[rows])
+    return table
+
+
+def _node_statistics(tree: Tree, node: int, X, y) -> NodeStatistics:
+    """Measure a node on the rows of one data split."""
+    X = as_table(tree.features, X)
+    truth = check_target(tree, len(X), y)
+    rows, left = _follow_path(tree, node, X)
+    here = truth[rows]
+    n_rows, n_total = len(rows), len(truth)
+    found: dict[str, Any]
+    if tree.classes is None:
+        found = {"total_mean": _mean(truth), "total_std": _std(truth)}
+        found |= {"mean": _mean(here), "std": _std(here)}
+    else:
+        n = len(tree.classes)
+        found = {
+            "class_fractions": _class_fractions(here, n),
+            "total_class_fractions": _class_fractions(truth, n),
+        }
+    if n_rows == 0:
+        return NodeStatistics(n_rows, n_total, **found)
+    impurity = _impurity(tree, here)
+    found["impurity"] = impurity
+    if left is not None:
+        below = sum(
+            len(side) * _impurity(tree, side) for side in (here[left], here[~left])
+        )
+        found["gain"] = impurity - below / n_rows
+    elif tree.classes is None:
+        errors = np.abs(tree.predict(X.iloc[rows]) - here)
+        found["mean_absolute_error"] = float(errors.mean())
+    else:
+        found["accuracy"] = float(np.mean(here == tree.value[node].argmax()))
+    return NodeStatistics(n_rows, n_total, **found)
+
+
+def _follow_path(tree: Tree, node: int, X) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows that pass a node, and which of them go left there (None at a leaf)."""
+    path = tree.path_to(node)
+    used = sorted({j for above in path for j in _features_tested(tree, above)})
+    matrix = feature_matrix(tree.features, X, np.array(used, dtype=int))
+    rows = np.arange(len(X))
+    for above, below in pairwise(path):
+        left = goes_left(tree, matrix, np.full(len(rows), above), rows)
+        rows = rows[left == (tree.left[above] == below)]
+    if tree.is_leaf[node]:
+        return rows, None
+    return rows, goes_left(tree, matrix, np.full(len(rows), node), rows)
+
+
+def _features_tested(tree: Tree, node: int) -> list[int]:
+    """Features that a split tests; none at a leaf."""
+    if tree.is_leaf[node]:
+        return []
+    if tree.weights is not None and tree.feature[node] == OBLIQUE:
+        return np.flatnonzero(tree.weights[node]).tolist()
+    return [int(tree.feature[node])]
+
+
+def _impurity(tree: Tree, truth: np.ndarray) -> float:
+    """Gini impurity of classes, or variance of values; 0 without a row."""
+    if len(truth) == 0:
+        return 0.0
+    if tree.classes is None:
+        return float(truth.var())
+    return float(1 - ((np.bincount(truth) / len(truth)) ** 2).sum())
+
+
+def _class_fractions(codes: np.ndarray, n_classes: int) -> np.ndarray | None:
+    """Fraction of each class; None without a row."""
+    if len(codes) == 0:
+        return None
+    return np.bincount(codes, minlength=n_classes) / len(codes)
+
+
+def _mean(values: np.ndarray) -> float | None:
+    """Mean; None without a row."""
+    return float(values.mean()) if len(values) else None
+
+
+def _std(values: np.ndarray) -> float | None:
+    """Standard deviation; None without a row."""
+    return float(values.std()) if len(values) else None
