@@ -16,12 +16,14 @@ class ProgressBar:
     """
 
     def __enter__(self) -> "ProgressBar":
+        """Draw the bar and take Ctrl-C."""
         self._stop_requested = False
         self._bar = tqdm(unit=" epochs", disable=None, file=sys.stderr)
         self._previous = signal.signal(signal.SIGINT, self._request_stop)
         return self
 
     def __exit__(self, *_) -> None:
+        """Close the bar and give Ctrl-C back."""
         signal.signal(signal.SIGINT, self._previous)
         self._bar.close()
 

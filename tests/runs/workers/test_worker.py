@@ -157,7 +157,7 @@ def test_a_worker_told_to_end_interrupts_its_run_and_leaves(queue, store, proble
     process.send_signal(signal.SIGTERM)
     run = ended(store, run_id)
     assert run.state == "interrupted"
-    assert "told to end" in run.error
+    assert "asked to end" in run.error
     assert store.events(run_id)["epoch"].iloc[-1] == run.epoch
     wait(
         lambda: "cpu:0" not in {w.slot for w in store.worker_registry.workers()},

@@ -15,10 +15,12 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def __enter__(self) -> "Heartbeat":
+        """Start the thread."""
         self._thread.start()
         return self
 
     def __exit__(self, *_) -> None:
+        """End the thread."""
         self._ended.set()
         self._thread.join()
 

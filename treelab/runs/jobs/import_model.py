@@ -8,7 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import listed
 from treelab.data.problem import Problem
-from treelab.data.split import SPLITS
+from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.split_scores import split_scores
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.model_facts import Model, with_names
@@ -104,7 +104,7 @@ def import_model(
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
     if model.classes is not None:
-        _check_labels(model, split, problem.target)
+        _check_labels(model.classes, split, problem.target)
     model = with_names(model, problem)
     if isinstance(model, Tree) and model.n_rows[0] == 0:
         model = model.with_rows(split.X_train, split.y_train)
@@ -159,9 +159,8 @@ def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Pr
     )
 
 
-def _check_labels(model: Model, split, target: str) -> None:
+def _check_labels(classes: tuple, split: DataSplit, target: str) -> None:
     """Raise ValueError where the table has a label that the model cannot predict."""
-    classes = model.classes or ()
     for name in SPLITS:
         for label in pd.unique(split.rows(name)[1]):
             if label not in classes:

@@ -17,7 +17,7 @@ from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback, Progress, notify
 
-PROCESS_ENDED = "The process that trained it was told to end."
+PROCESS_ENDED = "The process that trained it was asked to end."
 PROGRAM_ENDED = "The program that trained it ended."
 
 

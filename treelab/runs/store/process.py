@@ -11,7 +11,7 @@ CLOCK_SECONDS = 5.0  # by which a corrected clock may move a start time
 
 @dataclass(frozen=True)
 class ProcessId:
-    """A process on some machine, told from a later one of its number by ``started``.
+    """A process on some machine; ``started`` differs from a later one of its number.
 
     Attributes
     ----------
@@ -43,6 +43,7 @@ class ProcessId:
         return cls(host, int(pid), float(started))
 
     def __str__(self) -> str:
+        """Write what ``parse`` reads."""
         return f"{self.host}/{self.pid}/{self.started!r}"
 
     @property

@@ -79,6 +79,7 @@ class RunStore(RunStates):
         self.worker_registry = WorkerRegistry(self._path)
 
     def __repr__(self) -> str:
+        """Name the folder."""
         return f"RunStore({str(self.home)!r})"
 
     def exists(self) -> bool:

@@ -1,4 +1,4 @@
-"""The queue: hands runs to those who train them, and looks after both.
+"""The queue: hands runs to the workers that train them, and looks after both.
 
 Which run is next is decided by the store, ``RunStates.claim_next`` in
 ``treelab/runs/store/states.py``: quick learners first, then the oldest. Workers ask it

@@ -42,7 +42,7 @@ class Worker:
         See ``treelab.runs.workers.slots``.
     end_when_unused : bool, default=False
         End when no app that asked for workers is alive and no run waits, so that
-        nothing is left behind a closed app. Else stay until told to end.
+        nothing is left behind a closed app. Else stay until ended by a signal.
     """
 
     def __init__(self, store: RunStore, slot: str, *, end_when_unused: bool = False):
