@@ -5,13 +5,13 @@ export default function ({ data, parentElement, setStateValue }) {
   const text = new TextDecoder().decode(data);
   let view = views.get(parentElement);
   if (!view) {
-    view = { text, frame: null, stamp: null };
+    view = { text, frame: null, version: null };
     views.set(parentElement, view);
     view.data = JSON.parse(text);
     view.frame = view.data.frames?.chosen ?? 0;
     const root = document.createElement("div");
     parentElement.appendChild(root);
-    const tell = (key) => setView({ key });
+    const select = (key) => setView({ key });
     // Selection and frame travel as one value: one rerun each time.
     const setView = (changed) => {
       Object.assign(view, changed);
@@ -19,12 +19,12 @@ export default function ({ data, parentElement, setStateValue }) {
     };
     view.handle = treelabViewer.mount(root, {
       data: view.data,
-      onSelect: tell,
+      onSelect: select,
       onEvent: (name, value) => {
         if (name !== "frame") return;
         view.frame = value;
-        // Without a node to speak of, only a page that asks hears of frames.
-        if (view.key != null || view.data.options?.tell_frames) setView({});
+        // Without a selected node, frames are reported only where a page wants them.
+        if (view.key != null || view.data.options?.report_frames) setView({});
       },
     });
   } else if (text !== view.text) {
@@ -35,11 +35,11 @@ export default function ({ data, parentElement, setStateValue }) {
     view.handle.update(view.data);
   }
   view.send = setStateValue;
-  const select = view.data.select;
-  if (select && select.stamp !== view.stamp) {
-    view.stamp = select.stamp;
-    view.key = select.key;
-    view.handle.select(select.key);
+  const wanted = view.data.select;
+  if (wanted && wanted.version !== view.version) {
+    view.version = wanted.version;
+    view.key = wanted.key;
+    view.handle.select(wanted.key);
   }
   return () => {
     view.handle.destroy();

@@ -14,7 +14,7 @@ from pages.common.cached.store import find_run, finished_runs
 from pages.common.cached.trees import drawn_tree, routed_tree
 from pages.common.theme import dot, mode, page_title, show_figure
 from pages.common.views.parts import part_words, pick_view
-from pages.common.views.tree_picture import show_tree, way
+from pages.common.views.tree_picture import show_tree
 from pages.common.widgets.run_picker import last_choice
 from pages.common.words import duration, plain, run_name
 from treelab.evaluation.disagreement import disagreement
@@ -24,6 +24,7 @@ from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.figures.colors import learner_color
 from treelab.figures.compare import difference_figure
+from treelab.figures.viewer.rows import row_path
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
 
@@ -109,8 +110,8 @@ def show_side(loaded: LoadedRun, name: str, key: str, place: int | None) -> None
         show_tree(loaded, drawn_tree(loaded, estimator), key, f"drawn {estimator}")
         return
     tree = routed_tree(loaded, estimator)
-    row = way(tree, loaded.split.X_test.iloc[[place]], f"test row {place + 1:,}")
-    show_tree(loaded, tree, key, f"routed {estimator}", ways=[row])
+    row = row_path(tree, loaded.split.X_test.iloc[[place]], f"test row {place + 1:,}")
+    show_tree(loaded, tree, key, f"routed {estimator}", paths=[row])
 
 
 def row_to_follow(n_rows: int) -> int | None:

@@ -7,13 +7,14 @@ from pages.common.cached.predictions import predictions
 from pages.common.cached.trees import drawn_tree, routed_tree
 from pages.common.theme import dot, mode, page_title, show_figure
 from pages.common.views.parts import pick_view
-from pages.common.views.tree_picture import show_tree, way
+from pages.common.views.tree_picture import show_tree
 from pages.common.widgets.row import Row, pick_place, pick_row
 from pages.common.words import plain
 from treelab.evaluation.estimator_predictions import estimator_predictions
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
 from treelab.figures.colors import palette
 from treelab.figures.tree import columns_asked
+from treelab.figures.viewer.rows import row_path
 from treelab.figures.weights import percent, weights_figure
 from treelab.trees.labels import plain_label
 from treelab.trees.text.nodes import path_sentences
@@ -92,7 +93,7 @@ def show_way(
         tree,
         key,
         f"routed {estimator}" if common else None,
-        ways=[way(tree, row.values, label)],
+        paths=[row_path(tree, row.values, label)],
         height=560,
     )
     return tree.path(row.values)

@@ -34,7 +34,7 @@ from pages.common.views.parts import (
 from pages.common.views.viewer import HEIGHT, tree_viewer
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.export import has_dot, picture_file
-from treelab.figures.viewer.nodes import keys, node_at
+from treelab.figures.viewer.keys import keys, node_at
 from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES
 from treelab.trees.text.dot import to_dot
@@ -129,11 +129,11 @@ def look(loaded: LoadedRun, estimator: int | None) -> None:
         seen = tree_viewer(
             chosen.picture.payload,
             f"tree-view-{loaded.run.id}-{SLUGS[chosen.way]}",
-            ways=chosen.ways,
+            paths=chosen.paths,
             flow=chosen.flow,
             select=selected(loaded),
             height=HEIGHT if chosen.way == TREE else WITH_SCRUBBER,
-            tell_frames=chosen.way != TREE,
+            report_frames=chosen.way != TREE,
         )
         remember(loaded, seen.key)
     shown = chosen.picture.tree(seen.frame)

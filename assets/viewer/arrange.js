@@ -97,13 +97,13 @@ export function chooseSizes(scene, state, direction, view, least = LEGIBLE) {
   const levels = limit + 1;
   const wanted = [];
   for (let full = levels; full >= 1; full -= 1) wanted.push({ full, plain: levels });
-  // Legible questions on one more level are worth more than charts above them.
+  // Legible conditions on one more level are worth more than charts above them.
   for (let plain = levels; plain >= 0; plain -= 1) {
     for (let full = Math.min(plain, 2); full >= 0; full -= 1) wanted.push({ full, plain });
   }
   const many = visibleNodes(scene.index, { ...state, limit }, scene.forced).length > 400;
   let tiers = many ? null : wanted.find((tried) => zoomOf(tried, limit) >= least);
-  // A way that is followed is read from the root on, at one size, in view or not.
+  // A path that is followed is read from the root on, at one size, in view or not.
   if (asked === null && scene.forced.size) tiers ??= { full: 0, plain: 0 };
   for (let whole = Math.min(limit - 1, 6); !tiers && whole >= 0; whole -= 1) {
     const plain = Math.min(3, whole);

@@ -2,13 +2,13 @@
 
 import { classBar, meanBar, plainHistogram, splitHistogram } from "./charts.js";
 import { nodeColor, purity, topClass } from "./color.js";
-import { asksSum, sumPlan } from "./sum.js";
+import { isSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
-import { countShort, cut, isolate, measure, percent, questionLines, questionWidth, rowsText, short, wrap } from "./text.js";
+import { conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, wrap } from "./text.js";
 
 export const TIERS = ["chip", "plain", "full"];
 
-// Of splits, as wide as their question asks within bounds; and of leaves, by their answer.
+// Of splits, as wide as their condition needs, within bounds; of leaves, as their prediction does.
 const SPLIT_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 140] };
 const LIST_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 172] };
 const SUM_WIDTH = { full: [224, 340], plain: [160, 280], chip: [100, 192] };
@@ -18,18 +18,18 @@ const TYPE = { full: 13, plain: 13, chip: 11 };
 const LINE = { full: 17, plain: 17, chip: 14 };
 const FORMULA_LINES = 6;
 
-/** What a node is told to answer, in words. */
-export function answerText(data, node) {
+/** A node's prediction, in words. */
+export function predictionText(data, node) {
   if (data.task === "regression") {
-    return node.answer ?? `${short(node.mean)}${data.target?.unit ? ` ${data.target.unit}` : ""}`;
+    return node.prediction ?? `${short(node.mean)}${data.target?.unit ? ` ${data.target.unit}` : ""}`;
   }
-  const answer = node.answer ?? data.classes[topClass(data, node)]?.label ?? "–";
-  // Edges say yes and no, too: an answer of that kind names what it answers.
-  return data.target?.name && /^(yes|no)$/i.test(answer) ? `${data.target.name}: ${answer}` : answer;
+  const prediction = node.prediction ?? data.classes[topClass(data, node)]?.label ?? "–";
+  // Edges are labelled yes and no, too: such a class is written with the target's name.
+  return data.target?.name && /^(yes|no)$/i.test(prediction) ? `${data.target.name}: ${prediction}` : prediction;
 }
 
-/** The column's name in a node's question, where it begins with it. */
-export function questionName(data, node) {
+/** The column's name in a node's condition, where it begins with it. */
+export function columnName(data, node) {
   return node.column === null || node.column === undefined ? null : data.axis?.[node.column]?.name;
 }
 
@@ -41,21 +41,21 @@ export function questionName(data, node) {
  */
 export function cardPlan(data, node, status, tier, note) {
   if (status === "ghost") return { w: 22, h: 14, blocks: [] };
-  const asks = status === "split" && Boolean(node.question);
+  const isSplit = status === "split" && Boolean(node.condition);
   const pad = PAD[tier];
   let w;
   let blocks;
-  if (asks) {
-    const said = questionPlan(data, node, tier);
-    w = said.w;
-    blocks = [...said.blocks, ...chartBlocks(data, node, tier)];
+  if (isSplit) {
+    const plan = conditionPlan(data, node, tier);
+    w = plan.w;
+    blocks = [...plan.blocks, ...chartBlocks(data, node, tier)];
   } else if (tier === "chip") return chipLeaf(data, node);
   else {
     w = leafWidth(data, node, tier);
     blocks = leafBlocks(data, node, tier, w - 2 * pad);
   }
   // What a sum comes to for a row that is followed cannot be seen at a glance.
-  if (note && (tier !== "chip" || (asks && asksSum(node)))) blocks.push(noteBlock(note));
+  if (note && (tier !== "chip" || (isSplit && isSum(node)))) blocks.push(noteBlock(note));
   return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 3, blocks, pad };
 }
 
@@ -64,7 +64,7 @@ function sureText(data, node) {
 }
 
 function leafWidth(data, node, tier) {
-  const line = 15 + measure(answerText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
+  const line = 15 + measure(predictionText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
   const foot = measure(footWords(node), 11);
   const [least, most] = LEAF_WIDTH[tier];
   const wanted = node.formula ? most : Math.max(line, foot) + 2 * PAD[tier] + 2;
@@ -78,23 +78,23 @@ function lineBlock(text, size, weight, className, h) {
   };
 }
 
-/** The whole question, and how wide a card it asks for. */
-function questionPlan(data, node, tier) {
+/** The whole condition, and how wide a card it needs. */
+function conditionPlan(data, node, tier) {
   const pad = 2 * PAD[tier];
   const within = (wanted, [least, most]) => Math.round(Math.min(most, Math.max(least, wanted + pad + 1)));
-  if (asksSum(node)) {
+  if (isSum(node)) {
     const { w, blocks } = sumPlan(node, tier);
     return { w: within(w, SUM_WIDTH[tier]), blocks };
   }
-  const name = questionName(data, node);
+  const name = columnName(data, node);
   const size = TYPE[tier];
   const bounds = (node.left_categories ? LIST_WIDTH : SPLIT_WIDTH)[tier];
-  const w = within(questionWidth(node.question, name, size, bounds[1] - pad), bounds);
-  const lines = questionLines(node.question, name, w - pad, size);
+  const w = within(conditionWidth(node.condition, name, size, bounds[1] - pad), bounds);
+  const lines = conditionLines(node.condition, name, w - pad, size);
   return { w, blocks: lines.map((line) => lineBlock(line, size, 600, "main", LINE[tier])) };
 }
 
-/** What a split shows below its question. */
+/** What a split shows below its condition. */
 function chartBlocks(data, node, tier) {
   if (tier === "chip") return [thinBar(data, node)];
   const blocks = [barBlock(data, node), footBlock(node, asideText(data, node))];
@@ -108,13 +108,13 @@ function asideText(data, node) {
   if (data.task === "regression") return `mean ${short(node.mean)}`;
   const top = topClass(data, node);
   const alone = !data.classes[top]?.other;
-  const label = alone ? data.classes[top]?.label : node.answer;
+  const label = alone ? data.classes[top]?.label : node.prediction;
   const colon = /\d$/.test(label ?? "") ? ":" : ""; // "3: 10%", for "3 10%" is no sentence
   return `${isolate(label ?? "")}${colon} ${percent(alone ? node.shares[top] : node.confidence)}`;
 }
 
 function leafBlocks(data, node, tier, w) {
-  const blocks = [answerBlock(data, node, sureText(data, node), w)];
+  const blocks = [predictionBlock(data, node, sureText(data, node), w)];
   if (tier === "full" && node.target_hist) {
     blocks.push({ h: 32, draw: (x, y, width) => plainHistogram(data, node.target_hist, x, y + 3, width, 24, false) });
   }
@@ -124,19 +124,19 @@ function leafBlocks(data, node, tier, w) {
   return blocks;
 }
 
-/** The sum that a linear leaf answers with, a term or more a line. */
+/** The formula of a linear leaf, a term or more a line. */
 function formulaBlocks(formula, w) {
   const terms = formula.split(/ (?=[+−] )/);
   return wrap(terms, w, 11, 400, FORMULA_LINES).map((line) => lineBlock(line, 11, 400, "main", 15));
 }
 
-function answerBlock(data, node, sure, w) {
+function predictionBlock(data, node, sure, w) {
   const aside = measure(sure, 12);
   return {
     h: 20,
     draw: (x, y) => svg("g", {},
       svg("rect", { x, y: y + 2, width: 10, height: 10, rx: 2.5, fill: nodeColor(data, node), class: "swatch" }),
-      svg("text", { x: x + 15, y: y + 12, "font-size": 14, "font-weight": 650, class: "main", text: isolate(cut(answerText(data, node), w - aside - 21, 14, 650)) }),
+      svg("text", { x: x + 15, y: y + 12, "font-size": 14, "font-weight": 650, class: "main", text: isolate(cut(predictionText(data, node), w - aside - 21, 14, 650)) }),
       svg("text", { x: x + w, y: y + 12, "font-size": 12, "text-anchor": "end", class: "quiet", text: sure })),
   };
 }
@@ -200,11 +200,11 @@ function noteText(text, room) {
 
 function chipLeaf(data, node) {
   const pad = PAD.chip;
-  const answer = answerText(data, node);
+  const prediction = predictionText(data, node);
   const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
-  const inner = Math.min(80, Math.max(measure(answer, 11.5, 650), measure(words, 10.5), 34));
+  const inner = Math.min(80, Math.max(measure(prediction, 11.5, 650), measure(words, 10.5), 34));
   const blocks = [
-    lineBlock(isolate(cut(answer, inner + 0.5, 11.5, 650)), 11.5, 650, "main", 14),
+    lineBlock(isolate(cut(prediction, inner + 0.5, 11.5, 650)), 11.5, 650, "main", 14),
     lineBlock(words, 10.5, 400, "quiet", 13),
     thinBar(data, node),
   ];

@@ -79,9 +79,9 @@ export function splitHistogram(data, node, x, y, w, h, labels) {
     : numberBars(data, hist, node.threshold, x, y, w, h, labels, thresholdText(node));
 }
 
-/** The threshold as the question writes it: the same number twice is the same text. */
+/** The threshold as the condition writes it: the same number twice is the same text. */
 function thresholdText(node) {
-  return node.bound ?? /≤ (\S+)/.exec(node.question ?? "")?.[1] ?? short(node.threshold);
+  return node.bound ?? /≤ (\S+)/.exec(node.condition ?? "")?.[1] ?? short(node.threshold);
 }
 
 function numberBars(data, hist, threshold, x, y, w, h, labels, words) {
@@ -101,7 +101,7 @@ function numberBars(data, hist, threshold, x, y, w, h, labels, words) {
   group.append(stacked(counts, spans, colorsOf(data, counts), y, h));
   group.append(svg("path", { d: `M${x} ${r(y + h + 0.5)}h${w}`, class: "axis" }));
   if (marked) {
-    group.append(svg("path", { d: `M${r(at)} ${y - 2}V${r(y + h + 1)}`, class: "cut" }));
+    group.append(svg("path", { d: `M${r(at)} ${y - 2}V${r(y + h + 1)}`, class: "threshold" }));
     group.append(svg("path", {
       d: `M${r(at - 4)} ${r(y + h + 6)}L${r(at)} ${r(y + h + 0.5)}L${r(at + 4)} ${r(y + h + 6)}z`,
       class: "wedge",
@@ -152,7 +152,7 @@ function categoryBars(data, node, x, y, w, h, labels) {
   group.append(svg("rect", { x, y, width: Math.max(0, at - x), height: h, class: "holds" }));
   group.append(stacked(sorted, spans, colorsOf(data, counts), y, h));
   group.append(svg("path", { d: `M${x} ${r(y + h + 0.5)}h${w}`, class: "axis" }));
-  if (gap) group.append(svg("path", { d: `M${r(at)} ${y - 2}V${r(y + h + 6)}`, class: "cut" }));
+  if (gap) group.append(svg("path", { d: `M${r(at)} ${y - 2}V${r(y + h + 6)}`, class: "threshold" }));
   if (labels) {
     const size = 10;
     const more = (list) => (list.length > 1 ? ` +${list.length - 1}` : "");

@@ -15,7 +15,7 @@ export function viridis(t) {
   return `rgb(${mixed.join(",")})`;
 }
 
-/** Colour of a node: of the class it answers, or of its mean on the scale. */
+/** Colour of a node: of the class it predicts, or of its mean on the scale. */
 export function nodeColor(data, node) {
   if (data.task === "regression") return meanColor(data, node.mean);
   return data.classes[topClass(data, node)]?.color ?? "#808080";
@@ -28,12 +28,12 @@ export function meanColor(data, mean) {
   return viridis(high > low ? (mean - low) / (high - low) : 0.5);
 }
 
-/** Index of the class a node answers: one drawn by itself, or the entry of all others. */
+/** Index of the class a node predicts: one drawn by itself, or the entry of all others. */
 export function topClass(data, node) {
-  const own = data.classes.findIndex(({ label, other }) => !other && label === node.answer);
+  const own = data.classes.findIndex(({ label, other }) => !other && label === node.prediction);
   if (own >= 0) return own;
   const others = data.classes.findIndex(({ other }) => other);
-  if (others >= 0 && node.answer) return others;
+  if (others >= 0 && node.prediction) return others;
   let best = 0;
   node.shares.forEach((share, i) => {
     if (share > node.shares[best]) best = i;

@@ -1,10 +1,10 @@
 /** What changed between two pictures of a tree, node by node. */
 
 /**
- * @param {{nodes: {key: string, question: ?string}[]} | null} before
- * @param {{nodes: {key: string, question: ?string}[]}} after
+ * @param {{nodes: {key: string, condition: ?string}[]} | null} before
+ * @param {{nodes: {key: string, condition: ?string}[]}} after
  * @returns {{changed: Set<string>, appeared: Set<string>, gone: Set<string>,
- *   same: Set<string>}}  keys; `changed` asks another question, or stopped or began to ask
+ *   same: Set<string>}}  keys; `changed` has another condition, or became or ceased to be a split
  */
 export function diffTrees(before, after) {
   const result = { changed: new Set(), appeared: new Set(), gone: new Set(), same: new Set() };
@@ -12,7 +12,7 @@ export function diffTrees(before, after) {
   for (const node of after.nodes) {
     const was = old.get(node.key);
     if (!was) result.appeared.add(node.key);
-    else if ((was.question ?? null) !== (node.question ?? null)) result.changed.add(node.key);
+    else if ((was.condition ?? null) !== (node.condition ?? null)) result.changed.add(node.key);
     else result.same.add(node.key);
     old.delete(node.key);
   }
@@ -20,16 +20,16 @@ export function diffTrees(before, after) {
   return result;
 }
 
-function asks(node) {
-  return node.question !== null && node.question !== undefined;
+function isSplit(node) {
+  return node.condition !== null && node.condition !== undefined;
 }
 
-/** Splits of `after` that are new or ask something else: what a picture should mark. */
+/** Splits of `after` that are new or have another condition: what a picture should mark. */
 export function changedSplits(before, after) {
   const { changed, appeared } = diffTrees(before, after);
   const keys = new Set();
   for (const node of after.nodes) {
-    if (asks(node) && (changed.has(node.key) || appeared.has(node.key))) {
+    if (isSplit(node) && (changed.has(node.key) || appeared.has(node.key))) {
       keys.add(node.key);
     }
   }
@@ -44,8 +44,8 @@ export function changesPerFrame(trees) {
     const was = new Map(trees[i - 1].nodes.map((node) => [node.key, node]));
     const is = new Map(tree.nodes.map((node) => [node.key, node]));
     let n = changed.size;
-    for (const key of appeared) if (asks(is.get(key))) n += 1;
-    for (const key of gone) if (asks(was.get(key))) n += 1;
+    for (const key of appeared) if (isSplit(is.get(key))) n += 1;
+    for (const key of gone) if (isSplit(was.get(key))) n += 1;
     return n;
   });
 }

@@ -1,6 +1,6 @@
-/** The picture: draws what is in view, glides nodes by key, keeps elements. */
+/** The picture: draws what is in view, glides nodes by key, reuses elements. */
 
-import { answerText, drawBlock, drawCard } from "./card.js";
+import { drawBlock, drawCard, predictionText } from "./card.js";
 import { edgeEnds, edgePath, edgePlate, edgeWidth, edgeWord, LOW_ACTIVITY, platePlace } from "./edges.js";
 import { svg } from "./svg.js";
 import { measure, percent, rowsText } from "./text.js";
@@ -9,18 +9,18 @@ const GLIDE = 250; // milliseconds
 const FAR = 0.45; // zoom below which words cannot be read
 const MARGIN = 0.35; // of the view, drawn around it
 
-/** Everything an assistive reader is told about a node. */
+/** The words of a node for an assistive reader. */
 export function nodeLabel(data, node, status) {
   const parts = [];
   if (node.key) parts.push(node.key.endsWith("0") ? "yes" : "no");
-  if (status === "split") parts.push(`${node.question}?`);
-  else parts.push(`answer ${answerText(data, node)}`);
+  if (status === "split") parts.push(`${node.condition}?`);
+  else parts.push(`prediction ${predictionText(data, node)}`);
   if (status !== "split" && node.confidence !== null && node.confidence !== undefined) {
     parts.push(percent(node.confidence));
   }
   parts.push(`${rowsText(node.rows)}, ${percent(node.share)}`);
   if (status === "folded") parts.push("folded");
-  if (status === "ghost") return "branch left out by the filter";
+  if (status === "ghost") return "branch hidden by the filter";
   return parts.join(", ");
 }
 
@@ -29,7 +29,7 @@ export class Picture {
   constructor(layer, reduced) {
     this.reduced = reduced;
     this.edgeLayer = svg("g", { class: "edges", "aria-hidden": "true" });
-    this.pathLayer = svg("g", { class: "ways", "aria-hidden": "true" });
+    this.pathLayer = svg("g", { class: "paths", "aria-hidden": "true" });
     this.plateLayer = svg("g", { class: "plates", "aria-hidden": "true" });
     this.nodeLayer = svg("g", { class: "nodes", role: "tree" });
     layer.append(this.edgeLayer, this.pathLayer, this.plateLayer, this.nodeLayer);
@@ -52,7 +52,7 @@ export class Picture {
       const old = before.get(entry.key);
       const parent = entry.parent < 0 ? null : items.get(list[entry.parent].key);
       const from = old ?? before.get(parent?.key);
-      const item = old ?? { key: entry.key, el: null, edge: null, plate: null, way: null };
+      const item = old ?? { key: entry.key, el: null, edge: null, plate: null, path: null };
       const s = scales[k];
       item.wasX = from ? from.x + (from.w - plans[k].w * s) / 2 : x[k];
       item.wasY = from ? from.y : y[k];
@@ -213,16 +213,16 @@ export class Picture {
   #mark(item) {
     const { selected, focus, found, on, colors, changed, faded } = this.look;
     const { el, key } = item;
-    const way = on?.get(key);
+    const paths = on?.get(key);
     el.setAttribute("aria-selected", key === selected ? "true" : "false");
     el.setAttribute("tabindex", key === focus ? "0" : "-1");
     el.classList.toggle("selected", key === selected);
     el.classList.toggle("found", Boolean(found?.has(key)));
     el.classList.toggle("faint", Boolean(faded?.(key)));
     el.classList.toggle("changed", Boolean(changed?.has(key)));
-    el.classList.toggle("way", Boolean(way));
-    if (way) el.style.setProperty("--way", way.length > 1 ? "var(--text)" : colors[way[0]]);
-    else el.style.removeProperty("--way");
+    el.classList.toggle("on-path", Boolean(paths));
+    if (paths) el.style.setProperty("--path", paths.length > 1 ? "var(--text)" : colors[paths[0]]);
+    else el.style.removeProperty("--path");
   }
 
   #edge(item, inView, buckets) {
@@ -239,7 +239,7 @@ export class Picture {
       this.#remove(item, "plate");
     }
     if (!seen) {
-      this.#remove(item, "way");
+      this.#remove(item, "path");
       return;
     }
     const ends = edgeEnds(parent, item, direction);
@@ -260,7 +260,7 @@ export class Picture {
       item.edge.setAttribute("stroke-width", width.toFixed(s < 1 ? 4 : 1));
       this.#plate(item, ends, faint);
     }
-    this.#way(item, d);
+    this.#path(item, d);
   }
 
   #plate(item, ends, faint) {
@@ -273,7 +273,7 @@ export class Picture {
       this.#remove(item, "plate");
       item.plate = edgePlate(word, small).group;
       item.plateForm = form;
-      if (word.includes("?")) item.plate.append(svg("title", { text: "A missing value goes this way." }));
+      if (word.includes("?")) item.plate.append(svg("title", { text: "Missing values go this way." }));
       this.plateLayer.append(item.plate);
     }
     const [x, y] = platePlace(ends, this.look.direction);
@@ -282,14 +282,14 @@ export class Picture {
     item.plate.setAttribute("transform", `translate(${x.toFixed(3)} ${y.toFixed(3)})${scale}`);
   }
 
-  /** A followed row's way over an edge; two that share it run side by side. */
-  #way(item, d) {
+  /** A followed row's path over an edge; two that share it run side by side. */
+  #path(item, d) {
     const { on, colors, direction } = this.look;
-    const ways = on?.get(item.key);
-    if (!ways) return this.#remove(item, "way");
-    item.way ??= this.pathLayer.appendChild(svg("g", {}));
-    item.way.replaceChildren(...ways.map((p, k) => {
-      const off = ways.length > 1 ? (k === 0 ? -2.6 : 2.6) * item.s : 0;
+    const paths = on?.get(item.key);
+    if (!paths) return this.#remove(item, "path");
+    item.path ??= this.pathLayer.appendChild(svg("g", {}));
+    item.path.replaceChildren(...paths.map((p, k) => {
+      const off = paths.length > 1 ? (k === 0 ? -2.6 : 2.6) * item.s : 0;
       return svg("path", {
         d, stroke: colors[p], class: p === 0 ? "one" : "two", "stroke-width": 3.5 * item.s,
         "stroke-dasharray": p === 0 ? null : `${1.5 * item.s} ${6.5 * item.s}`,
@@ -314,7 +314,7 @@ export class Picture {
   }
 
   #drop(item) {
-    for (const part of ["el", "edge", "plate", "way"]) this.#remove(item, part);
+    for (const part of ["el", "edge", "plate", "path"]) this.#remove(item, part);
   }
 
   /** Let the splits that changed glow once. */

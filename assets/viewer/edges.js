@@ -38,7 +38,7 @@ export function edgePath([x1, y1, x2, y2], direction, straight, fine = 10) {
   return `M${n(x1)} ${n(y1)}C${n(x1)} ${middle} ${n(x2)} ${middle} ${n(x2)} ${n(y2)}`;
 }
 
-/** "yes" where the question holds, "no" elsewhere, and where a missing value goes. */
+/** "yes" where the condition holds, "no" elsewhere, and where missing values go. */
 export function edgeWord(parent, left) {
   const word = left ? "yes" : "no";
   return parent.missing === (left ? "left" : "right") ? `${word}, missing` : word;
@@ -52,7 +52,7 @@ export function edgePlate(word, small) {
   const group = svg("g", { class: "plate" },
     svg("rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: h / 2 }),
     svg("text", { y: size * 0.35, "font-size": size, "font-weight": 600, "text-anchor": "middle", text: word }));
-  if (word.includes("missing")) group.append(svg("title", { text: "A missing value goes this way." }));
+  if (word.includes("missing")) group.append(svg("title", { text: "Missing values go this way." }));
   return { group, w, h };
 }
 

@@ -3,7 +3,7 @@
 import { arrange, fitZoom, LEGIBLE } from "./arrange.js";
 import { sceneOf } from "./view.js";
 
-const LEAST = 0.6; // zoom at which a way that is followed is still shown whole
+const LEAST = 0.6; // zoom at which a path that is followed is still shown whole
 const FRAMES_FITTED = 24; // of a run, looked at to fit all of it
 
 /** Where a node stands in an arrangement: its corner, size and middle across. */
@@ -35,8 +35,8 @@ export function boxOfFrames(data, state, tiers, direction) {
   return around(boxes);
 }
 
-/** The box that holds the ways that are followed; null where there is none. */
-export function wayBox(arrangement, on) {
+/** The box that holds the paths that are followed; null where there is none. */
+export function pathBox(arrangement, on) {
   const keys = arrangement.list.map(({ key }) => key).filter((key) => on.has(key));
   return around(keys.map((key) => placeOf(arrangement, key)));
 }
@@ -48,19 +48,19 @@ export function leaves(box, { x, y, w, h }) {
 
 /**
  * Where the camera stands to show a box; of one too small to read, when `legible` is
- * asked for, the ways that are followed, or the root.
+ * asked for, the paths that are followed, or the root.
  *
  * @param {{w: number, h: number}} view  pixels
- * @param {?object} way  box around the ways
+ * @param {?object} path  box around the paths
  * @returns {{x: number, y: number, k: number}}
  */
-export function cameraOn(box, view, direction, legible, way) {
+export function cameraOn(box, view, direction, legible, path) {
   let k = fitZoom(box, view);
   let cropped = legible && k < LEGIBLE;
   if (cropped) {
-    const whole = way ? fitZoom(way, view) : 0;
+    const whole = path ? fitZoom(path, view) : 0;
     if (whole < LEAST) k = LEGIBLE;
-    else [box, k, cropped] = [way, Math.min(LEGIBLE, whole), false];
+    else [box, k, cropped] = [path, Math.min(LEGIBLE, whole), false];
   }
   let x = (view.w - box.w * k) / 2 - box.x * k;
   let y = Math.max(16, Math.min(72, (view.h - box.h * k) / 2)) - box.y * k;

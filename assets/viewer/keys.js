@@ -6,31 +6,31 @@ const DOWN = { ArrowUp: "parent", ArrowDown: "child", ArrowLeft: "before", Arrow
 const RIGHT = { ArrowLeft: "parent", ArrowRight: "child", ArrowUp: "before", ArrowDown: "after" };
 
 /**
- * Answer the keys of a focused node.
+ * Listen to the keys of a focused node.
  *
  * @param {Element} stage
  * @param {{list: () => object[], focus: () => string, direction: () => string,
  *   go: (key: string) => void, select: (key: ?string) => void,
- *   fold: (key: string) => void, zoom: (factor: number) => void, fit: () => void}} acts
+ *   fold: (key: string) => void, zoom: (factor: number) => void, fit: () => void}} actions
  * @returns {() => void}  stops listening
  */
-export function listenToKeys(stage, acts) {
-  const answer = (event) => {
+export function listenToKeys(stage, actions) {
+  const onKey = (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const ways = acts.direction() === "right" ? RIGHT : DOWN;
+    const moves = actions.direction() === "right" ? RIGHT : DOWN;
     const { key } = event;
-    if (ways[key]) acts.go(neighbour(acts.list(), acts.focus(), ways[key]));
-    else if (key === "Home") acts.go(neighbour(acts.list(), acts.focus(), "first"));
-    else if (key === "Enter") acts.select(acts.focus());
-    else if (key === " ") acts.fold(acts.focus());
-    else if (key === "Escape") acts.select(null);
-    else if (key === "+" || key === "=") acts.zoom(1.25);
-    else if (key === "-") acts.zoom(0.8);
-    else if (key === "0") acts.fit();
+    if (moves[key]) actions.go(neighbour(actions.list(), actions.focus(), moves[key]));
+    else if (key === "Home") actions.go(neighbour(actions.list(), actions.focus(), "first"));
+    else if (key === "Enter") actions.select(actions.focus());
+    else if (key === " ") actions.fold(actions.focus());
+    else if (key === "Escape") actions.select(null);
+    else if (key === "+" || key === "=") actions.zoom(1.25);
+    else if (key === "-") actions.zoom(0.8);
+    else if (key === "0") actions.fit();
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  stage.addEventListener("keydown", answer);
-  return () => stage.removeEventListener("keydown", answer);
+  stage.addEventListener("keydown", onKey);
+  return () => stage.removeEventListener("keydown", onKey);
 }

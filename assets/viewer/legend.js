@@ -12,19 +12,19 @@ export function fillLegend(box, data, tree, direction, bars) {
   else for (const { label, color } of data.classes) parts.push(entry(swatch(color), label));
   const paths = (data.paths ?? []).map(({ label, color }, p) => entry(stroke(color, p), label));
   parts.push(...paths);
-  if (data.flow) parts.push(entry(null, `edges: rows of ${data.flow.class}`));
+  if (data.flow) parts.push(entry(null, `edge width: rows of ${data.flow.class}`));
   if (!data.options?.compact) {
     const side = direction === "right" ? "up" : "left";
     parts.push(entry(null, `yes goes ${side}, no goes ${direction === "right" ? "down" : "right"}`, "aside"));
-    parts.push(entry(null, data.task === "regression" ? "deeper shade: less spread" : "deeper shade: purer", "aside"));
+    parts.push(entry(null, data.task === "regression" ? "deeper shade: lower standard deviation" : "deeper shade: purer", "aside"));
     if (tree.nodes.some((node) => node.missing)) {
-      parts.push(entry(null, "missing or ?: where a row without the value goes", "aside"));
+      parts.push(entry(null, "missing or ?: branch of rows with a missing value", "aside"));
     }
     if (bars) {
-      parts.push(entry(null, "bars beside a sum: to the left speaks for yes, to the right for no", "aside"));
+      parts.push(entry(null, "bars beside a sum: left favours yes, right favours no", "aside"));
     }
     if (tree.nodes.some((node) => (node.activity ?? 1) < LOW_ACTIVITY)) {
-      parts.push(entry(null, "dashed: little passes", "aside"));
+      parts.push(entry(null, "dashed edge: low node activity", "aside"));
     }
   }
   box.replaceChildren(...parts);

@@ -25,7 +25,7 @@ export function createState(options = {}) {
     limit: options.depth ?? null,
     folded: new Set(),
     unfolded: new Set(),
-    filter: { share: 0, answer: null, confidence: 0 },
+    filter: { share: 0, prediction: null, confidence: 0 },
     find: "",
     selected: options.selected ?? null,
     focus: "",
@@ -34,24 +34,24 @@ export function createState(options = {}) {
 
 /** Whether any filter is set. */
 export function isFiltered({ filter }) {
-  return filter.share > 0 || filter.answer !== null || filter.confidence > 0;
+  return filter.share > 0 || filter.prediction !== null || filter.confidence > 0;
 }
 
 /** For each node, whether a leaf below it (or it, if a leaf) passes the filter. */
-export function keptNodes(index, filter) {
+export function passingNodes(index, filter) {
   const { nodes, children } = index;
-  const kept = nodes.map(() => false);
+  const passes = nodes.map(() => false);
   for (let i = nodes.length - 1; i >= 0; i -= 1) {
     const node = nodes[i];
-    if (children[i].length) kept[i] = children[i].some((child) => kept[child]);
+    if (children[i].length) passes[i] = children[i].some((child) => passes[child]);
     else {
-      kept[i] =
+      passes[i] =
         (node.share ?? 0) >= filter.share &&
-        (filter.answer === null || node.answer === filter.answer) &&
+        (filter.prediction === null || node.prediction === filter.prediction) &&
         (filter.confidence <= 0 || (node.confidence ?? 0) >= filter.confidence);
     }
   }
-  return kept;
+  return passes;
 }
 
 /** Whether a split node shows its children. `forced` keys always do. */
@@ -69,13 +69,13 @@ export function isOpen(state, key, level, forced) {
  *   `parent` this list; a ghost stands for a branch the filter left out
  */
 export function visibleNodes(index, state, forced) {
-  const kept = isFiltered(state) ? keptNodes(index, state.filter) : null;
+  const passes = isFiltered(state) ? passingNodes(index, state.filter) : null;
   const list = [];
   const add = (i, parent) => {
     const key = index.nodes[i].key;
     const level = index.level[i];
     let status = "leaf";
-    if (kept && !kept[i] && i !== 0) status = "ghost";
+    if (passes && !passes[i] && i !== 0) status = "ghost";
     else if (index.children[i].length) {
       status = isOpen(state, key, level, forced) ? "split" : "folded";
     }
@@ -120,7 +120,7 @@ export function setLimit(state, limit) {
   state.unfolded.clear();
 }
 
-/** Keys of the splits that ask about a column whose name contains `words`. */
+/** Keys of the splits on a column whose name contains `words`. */
 export function findColumn(index, axis, words) {
   const wanted = words.trim().toLocaleLowerCase();
   if (!wanted) return [];
@@ -140,31 +140,31 @@ export function findColumn(index, axis, words) {
 /**
  * The node an arrow leads to, among the visible ones; the same node where there is none.
  *
- * @param {"parent" | "child" | "before" | "after" | "first"} way  before and after stay
+ * @param {"parent" | "child" | "before" | "after" | "first"} step  before and after stay
  *   on the level and pass from one branch to the next
  */
-export function neighbour(list, key, way) {
+export function neighbour(list, key, step) {
   const at = list.findIndex((entry) => entry.key === key);
-  if (at < 0 || way === "first") return list[0].key;
+  if (at < 0 || step === "first") return list[0].key;
   const entry = list[at];
-  if (way === "parent") return entry.parent >= 0 ? list[entry.parent].key : key;
-  if (way === "child") return list.find((other) => other.parent === at)?.key ?? key;
-  const step = way === "after" ? 1 : -1; // the list runs level by level, left to right
-  const next = list[at + step];
+  if (step === "parent") return entry.parent >= 0 ? list[entry.parent].key : key;
+  if (step === "child") return list.find((other) => other.parent === at)?.key ?? key;
+  const by = step === "after" ? 1 : -1; // the list runs level by level, left to right
+  const next = list[at + by];
   return next && next.level === entry.level ? next.key : key;
 }
 
-/** The answers leaves give, in order of their share of rows. */
-export function leafAnswers(index) {
+/** What leaves predict, in order of their share of rows. */
+export function leafPredictions(index) {
   const rows = new Map();
   index.nodes.forEach((node, i) => {
-    if (index.children[i].length || (node.answer ?? null) === null) return;
-    rows.set(node.answer, (rows.get(node.answer) ?? 0) + node.rows);
+    if (index.children[i].length || (node.prediction ?? null) === null) return;
+    rows.set(node.prediction, (rows.get(node.prediction) ?? 0) + node.rows);
   });
-  return [...rows.entries()].sort((a, b) => b[1] - a[1]).map(([answer]) => answer);
+  return [...rows.entries()].sort((a, b) => b[1] - a[1]).map(([prediction]) => prediction);
 }
 
-/** Keys that followed paths keep open, and where two of them part. */
+/** Keys that followed paths hold open, and the last node that two of them share. */
 export function pathKeys(paths) {
   const forced = new Set();
   const on = new Map();
@@ -175,11 +175,11 @@ export function pathKeys(paths) {
       on.get(key).push(p);
     });
   });
-  let part = null;
+  let fork = null;
   if (paths?.length === 2) {
     const [a, b] = paths.map((path) => path.keys);
-    for (let k = 0; k < Math.min(a.length, b.length) && a[k] === b[k]; k += 1) part = a[k];
-    if (a.length === b.length && a[a.length - 1] === b[b.length - 1]) part = null;
+    for (let k = 0; k < Math.min(a.length, b.length) && a[k] === b[k]; k += 1) fork = a[k];
+    if (a.length === b.length && a[a.length - 1] === b[b.length - 1]) fork = null;
   }
-  return { forced, on, part };
+  return { forced, on, fork };
 }

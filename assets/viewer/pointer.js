@@ -6,34 +6,33 @@
  * @param {SVGElement} stage
  * @param {HTMLElement} root  the whole viewer; a press on it closes open menus
  * @param {{busy: () => boolean, dragged: () => boolean, fold: (key: string) => void,
- *   select: (key: ?string) => void, tell: (key: string, wait?: number) => void,
- *   quiet: () => void, focus: (key: string) => void}} acts  `tell` says more of a node,
- *   `quiet` stops that
+ *   select: (key: ?string) => void, showTip: (key: string, wait?: number) => void,
+ *   hideTip: () => void, focus: (key: string) => void}} actions
  */
-export function listenToPointer(stage, root, acts) {
+export function listenToPointer(stage, root, actions) {
   const keyOf = (event) => event.target.closest?.("[data-key]")?.dataset.key;
   stage.addEventListener("click", (event) => {
-    if (acts.dragged()) return;
+    if (actions.dragged()) return;
     const fold = event.target.closest("[data-fold]");
     const key = keyOf(event);
-    if (fold) acts.fold(fold.dataset.fold);
-    else acts.select(key ?? null);
-    if (event.pointerType !== "touch") acts.quiet();
-    else if (key !== undefined) acts.tell(key, 0);
+    if (fold) actions.fold(fold.dataset.fold);
+    else actions.select(key ?? null);
+    if (event.pointerType !== "touch") actions.hideTip();
+    else if (key !== undefined) actions.showTip(key, 0);
   });
   stage.addEventListener("pointerover", (event) => {
     const key = keyOf(event);
-    if (key === undefined || acts.busy() || event.pointerType === "touch") acts.quiet();
-    else acts.tell(key);
+    if (key === undefined || actions.busy() || event.pointerType === "touch") actions.hideTip();
+    else actions.showTip(key);
   });
-  stage.addEventListener("pointerleave", acts.quiet);
+  stage.addEventListener("pointerleave", actions.hideTip);
   stage.addEventListener("focusin", (event) => {
     const key = keyOf(event);
     if (key === undefined) return;
-    acts.focus(key);
-    if (event.target.matches(":focus-visible")) acts.tell(key, 400);
+    actions.focus(key);
+    if (event.target.matches(":focus-visible")) actions.showTip(key, 400);
   });
-  stage.addEventListener("focusout", acts.quiet);
+  stage.addEventListener("focusout", actions.hideTip);
   root.addEventListener("pointerdown", (event) => {
     for (const menu of root.querySelectorAll("details[open]")) {
       if (!menu.contains(event.target)) menu.open = false;

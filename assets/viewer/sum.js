@@ -1,9 +1,9 @@
 /** A weighted sum as people add up: a term a line, below them what the sum is held against. */
 
 import { svg } from "./svg.js";
-import { cutMiddle, isolate, measure, percent } from "./text.js";
+import { cut, cutMiddle, isolate, measure, percent } from "./text.js";
 
-/** Terms that a card writes; a split of more columns says how many are left. */
+/** Terms that a card writes; a split of more columns counts the others. */
 export const MOST_TERMS = { full: 12, plain: 12, chip: 10 };
 
 // Type, line, room for a name and for the bars behind it.
@@ -14,12 +14,12 @@ const SUM_LOOK = {
 };
 const BESIDE = 8; // before the bars
 
-/** Whether a node's question is a sum of two columns or more. */
-export function asksSum(node) {
-  return Boolean(node.question) && (node.weights?.length ?? 0) > 1;
+/** Whether a node's condition is a sum of two columns or more. */
+export function isSum(node) {
+  return Boolean(node.condition) && (node.weights?.length ?? 0) > 1;
 }
 
-/** The first terms of a sum, and what is said of those that are not written. */
+/** The first terms of a sum, and the number and weight of those that are not written. */
 export function sumTerms(node, most) {
   const known = node.weights.filter(([, weight]) => weight !== null);
   const folded = node.weights.find(([, weight]) => weight === null);
@@ -30,14 +30,14 @@ export function sumTerms(node, most) {
   const left = known.length - terms.length + (folded ? Number.parseInt(folded[0].replace(/,/g, ""), 10) : 0);
   if (!left) return { terms, rest: null };
   const share = Math.max(0, 1 - terms.reduce((sum, term) => sum + (term.share ?? 0), 0));
-  const noun = left === 1 ? "more column" : "more columns";
-  return { terms, rest: { words: `+ ${left} ${noun}`, aside: `(${percent(share)} of the weight)` } };
+  const noun = left === 1 ? "more feature" : "more features";
+  return { terms, rest: { words: `+ ${left} ${noun}`, share: percent(share) } };
 }
 
 /**
  * Sizes of a sum and how it draws itself.
  *
- * @param {object} node  a split for which `asksSum` holds
+ * @param {object} node  a split for which `isSum` holds
  * @param {"full" | "plain" | "chip"} tier
  * @param {number} most  terms that are written
  * @returns {{w: number, blocks: {h: number, draw: (x: number, y: number, w: number) =>
@@ -54,7 +54,7 @@ export function sumPlan(node, tier, most = MOST_TERMS[tier]) {
   const name = Math.max(...terms.map((term) => Math.min(look.name, measure(term.name, size) + 0.5)));
   const bound = `sum ≤ ${node.bound}`;
   const wanted = [start + name + bars, measure(bound, size, 650)];
-  if (rest) wanted.push(measure(`${rest.words} ${rest.aside}`, size - 1) + 1);
+  if (rest) wanted.push(measure(restTexts(rest)[0], size - 1) + 1);
   const top = Math.max(1e-12, ...terms.map(({ share }) => Math.abs(share ?? 0)));
   const blocks = terms.map((term) => ({
     h: line,
@@ -73,10 +73,19 @@ export function sumPlan(node, tier, most = MOST_TERMS[tier]) {
   return { w: Math.max(...wanted), blocks };
 }
 
-function restBlock({ words, aside }, size, line) {
+/** The line of the terms that are not written, from the fullest to the briefest. */
+function restTexts({ words, share }) {
+  return [`${words} (${share} of the weight)`, `${words} (${share})`, `${words.replace(" more", "")} (${share})`];
+}
+
+function restBlock(rest, size, line) {
+  const texts = restTexts(rest);
   return {
     h: line,
-    draw: (x, y) => svg("text", { x, y: y + size * 0.95, "font-size": size, class: "quiet", text: `${words} ${aside}` }),
+    draw: (x, y, w) => {
+      const text = texts.find((tried) => measure(tried, size) <= w) ?? cut(texts[texts.length - 1], w, size);
+      return svg("text", { x, y: y + size * 0.95, "font-size": size, class: "quiet", text });
+    },
   };
 }
 

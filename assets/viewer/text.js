@@ -83,15 +83,15 @@ const MOST_LINES = 8; // of a list in a card
 const LIST = /^((?:not )?in )\{(.*)\}(.*)$/;
 
 /**
- * A question of one column as lines that fit `room`: the name may lose its middle, the
+ * A condition of one column as lines that fit `room`: the name may lose its middle, the
  * value that decides stays, and a list of categories takes as many lines as it needs.
  */
-export function questionLines(question, name, room, size, weight = 600) {
-  const named = Boolean(name) && question.startsWith(name);
-  if (measure(question, size, weight) <= room) {
-    return [named ? isolate(name) + question.slice(name.length) : isolate(question)];
+export function conditionLines(condition, name, room, size, weight = 600) {
+  const named = Boolean(name) && condition.startsWith(name);
+  if (measure(condition, size, weight) <= room) {
+    return [named ? isolate(name) + condition.slice(name.length) : isolate(condition)];
   }
-  const value = named ? question.slice(name.length).trim() : question;
+  const value = named ? condition.slice(name.length).trim() : condition;
   const lines = named ? [isolate(cutMiddle(name, room, size, weight))] : [];
   const list = LIST.exec(value);
   if (list) return [...lines, ...wrap(listWords(list), room, size, weight, MOST_LINES)];
@@ -106,11 +106,11 @@ function listWords([, before, inner, after]) {
   return [before.trim(), ...words];
 }
 
-/** The width at which `questionLines` cuts nothing: one line up to `most`, else of its parts. */
-export function questionWidth(question, name, size, most, weight = 600) {
-  const whole = measure(question, size, weight);
-  if (whole <= most || !name || !question.startsWith(name)) return whole;
-  const value = question.slice(name.length).trim();
+/** The width at which `conditionLines` cuts nothing: one line up to `most`, else of its parts. */
+export function conditionWidth(condition, name, size, most, weight = 600) {
+  const whole = measure(condition, size, weight);
+  if (whole <= most || !name || !condition.startsWith(name)) return whole;
+  const value = condition.slice(name.length).trim();
   const list = LIST.exec(value);
   const parts = list ? listWords(list) : [value];
   const opening = parts.slice(0, 2).join(" ");

@@ -1,8 +1,8 @@
-/** What a node says in full, beside it, under the pointer or on keyboard focus. */
+/** The details of a node, beside it, under the pointer or on keyboard focus. */
 
 import { splitHistogram, plainHistogram } from "./charts.js";
-import { answerText } from "./card.js";
-import { asksSum, sumPlan } from "./sum.js";
+import { predictionText } from "./card.js";
+import { isSum, sumPlan } from "./sum.js";
 import { html, svg } from "./svg.js";
 import { count, percent, rowsText, short } from "./text.js";
 
@@ -18,7 +18,7 @@ export class Tip {
     this.timer = 0;
   }
 
-  /** Show soon what is said of a node, beside its box on screen. */
+  /** Show a node's details soon, beside its box on screen. */
   later(data, node, status, place, wait = 350) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.show(data, node, status, place()), this.box.hidden ? wait : 60);
@@ -58,24 +58,24 @@ export class Tip {
 function tipParts(data, node, status) {
   const parts = [];
   if (status === "ghost") {
-    return [html("p", { text: "This branch is left out by the filter." }), facts([rowsFact(data, node)])];
+    return [html("p", { text: "This branch is hidden by the filter." }), facts([rowsFact(data, node)])];
   }
-  if (asksSum(node)) parts.push(sum(node));
-  else if (node.question) parts.push(html("p", { class: "asks" }, html("bdi", { text: `${node.question} ?` })));
-  if (node.question && node.missing) {
+  if (isSum(node)) parts.push(sum(node));
+  else if (node.condition) parts.push(html("p", { class: "condition" }, html("bdi", { text: `${node.condition} ?` })));
+  if (node.condition && node.missing) {
     parts.push(html("p", { class: "aside", text: missingText(node) }));
   }
   if (node.hist) parts.push(chart(82, splitHistogram(data, node, 0, 5, TIP_WIDTH - 24, 56, true)));
   if (node.left_categories?.length) parts.push(categories(node));
   const rows = [rowsFact(data, node)];
-  if (!node.question || status === "folded") rows.unshift(["answer", answerText(data, node)]);
+  if (!node.condition || status === "folded") rows.unshift(["prediction", predictionText(data, node)]);
   if (node.formula) rows.push(["formula", node.formula]);
   if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
-  if (node.confidence !== null && node.confidence !== undefined && !node.question) rows.push(["confidence", percent(node.confidence)]);
+  if (node.confidence !== null && node.confidence !== undefined && !node.condition) rows.push(["confidence", percent(node.confidence)]);
   if (node.impurity !== null && node.impurity !== undefined) rows.push(["impurity", short(node.impurity)]);
   if (node.gain !== null && node.gain !== undefined) rows.push(["gain", short(node.gain)]);
   if (node.activity !== null && node.activity !== undefined) rows.push(["activity", short(node.activity)]);
-  if (!node.question && node.target_hist) parts.push(chart(58, plainHistogram(data, node.target_hist, 0, 4, TIP_WIDTH - 24, 36, true)));
+  if (!node.condition && node.target_hist) parts.push(chart(58, plainHistogram(data, node.target_hist, 0, 4, TIP_WIDTH - 24, 36, true)));
   if (node.shares?.length) parts.push(classes(data, node));
   parts.push(facts(rows));
   return parts;
@@ -83,7 +83,7 @@ function tipParts(data, node, status) {
 
 function missingText(node) {
   const side = node.missing === "left" ? "yes" : "no";
-  return `A missing value counts as ${side}${node.missing_rows ? `: ${rowsText(node.missing_rows)} here` : ""}.`;
+  return `Missing values go to “${side}”${node.missing_rows ? `: ${rowsText(node.missing_rows)} here` : ""}.`;
 }
 
 function rowsFact(data, node) {

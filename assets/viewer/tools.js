@@ -1,6 +1,6 @@
-/** The line of controls above the picture. */
+/** The controls above the picture. */
 
-import { leafAnswers } from "./model.js";
+import { leafPredictions } from "./model.js";
 import { html, svg } from "./svg.js";
 import { percent } from "./text.js";
 
@@ -8,7 +8,7 @@ const ICONS = {
   in: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.6 10.6 14 14M7 4.8v4.4M4.8 7h4.4",
   out: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.6 10.6 14 14M4.8 7h4.4",
   fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
-  turn: "M3 3v7a3 3 0 0 0 3 3h7M10 10l3 3-3 3", less: "M4 8h8", more: "M4 8h8M8 4v8",
+  rotate: "M3 3v7a3 3 0 0 0 3 3h7M10 10l3 3-3 3", less: "M4 8h8", more: "M4 8h8M8 4v8",
   filter: "M2 4h12M4.5 8h7M7 12h2", save: "M8 2v8M4.5 7 8 10.5 11.5 7M3 13.5h10",
 };
 
@@ -22,28 +22,28 @@ function button(label, name, act, text) {
   return html("button", { type: "button", "aria-label": label, title: label, onclick: act }, icon(name), text && html("span", { text }));
 }
 
-/** Build the controls; `acts` are what they do. Returns what keeps them true. */
-export function buildTools(bar, acts) {
+/** Build the controls; `actions` are what they do. Returns what keeps them up to date. */
+export function buildTools(bar, actions) {
   const levels = html("output", { class: "levels" });
   const stepper = html("div", { class: "group", role: "group", "aria-label": "Levels shown" },
     html("span", { class: "name", text: "Levels" }),
-    button("One level less", "less", () => acts.levels(-1)), levels,
-    button("One level more", "more", () => acts.levels(1)),
-    html("button", { type: "button", class: "all", onclick: () => acts.levels(null), text: "All" }));
+    button("One level less", "less", () => actions.levels(-1)), levels,
+    button("One level more", "more", () => actions.levels(1)),
+    html("button", { type: "button", class: "all", onclick: () => actions.levels(null), text: "All" }));
   const search = html("input", {
-    type: "search", placeholder: "Find column", "aria-label": "Find a column",
-    oninput: () => acts.find(search.value),
-    onkeydown: (event) => { if (event.key === "Enter") acts.findNext(); },
+    type: "search", placeholder: "Find feature", "aria-label": "Find a feature",
+    oninput: () => actions.find(search.value),
+    onkeydown: (event) => { if (event.key === "Enter") actions.findNext(); },
   });
   const found = html("span", { class: "count", "aria-live": "polite" });
-  const filter = buildFilter(acts);
+  const filter = buildFilter(actions);
   const save = menu("Save", "save",
-    html("button", { type: "button", onclick: () => acts.save("svg"), text: "Picture as SVG" }),
-    html("button", { type: "button", onclick: () => acts.save("png"), text: "Picture as PNG" }));
+    html("button", { type: "button", onclick: () => actions.save("svg"), text: "Picture as SVG" }),
+    html("button", { type: "button", onclick: () => actions.save("png"), text: "Picture as PNG" }));
   bar.append(stepper, html("div", { class: "group find" }, search, found), filter.box,
     html("div", { class: "group end", role: "group", "aria-label": "View" },
-      button("Zoom out", "out", () => acts.zoom(1 / 1.4)), button("Zoom in", "in", () => acts.zoom(1.4)),
-      button("Fit the tree into view", "fit", acts.fit, "Fit"), button("Turn the tree", "turn", acts.turn, "Turn"), save));
+      button("Zoom out", "out", () => actions.zoom(1 / 1.4)), button("Zoom in", "in", () => actions.zoom(1.4)),
+      button("Fit the tree into view", "fit", actions.fit, "Fit"), button("Rotate the tree", "rotate", actions.rotate, "Rotate"), save));
   return {
     update({ index, state, matches, shown }) {
       levels.textContent = `${shown} of ${index.depth}`;
@@ -69,22 +69,22 @@ function menu(label, name, ...items) {
   return box;
 }
 
-function buildFilter(acts) {
-  const share = html("input", { type: "range", min: 0, max: 20, step: 0.5, value: 0, "aria-label": "Least share of rows at a leaf", oninput: () => changed() });
-  const confidence = html("input", { type: "range", min: 0, max: 100, step: 1, value: 0, "aria-label": "Least confidence", oninput: () => changed() });
-  const answer = html("select", { "aria-label": "Answer of the leaf", onchange: () => changed() });
+function buildFilter(actions) {
+  const share = html("input", { type: "range", min: 0, max: 20, step: 0.5, value: 0, "aria-label": "Minimum share of rows in a leaf", oninput: () => changed() });
+  const confidence = html("input", { type: "range", min: 0, max: 100, step: 1, value: 0, "aria-label": "Minimum confidence", oninput: () => changed() });
+  const prediction = html("select", { "aria-label": "Predicted class", onchange: () => changed() });
   const shareWords = html("output", {});
   const confidenceWords = html("output", {});
-  const clear = html("button", { type: "button", text: "Clear", onclick: () => acts.filter({ share: 0, answer: null, confidence: 0 }) });
+  const clear = html("button", { type: "button", text: "Clear", onclick: () => actions.filter({ share: 0, prediction: null, confidence: 0 }) });
   const row = (name, control, words) => html("label", {}, html("span", { text: name }), control, words);
-  const confidenceRow = row("Confidence at least", confidence, confidenceWords);
-  const answerRow = row("Leaves that answer", answer);
+  const confidenceRow = row("Min confidence", confidence, confidenceWords);
+  const predictionRow = row("Predicted class", prediction);
   const box = menu("Filter", "filter",
-    row("Rows at least", share, shareWords), answerRow, confidenceRow, clear);
+    row("Min share of rows", share, shareWords), predictionRow, confidenceRow, clear);
   function changed() {
-    acts.filter({
+    actions.filter({
       share: Number(share.value) / 100,
-      answer: answer.value === "" ? null : answer.value.slice(1),
+      prediction: prediction.value === "" ? null : prediction.value.slice(1),
       confidence: Number(confidence.value) / 100,
     });
   }
@@ -99,16 +99,16 @@ function buildFilter(acts) {
       confidenceWords.textContent = percent(filter.confidence);
       const hasClasses = index.nodes[0].shares?.length > 0;
       confidenceRow.hidden = !hasClasses;
-      answerRow.hidden = !hasClasses;
-      const answers = hasClasses ? leafAnswers(index).slice(0, 200) : [];
-      if (JSON.stringify(answers) !== listed) {
-        listed = JSON.stringify(answers);
-        // A letter before each keeps an answer of "" apart from "any".
-        answer.replaceChildren(html("option", { value: "", text: "any class" }),
-          ...answers.map((name) => html("option", { value: `=${name}`, text: name })));
+      predictionRow.hidden = !hasClasses;
+      const predictions = hasClasses ? leafPredictions(index).slice(0, 200) : [];
+      if (JSON.stringify(predictions) !== listed) {
+        listed = JSON.stringify(predictions);
+        // A letter before each tells the class "" from "any class".
+        prediction.replaceChildren(html("option", { value: "", text: "any class" }),
+          ...predictions.map((name) => html("option", { value: `=${name}`, text: name })));
       }
-      answer.value = filter.answer === null ? "" : `=${filter.answer}`;
-      const on = filter.share > 0 || filter.answer !== null || filter.confidence > 0;
+      prediction.value = filter.prediction === null ? "" : `=${filter.prediction}`;
+      const on = filter.share > 0 || filter.prediction !== null || filter.confidence > 0;
       box.classList.toggle("on", on);
       clear.disabled = !on;
     },

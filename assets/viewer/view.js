@@ -1,4 +1,4 @@
-/** What the picture is told about a tree: marks, notes, fades, from payload and state. */
+/** How a tree is drawn: marks, notes, fades, from payload and state. */
 
 import { changedSplits } from "./diff.js";
 import { findColumn, indexTree, pathKeys } from "./model.js";
@@ -26,18 +26,18 @@ export function largestFrame(data) {
   return best;
 }
 
-/** A tree with what is followed through it. Rows are followed in the kept frame only. */
+/** A tree with the rows that are followed through it, in the chosen frame only. */
 export function sceneOf(data, at) {
   const tree = data.trees[at];
   const paths = at === firstFrame(data) || data.trees.length === 1 ? (data.paths ?? []) : [];
-  const { forced, on, part } = pathKeys(paths);
+  const { forced, on, fork } = pathKeys(paths);
   const notes = new Map();
-  const say = (key, note) => notes.set(key, [...(notes.get(key) ?? []), note]);
-  for (const { parts, color } of paths) {
-    for (const [key, text] of Object.entries(parts ?? {})) say(key, { text, color });
+  const addNote = (key, note) => notes.set(key, [...(notes.get(key) ?? []), note]);
+  for (const { values, color } of paths) {
+    for (const [key, text] of Object.entries(values ?? {})) addNote(key, { text, color });
   }
-  if (part !== null) say(part, { text: "here the two part", color: "var(--muted)" });
-  return { data, tree, index: indexOf(tree), forced, on, part, notes, paths };
+  if (fork !== null) addNote(fork, { text: "the paths part here", color: "var(--muted)" });
+  return { data, tree, index: indexOf(tree), forced, on, fork, notes, paths };
 }
 
 /** Marks on nodes and edges for the picture. */

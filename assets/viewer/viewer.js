@@ -1,18 +1,18 @@
-/** The tree viewer: mounts into an element, draws a payload, answers selections. */
+/** The tree viewer: mounts into an element, draws a payload, reports selections. */
 
 import { arrange, chooseSizes } from "./arrange.js";
 import { changedSplits } from "./diff.js";
 import { Picture } from "./draw.js";
-import { boxOfFrames, cameraOn, leaves, placeOf, wayBox } from "./fit.js";
+import { boxOfFrames, cameraOn, leaves, pathBox, placeOf } from "./fit.js";
 import { listenToKeys } from "./keys.js";
 import { fillLegend } from "./legend.js";
 import { createState, isOpen, reveal, setLimit, toggleFold } from "./model.js";
 import { Camera, CLOSEST } from "./move.js";
 import { listenToPointer } from "./pointer.js";
-import { asksSum } from "./sum.js";
+import { isSum } from "./sum.js";
 import { html, svg } from "./svg.js";
-import { download, fileName, picturePng, pictureSvg } from "./take.js";
-import { Scrubber } from "./time.js";
+import { download, fileName, picturePng, pictureSvg } from "./save.js";
+import { Scrubber } from "./scrubber.js";
 import { Tip } from "./tip.js";
 import { buildTools } from "./tools.js";
 import { firstFrame, largestFrame, lookOf, sceneOf } from "./view.js";
@@ -44,7 +44,7 @@ class Viewer {
     this.version = 0;
     this.reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.#build();
-    this.#take(data, true);
+    this.#setData(data, true);
     this.watch = new ResizeObserver(() => this.#resize());
     this.watch.observe(this.stage);
   }
@@ -55,17 +55,17 @@ class Viewer {
     const same = ["title", "task"].every((name) => before[name] === data[name]) &&
       before.target?.name === data.target?.name;
     const shown = before.trees[this.at];
-    this.#take(data, !same);
+    this.#setData(data, !same);
     if (same && data.options?.live) this.picture.glow(changedSplits(shown, data.trees[this.at]));
   }
 
-  /** Select a node, or none; tell the owner only of the reader's own choices. */
-  select(key, told = true) {
+  /** Select a node, or none; notify the owner only of the reader's own choices. */
+  select(key, notify = true) {
     if (key !== null && !this.index.byKey.has(key)) return;
     this.state.selected = key;
     if (key !== null && reveal(this.index, this.state, key)) this.state.focus = key;
     this.#refresh(true);
-    if (told) this.onSelect?.(key);
+    if (notify) this.onSelect?.(key);
   }
 
   destroy() {
@@ -113,7 +113,7 @@ class Viewer {
       find: (words) => { this.state.find = words; this.#refresh(true); },
       findNext: () => this.#findNext(),
       filter: (filter) => { this.state.filter = filter; this.#refresh(true); },
-      turn: () => this.#turn(),
+      rotate: () => this.#rotate(),
       zoom: (factor) => this.camera.zoomBy(factor, undefined, undefined, true),
       fit: () => this.#fit(true),
       save: (kind) => this.#save(kind),
@@ -133,13 +133,13 @@ class Viewer {
       busy: () => this.camera.pointers.size > 0,
       fold: (key) => this.#fold(key),
       select: (key) => { if (key !== null || this.state.selected !== null) this.select(key); },
-      tell: (key, wait) => this.#tip(key, wait),
-      quiet: () => this.tip.hide(),
+      showTip: (key, wait) => this.#tip(key, wait),
+      hideTip: () => this.tip.hide(),
       focus: (key) => { this.state.focus = key; },
     });
   }
 
-  #take(data, anew) {
+  #setData(data, isNew) {
     this.data = data;
     const options = data.options ?? {};
     const last = data.trees.length - 1;
@@ -156,7 +156,7 @@ class Viewer {
     this.title.hidden = !data.title;
     const flowing = data.classes?.find(({ label }) => label === data.flow?.class);
     root.style.setProperty("--flow", flowing?.color ?? "var(--edge)");
-    if (anew) {
+    if (isNew) {
       this.state = createState(options);
       // Levels the reader wants, or null to choose. A small picture shows the whole
       // shape, and words as far down as there is room.
@@ -170,14 +170,14 @@ class Viewer {
     } else this.at = data.frames?.kind ? Math.min(this.at, last) : firstFrame(data);
     this.version += 1;
     this.time.set(data, this.at);
-    const ways = JSON.stringify((data.paths ?? []).map(({ keys }) => keys));
-    const newWays = ways !== (this.ways ?? "[]");
-    this.ways = ways;
+    const paths = JSON.stringify((data.paths ?? []).map(({ keys }) => keys));
+    const newPaths = paths !== (this.paths ?? "[]");
+    this.paths = paths;
     if (this.ready) {
       this.#refresh(true);
-      const way = wayBox(this.arrangement, this.scene.on);
-      // What was opened and sized for a way is so no longer, once that is gone.
-      if (newWays && (way ? leaves(way, this.camera.view()) : !this.camera.touched)) {
+      const path = pathBox(this.arrangement, this.scene.on);
+      // What was opened and sized for a path is so no longer, once that is gone.
+      if (newPaths && (path ? leaves(path, this.camera.view()) : !this.camera.touched)) {
         this.#choose();
         this.#refresh(true);
         this.#fit(true, false);
@@ -230,7 +230,7 @@ class Viewer {
     const shown = list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
     this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown });
     const bars = list.some(({ i, status }, k) =>
-      status === "split" && this.arrangement.tiers[k] === "full" && asksSum(this.index.nodes[i]));
+      status === "split" && this.arrangement.tiers[k] === "full" && isSum(this.index.nodes[i]));
     fillLegend(this.legend, this.data, scene.tree, this.direction, bars);
     this.notes.hidden = !scene.tree.notes?.length;
     this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));
@@ -240,8 +240,8 @@ class Viewer {
   #fit(glide, user = true) {
     const all = !user && this.data.trees.length > 1;
     const box = all ? boxOfFrames(this.data, this.state, this.tiers, this.direction) : this.arrangement.box;
-    const way = wayBox(this.arrangement, this.scene.on);
-    const { x, y, k } = cameraOn(box, this.#view(), this.direction, !user && this.asked === null, way);
+    const path = pathBox(this.arrangement, this.scene.on);
+    const { x, y, k } = cameraOn(box, this.#view(), this.direction, !user && this.asked === null, path);
     this.camera.go(x, y, k, glide);
     this.camera.touched = false;
   }
@@ -256,7 +256,7 @@ class Viewer {
     this.#fit(true);
   }
 
-  #turn() {
+  #rotate() {
     this.direction = this.direction === "down" ? "right" : "down";
     this.version += 1;
     this.#choose();
@@ -306,7 +306,7 @@ class Viewer {
     if (this.look.changed) this.picture.glow(this.look.changed);
   }
 
-  /** Say all of a node, the sooner the less its card says itself. */
+  /** Show the details of a node, the sooner the less its card holds. */
   #tip(key, wait) {
     const k = this.arrangement.list.findIndex((one) => one.key === key);
     if (k < 0) return;

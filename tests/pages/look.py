@@ -17,10 +17,10 @@ def viewers(app: AppTest) -> list[dict]:
     return [json.loads(view.proto.bytes) for view in app.get("bidi_component")]
 
 
-def questions(view: dict, frame: int = 0) -> list[str]:
-    """What the splits of a viewer's tree ask."""
+def conditions(view: dict, frame: int = 0) -> list[str]:
+    """The conditions of the splits of a viewer's tree."""
     nodes = view["trees"][frame]["nodes"]
-    return [node["question"] for node in nodes if "question" in node]
+    return [node["condition"] for node in nodes if "condition" in node]
 
 
 def figures(app: AppTest) -> list[dict]:

@@ -6,7 +6,7 @@ from pages.common.cached import pruning_steps as cached_steps
 from pages.common.cached.loaded_run import load_run
 from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.cached.trees import drawn_tree
-from tests.pages.look import figures, questions, said, viewers
+from tests.pages.look import conditions, figures, said, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
@@ -24,9 +24,9 @@ def slide(app, step: int):
 def test_sliding_to_the_end_leaves_a_smaller_tree(visit, store, learner):
     app = visit("pruning", run=add_run(store, learner))
     slide(app, 0)
-    large = len(questions(viewers(app)[0]))
+    large = len(conditions(viewers(app)[0]))
     slide(app, len(app.select_slider[0].options) - 1)
-    assert len(questions(viewers(app)[0])) < large
+    assert len(conditions(viewers(app)[0])) < large
     assert not app.exception
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.pages.look import questions, said, viewers
+from tests.pages.look import conditions, said, viewers
 from tests.pages.stores import add_run, table
 from tests.runs.jobs.clustered import clustered
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
@@ -151,7 +151,7 @@ def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
     app = visit("train", run=run_id)
     (view,) = viewers(app)
     assert view["options"]["live"]
-    assert "radius ≤ 10.1 mm" in questions(view)
+    assert "radius ≤ 10.1 mm" in conditions(view)
     assert len(view["classes"]) == 3
     (before,) = [element.proto.id for element in app.get("bidi_component")]
     tree = store.snapshot(run_id, 7)
@@ -159,7 +159,7 @@ def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
     changed[0] = 22
     store.add_snapshot(run_id, 9, replace(tree, threshold=changed, between=None))
     app.run()
-    assert "radius ≤ 22 mm" in questions(viewers(app)[0])
+    assert "radius ≤ 22 mm" in conditions(viewers(app)[0])
     assert "epoch 9" in app.markdown[-1].value
     assert [element.proto.id for element in app.get("bidi_component")] == [before]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pages.look import dots, questions, said, viewers
+from tests.pages.look import conditions, dots, said, viewers
 from tests.pages.stores import add_run
 
 
@@ -13,7 +13,7 @@ def test_the_tree_stands_beside_its_test_score(visit, store):
     assert app.metric[0].label == "macro F1 · test, 48 rows"
     assert app.metric[0].value == f"{score:.3f}"
     (view,) = viewers(app)
-    assert "radius ≤ 10.1 mm" in questions(view)
+    assert "radius ≤ 10.1 mm" in conditions(view)
     assert view["rows"]["label"] == "training rows"
 
 
@@ -90,7 +90,7 @@ def test_the_address_selects_a_node_and_the_panel_answers(visit, store):
     run = add_run(store, "cart")
     app = visit("tree", run=run, node="r0")
     view = viewers(app)[0]
-    assert view["select"] == {"key": "0", "stamp": 0}
+    assert view["select"] == {"key": "0", "version": 0}
     (node,) = [n for n in view["trees"][0]["nodes"] if n["key"] == "0"]
     text = said(app)
     assert f"<td>{node['rows']:,}</td>" in text
@@ -139,7 +139,7 @@ def test_other_rows_can_be_counted(visit, store):
     app = visit("tree", run=add_run(store, "cart"))
     app.segmented_control(key="look-part").set_value("test").run()
     assert viewers(app)[0]["rows"] == {
-        "part": "test",
+        "split": "test",
         "label": "test rows",
         "total": 48,
     }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changedSplits, changesPerFrame, diffTrees } from "../../assets/viewer/diff.js";
 
-const tree = (questions) => ({
-  nodes: Object.entries(questions).map(([key, question]) => ({ key, question })),
+const tree = (conditions) => ({
+  nodes: Object.entries(conditions).map(([key, condition]) => ({ key, condition })),
 });
 const before = tree({ "": "a ≤ 1", 0: null, 1: "b ≤ 2", 10: null, 11: null });
 
@@ -13,7 +13,7 @@ test("a tree does not differ from itself", () => {
   assert.equal(changedSplits(before, before).size, 0);
 });
 
-test("a new question, a new branch and a lost branch are told apart", () => {
+test("a new condition, a new branch and a lost branch are told apart", () => {
   const after = tree({ "": "a ≤ 1.5", 0: "c ≤ 0", "00": null, "01": null, 1: null });
   const { changed, appeared, gone, same } = diffTrees(before, after);
   assert.deepEqual([...changed].sort(), ["", "0", "1"]);
@@ -27,8 +27,8 @@ test("only nodes that ask are marked as changed splits", () => {
   assert.deepEqual([...changedSplits(before, after)], ["0"]);
 });
 
-test("a leaf that leaves its question out is a leaf", () => {
-  const bare = { nodes: before.nodes.map((node) => (node.question ? node : { key: node.key })) };
+test("a leaf that leaves its condition out is a leaf", () => {
+  const bare = { nodes: before.nodes.map((node) => (node.condition ? node : { key: node.key })) };
   assert.equal(diffTrees(before, bare).changed.size, 0);
   assert.deepEqual([...changedSplits(null, bare)].sort(), ["", "1"]);
 });

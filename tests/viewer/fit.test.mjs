@@ -31,8 +31,8 @@ test("a box too large to be read opens at its root, at a legible zoom", () => {
   assert.ok(!leaves({ x: -100, y: 0, w: 200, h: 100 }, seen(camera)));
 });
 
-test("a way that is followed is shown instead, when all cannot be read", () => {
+test("a path that is followed is shown instead, when all cannot be read", () => {
   const wide = { x: -5000, y: 0, w: 10000, h: 400 };
-  const way = { x: 3000, y: 0, w: 600, h: 400 };
-  assert.ok(!leaves(way, seen(cameraOn(wide, view, "down", true, way))));
+  const path = { x: 3000, y: 0, w: 600, h: 400 };
+  assert.ok(!leaves(path, seen(cameraOn(wide, view, "down", true, path))));
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  createState, findColumn, indexTree, isFiltered, keptNodes, leafAnswers, neighbour, pathKeys,
+  createState, findColumn, indexTree, isFiltered, leafPredictions, neighbour, passingNodes, pathKeys,
   reveal, setLimit, toggleFold, visibleNodes,
 } from "../../assets/viewer/model.js";
 
-/** A complete tree of one depth; leaves answer in turn "a" and "b". */
+/** A complete tree of one depth; leaves predict in turn "a" and "b". */
 function complete(depth) {
   const nodes = [];
   const queue = [["", -1]];
@@ -14,9 +14,9 @@ function complete(depth) {
     const leaf = key.length === depth;
     const at = nodes.length;
     nodes.push({
-      key, parent, question: leaf ? null : `x${key.length} ≤ 1`, column: leaf ? null : key.length,
+      key, parent, condition: leaf ? null : `x${key.length} ≤ 1`, column: leaf ? null : key.length,
       rows: 2 ** (depth - key.length), share: 2 ** -key.length,
-      answer: key.endsWith("1") ? "b" : "a", confidence: key.endsWith("11") ? 0.9 : 0.6,
+      prediction: key.endsWith("1") ? "b" : "a", confidence: key.endsWith("11") ? 0.9 : 0.6,
     });
     if (!leaf) queue.push([`${key}0`, at], [`${key}1`, at]);
   }
@@ -71,13 +71,13 @@ test("revealing a node opens exactly what is above it", () => {
   assert.equal(reveal(index, state, "99"), false);
 });
 
-test("a filter keeps the ways to leaves that pass and folds the rest into ghosts", () => {
+test("a filter keeps the paths to leaves that pass and folds the rest into ghosts", () => {
   const index = complete(3);
   const state = createState();
   assert.equal(isFiltered(state), false);
-  state.filter = { share: 0, answer: "b", confidence: 0.8 };
+  state.filter = { share: 0, prediction: "b", confidence: 0.8 };
   assert.equal(isFiltered(state), true);
-  const kept = keptNodes(index, state.filter);
+  const kept = passingNodes(index, state.filter);
   assert.deepEqual(
     keys(index.nodes.filter((_, i) => kept[i])), ["", "0", "1", "01", "11", "011", "111"],
   );
@@ -88,13 +88,13 @@ test("a filter keeps the ways to leaves that pass and folds the rest into ghosts
 
 test("the root stays even when no leaf passes", () => {
   const state = createState();
-  state.filter = { share: 0.9, answer: null, confidence: 0 };
+  state.filter = { share: 0.9, prediction: null, confidence: 0 };
   const list = visibleNodes(complete(2), state);
   assert.equal(list[0].status, "split");
   assert.deepEqual(list.slice(1).map(({ status }) => status), ["ghost", "ghost"]);
 });
 
-test("followed ways stay open through limit and folds", () => {
+test("followed paths stay open through limit and folds", () => {
   const index = complete(4);
   const state = createState({ depth: 1 });
   state.folded.add("0");
@@ -102,12 +102,12 @@ test("followed ways stay open through limit and folds", () => {
   assert.ok(keys(visibleNodes(index, state, forced)).includes("0101"));
 });
 
-test("two ways part at the last node they share; equal ways part nowhere", () => {
+test("two paths part at the last node they share; equal paths part nowhere", () => {
   const one = { keys: ["", "0", "01"] };
   const two = { keys: ["", "0", "00"] };
-  assert.equal(pathKeys([one, two]).part, "0");
-  assert.equal(pathKeys([one, one]).part, null);
-  assert.equal(pathKeys([one]).part, null);
+  assert.equal(pathKeys([one, two]).fork, "0");
+  assert.equal(pathKeys([one, one]).fork, null);
+  assert.equal(pathKeys([one]).fork, null);
   assert.deepEqual(pathKeys([one, two]).on.get("0"), [0, 1]);
   assert.equal(pathKeys(null).forced.size, 0);
 });
@@ -134,8 +134,8 @@ test("arrows lead to parent, child and along the level, and stop at the ends", (
   assert.equal(neighbour(list, "11", "first"), "");
 });
 
-test("answers are listed by how many rows get them", () => {
+test("predictions are listed by how many rows get them", () => {
   const index = complete(2);
   index.nodes.find(({ key }) => key === "11").rows = 50;
-  assert.deepEqual(leafAnswers(index), ["b", "a"]);
+  assert.deepEqual(leafPredictions(index), ["b", "a"]);
 });

@@ -45,7 +45,7 @@ def serve(page, theme: str = "light") -> None:
     ground, ink = ("#101614", "#e7edea") if theme == "dark" else ("#ffffff", "#17211d")
     text = PAGE.replace("GROUND", ground).replace("INK", ink)
 
-    def answer(route):
+    def respond(route):
         name = route.request.url.removeprefix(ADDRESS)
         if name == "":
             route.fulfill(body=text, content_type="text/html")
@@ -55,7 +55,7 @@ def serve(page, theme: str = "light") -> None:
         else:
             route.fulfill(status=404, body="")
 
-    page.route(f"{ADDRESS}**", answer)
+    page.route(f"{ADDRESS}**", respond)
     page.goto(ADDRESS)
     page.wait_for_function("window.ready")
 

@@ -59,7 +59,7 @@ def tree_nodes(
             "key": key,
             "id": len(nodes),
             "parent": parent,
-            "question": None,
+            "condition": None,
             "column": None,
             "threshold": None,
             "hist": None,
@@ -70,7 +70,7 @@ def tree_nodes(
             "shares": [],
             "mean": None,
             "std": None,
-            "answer": None,
+            "prediction": None,
             "confidence": None,
             "impurity": 0.12,
             "gain": 0.03,
@@ -80,12 +80,12 @@ def tree_nodes(
         if n_classes:
             shares = counts / max(1, n)
             node["shares"] = [round(float(share), 6) for share in shares]
-            node["answer"] = labels[int(shares.argmax())]
+            node["prediction"] = labels[int(shares.argmax())]
             node["confidence"] = round(float(shares.max()), 6)
         else:
             node["mean"] = round(mean, 4)
             node["std"] = round(2.4 * 0.75 ** len(key), 4)
-            node["answer"] = f"{mean:.3g} {unit}"
+            node["prediction"] = f"{mean:.3g} {unit}"
             heights = rng.integers(1, 20, 12).tolist()
             edges = np.linspace(mean - 2, mean + 2, 13).round(3).tolist()
             node["target_hist"] = {"edges": edges, "counts": [[h] for h in heights]}
@@ -111,21 +111,21 @@ def tree_nodes(
             ]
             terms = " + ".join(f"{weights[i]:.2g}·{names[i]}" for i in order[:3])
             node["bound"] = f"{threshold:g}"
-            node["question"] = f"{terms} + … ≤ {threshold:g}".replace("+ -", "− ")
+            node["condition"] = f"{terms} + … ≤ {threshold:g}".replace("+ -", "− ")
         elif categories and rng.random() < 0.6:
             known = ["Sales", "Tech", "Craft", "Farm", "Care", "Law", "Clerk"]
             chosen = sorted(rng.choice(known, 3, replace=False).tolist())
             node["column"] = column
             node["threshold"] = None
             node["left_categories"] = chosen
-            node["question"] = f"{names[column]} in {{{', '.join(chosen)}}}"
+            node["condition"] = f"{names[column]} in {{{', '.join(chosen)}}}"
             node["hist"] = {
                 "categories": known,
                 "counts": heights[: len(known)].tolist(),
             }
         else:
             node["column"] = column
-            node["question"] = f"{names[column]} ≤ {threshold:g} {unit}".strip()
+            node["condition"] = f"{names[column]} ≤ {threshold:g} {unit}".strip()
         if missing and rng.random() < 0.7:
             node["missing"] = "left" if rng.random() < 0.5 else "right"
         tilt = rng.beta(0.5, 0.5, len(counts))
@@ -134,7 +134,7 @@ def tree_nodes(
         step = 2.4 * 0.7 ** len(key) * float(rng.uniform(0.4, 1))
         queue.append((key + "0", index, left, mean - step))
         queue.append((key + "1", index, counts - left, mean + step))
-    # Nulls are left out, as by ``treelab.figures.viewer.payload``.
+    # Nulls are left out, as by ``treelab.figures.viewer.tree_writer``.
     return [{k: v for k, v in node.items() if v is not None} for node in nodes]
 
 
@@ -157,7 +157,7 @@ def payload(nodes: list[dict], *, n_classes: int = 2, names=NAMES, **changes) ->
             {"label": label, "color": COLORS[i]} for i, label in enumerate(labels)
         ],
         "scale": None if n_classes else {"low": 0.5, "high": 9.5},
-        "rows": {"part": "train", "label": "training rows", "total": nodes[0]["rows"]},
+        "rows": {"split": "train", "label": "training rows", "total": nodes[0]["rows"]},
         "axis": {
             str(i): {"name": name, "unit": "cm", "kind": "number"}
             for i, name in enumerate(names)
@@ -186,9 +186,9 @@ def run_of(n_frames: int, depth: int = 4) -> dict:
         kept = [dict(node) for node in last if len(node["key"]) <= levels]
         for node in kept:
             if len(node["key"]) == levels:
-                node.pop("question", None)
-        if i % 3 == 1 and len(kept) > 2 and kept[0].get("question"):
-            kept[0]["question"] = f"{NAMES[0]} ≤ {i / 10:g} cm"
+                node.pop("condition", None)
+        if i % 3 == 1 and len(kept) > 2 and kept[0].get("condition"):
+            kept[0]["condition"] = f"{NAMES[0]} ≤ {i / 10:g} cm"
         trees.append({"nodes": kept, "notes": []})
     frames = {
         "kind": "epoch",

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cardPlan, TIERS } from "../../assets/viewer/card.js";
-import { asksSum, MOST_TERMS, sumPlan, sumTerms } from "../../assets/viewer/sum.js";
+import { isSum, MOST_TERMS, sumPlan, sumTerms } from "../../assets/viewer/sum.js";
 
 /** A split that adds up so many columns. */
 function split(n, folded = 0) {
   const weights = Array.from({ length: n }, (_, k) => [`column ${k}`, k % 2 ? -k : k + 1, 1 / (n + folded), String(k % 2 ? k : k + 1)]);
-  if (folded) weights.push([`${folded} other columns`, null, folded / (n + folded)]);
-  return { question: "0.61·age − 0.42·bmi ≤ 1.3", bound: "1.3", weights, shares: [1], rows: 5, share: 1 };
+  if (folded) weights.push([`${folded} other features`, null, folded / (n + folded)]);
+  return { condition: "0.61·age − 0.42·bmi ≤ 1.3", bound: "1.3", weights, shares: [1], rows: 5, share: 1 };
 }
 
 const data = { task: "binary", classes: [{ label: "a", color: "#000000" }] };
@@ -31,13 +31,13 @@ test("terms carry their sign; the first needs none to be added", () => {
 });
 
 test("what is not written is counted, and how much it weighs", () => {
-  assert.deepEqual(sumTerms(split(10), 8).rest, { words: "+ 2 more columns", aside: "(20% of the weight)" });
-  assert.deepEqual(sumTerms(split(10, 10), 8).rest, { words: "+ 12 more columns", aside: "(60% of the weight)" });
-  assert.deepEqual(sumTerms(split(8, 1), 8).rest.words, "+ 1 more column");
+  assert.deepEqual(sumTerms(split(10), 8).rest, { words: "+ 2 more features", share: "20%" });
+  assert.deepEqual(sumTerms(split(10, 10), 8).rest, { words: "+ 12 more features", share: "60%" });
+  assert.deepEqual(sumTerms(split(8, 1), 8).rest.words, "+ 1 more feature");
 });
 
-test("a split of one column asks no sum", () => {
-  assert.ok(!asksSum(split(1)));
-  assert.ok(!asksSum({ question: "age ≤ 3" }));
-  assert.ok(asksSum(split(2)));
+test("a split of one column is no sum", () => {
+  assert.ok(!isSum(split(1)));
+  assert.ok(!isSum({ condition: "age ≤ 3" }));
+  assert.ok(isSum(split(2)));
 });

@@ -55,7 +55,7 @@ def test_the_handle_folds_and_the_node_keeps_its_place(page):
     assert page.evaluate("heard") == []
 
 
-def test_every_edge_says_which_answer_it_follows_and_left_is_yes(page):
+def test_every_edge_is_labelled_and_left_is_yes(page):
     show(page, payload(tree_nodes(3)))
     words = page.locator(".plate").all_text_contents()
     assert sorted(words) == ["no"] * 7 + ["yes"] * 7
@@ -75,7 +75,7 @@ def test_data_that_change_keep_zoom_place_folds_and_selection(page):
     page.mouse.up()
     settle(page)
     place = page.get_attribute(".stage > g", "transform")
-    data["trees"][0]["nodes"][2]["question"] = "another column ≤ 7"
+    data["trees"][0]["nodes"][2]["condition"] = "another column ≤ 7"
     page.evaluate("data => viewer.update(data)", data)
     settle(page)
     assert page.get_attribute(".stage > g", "transform") == place
@@ -88,7 +88,7 @@ def test_data_that_change_keep_zoom_place_folds_and_selection(page):
 def test_a_live_tree_glows_once_where_its_split_changed(page):
     data = payload(tree_nodes(3), options={"live": True, "compact": True})
     show(page, data)
-    data["trees"][0]["nodes"][2]["question"] = "another column ≤ 7"
+    data["trees"][0]["nodes"][2]["condition"] = "another column ≤ 7"
     page.evaluate("data => viewer.update(data)", data)
     glowing = "all => all.map(e => e.dataset.key)"
     assert page.locator(".glow").evaluate_all(glowing) == ["1"]
@@ -127,17 +127,17 @@ def test_filter_search_and_levels_change_what_is_shown(page):
     show(page, payload(nodes))
     all_keys = keys(page)
     page.fill('input[type="search"]', "age")
-    splits = [n["key"] for n in nodes if n.get("question", "").startswith("age")]
+    splits = [n["key"] for n in nodes if n.get("condition", "").startswith("age")]
     found = page.locator(".found").evaluate_all("all => all.map(e => e.dataset.key)")
     assert set(found) == set(splits)
     page.fill('input[type="search"]', "")
     page.get_by_text("Filter").click()
-    page.get_by_label("Answer of the leaf").select_option("=benign")
+    page.get_by_label("Predicted class").select_option("=benign")
     settle(page)
     leaves = page.locator('[role="treeitem"]:not([aria-expanded])')
     labels = leaves.evaluate_all("all => all.map(e => e.ariaLabel)")
     assert labels
-    assert all("benign" in label or "left out" in label for label in labels)
+    assert all("benign" in label or "hidden" in label for label in labels)
     page.get_by_role("button", name="Clear").click()
     settle(page)
     assert keys(page) == all_keys
@@ -147,7 +147,7 @@ def test_filter_search_and_levels_change_what_is_shown(page):
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
-def test_the_picture_is_taken_home(page, kind, tmp_path):
+def test_the_picture_is_saved(page, kind, tmp_path):
     show(page, payload(tree_nodes(2), title="GradTree · <b> & more"))
     page.get_by_text("Save").click()
     with page.expect_download() as waiting:

@@ -1,4 +1,4 @@
-"""What the viewer draws: trees of any size, awkward names, ways that are followed."""
+"""What the viewer draws: trees of any size, awkward names, paths that are followed."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from tests.figures.small_trees import number_tree, stump_and_more
 from tests.figures.viewer.test_payload import random_case
 from tests.viewer.page import BOXES, NODE, TIP, keys, settle, show
 from tests.viewer.payloads import AWKWARD, payload, tree_nodes
-from treelab.figures.viewer.payload import settings, tree_payload
+from treelab.figures.viewer.payload import tree_payload, view_settings
 
 pytestmark = pytest.mark.browser
 
@@ -75,14 +75,14 @@ def test_an_edge_that_comes_back_into_sight_is_drawn_as_before(page):
         assert plain == 0
 
 
-def test_a_way_that_is_no_longer_followed_leaves_the_picture_as_it_was(page):
+def test_a_path_that_is_no_longer_followed_leaves_the_picture_as_it_was(page):
     data = payload(tree_nodes(7, seed=4, rows=100_000))
     show(page, data)
     settle(page)
     before = page.evaluate(BOXES)
     deepest = max((n["key"] for n in data["trees"][0]["nodes"]), key=len)
-    way = [deepest[:i] for i in range(len(deepest) + 1)]
-    path = {"label": "row 1", "color": "#D55E00", "keys": way, "parts": {}}
+    path_keys = [deepest[:i] for i in range(len(deepest) + 1)]
+    path = {"label": "row 1", "color": "#D55E00", "keys": path_keys, "values": {}}
     for paths in ([path], []):
         page.evaluate(
             "text => viewer.update(JSON.parse(text))",
@@ -133,13 +133,15 @@ def test_awkward_names_are_words_and_nothing_else(page):
     data["classes"][0]["label"] = AWKWARD[0]
     data["title"] = AWKWARD[5]
     for node in data["trees"][0]["nodes"]:
-        node["answer"] = AWKWARD[0] if node["answer"] == "malignant" else "benign"
+        node["prediction"] = (
+            AWKWARD[0] if node["prediction"] == "malignant" else "benign"
+        )
     show(page, data)
     page.focus(NODE.format(""))
     page.keyboard.press("ArrowDown")
     page.wait_for_function(TIP)
-    question = data["trees"][0]["nodes"][1]["question"]
-    assert question in page.locator(".tip .asks").text_content()
+    condition = data["trees"][0]["nodes"][1]["condition"]
+    assert condition in page.locator(".tip .condition").text_content()
     assert page.locator("#tree img, #tree script, #tree .tip b b").count() == 0
     assert page.evaluate("window.broken") is None
     assert page.locator(".title").text_content() == AWKWARD[5]
@@ -149,7 +151,7 @@ def test_awkward_names_are_words_and_nothing_else(page):
 def test_what_python_writes_is_drawn_at_every_size(page, make):
     """The made-up payloads of the other tests are as Python's, but not Python's."""
     tree, X, y = make()
-    data = tree_payload(tree, X, y) | settings(controls=True)
+    data = tree_payload(tree, X, y) | view_settings(controls=True)
     for width in (1200, 700, 390):
         page.set_viewport_size({"width": width, "height": 800})
         show(page, data)
@@ -176,46 +178,55 @@ def test_a_side_of_few_categories_is_named_all_the_same(page):
 
 def test_two_followed_rows_are_drawn_and_the_node_where_they_part(page):
     nodes = tree_nodes(3)
-    ways = [["", "0", "01", "010"], ["", "0", "00", "001"]]
+    followed = [["", "0", "01", "010"], ["", "0", "00", "001"]]
     paths = [
-        {"label": f"row {i}", "color": color, "keys": way, "parts": {"": f"age is {i}"}}
-        for i, (way, color) in enumerate(zip(ways, ["#D55E00", "#0072B2"]))
+        {
+            "label": f"row {i}",
+            "color": color,
+            "keys": path,
+            "values": {"": f"age is {i}"},
+        }
+        for i, (path, color) in enumerate(zip(followed, ["#D55E00", "#0072B2"]))
     ]
     show(page, payload(nodes, paths=paths))
-    on = page.locator(".way").evaluate_all("all => all.map(e => e.dataset.key)")
-    assert set(on) == set(ways[0]) | set(ways[1])
-    assert page.locator(".ways path").count() == 2 * 3
-    assert "here the two part" in page.locator(NODE.format("0")).text_content()
+    on = page.locator(".on-path").evaluate_all("all => all.map(e => e.dataset.key)")
+    assert set(on) == set(followed[0]) | set(followed[1])
+    assert page.locator(".paths path").count() == 2 * 3
+    assert "the paths part here" in page.locator(NODE.format("0")).text_content()
     assert "age is 1" in page.locator(NODE.format("")).text_content()
     assert page.locator(".legend").get_by_text("row 1").count() == 1
 
 
-def test_a_way_too_small_for_words_leaves_no_edge_of_another_size(page):
+def test_a_path_too_small_for_words_leaves_no_edge_of_another_size(page):
     nodes = tree_nodes(7, seed=4)
-    way = {"label": "row 1", "color": "#D55E00", "keys": ["", "0", "00", "000", "0000"]}
-    show(page, payload(nodes, paths=[way]))
+    path = {
+        "label": "row 1",
+        "color": "#D55E00",
+        "keys": ["", "0", "00", "000", "0000"],
+    }
+    show(page, payload(nodes, paths=[path]))
     assert page.locator(".plate").count() > 0
     for _ in range(12):
         page.get_by_role("button", name="Zoom out").click()
     settle(page)
     assert page.locator(".block").count() > 0
     assert page.locator(".plate").count() == 0
-    assert page.locator(".ways path").count() == 4
+    assert page.locator(".paths path").count() == 4
 
 
 @pytest.mark.parametrize("width", [1200, 390])
-def test_a_way_that_is_followed_comes_into_view(page, width):
+def test_a_path_that_is_followed_comes_into_view(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     nodes = tree_nodes(7, seed=4)
     data = payload(nodes, options={"height": 540})
     show(page, data)
     leaf = max((node["key"] for node in nodes), key=lambda key: (len(key), key[::-1]))
-    way = [leaf[:n] for n in range(len(leaf) + 1)]
-    data["paths"] = [{"label": "row 1", "color": "#D55E00", "keys": way}]
+    path = [leaf[:n] for n in range(len(leaf) + 1)]
+    data["paths"] = [{"label": "row 1", "color": "#D55E00", "keys": path}]
     page.evaluate("data => viewer.update(data)", data)
     settle(page)
     boxes, stage = page.evaluate(BOXES), page.locator(".stage").bounding_box()
-    for key in way:
+    for key in path:
         x, y, w, h = boxes[key]
         assert stage["x"] <= x and x + w <= stage["x"] + stage["width"]  # noqa: PT018
         assert stage["y"] <= y and y + h <= stage["y"] + stage["height"]  # noqa: PT018

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countShort, cut, isolate, measure, percent, questionLines, short } from "../../assets/viewer/text.js";
+import { conditionLines, countShort, cut, isolate, measure, percent, short } from "../../assets/viewer/text.js";
 
 const plain = (line) => line.replace(/[\u2068\u2069]/g, "");
 
@@ -21,7 +21,7 @@ test("an emoji of many parts is kept or cut as a whole", () => {
 
 test("a long name loses its middle, the value that decides stays", () => {
   const name = "a very long name of a column of a table";
-  const [first, second] = questionLines(`${name} ≤ 0.8 cm`, name, 120, 13).map(plain);
+  const [first, second] = conditionLines(`${name} ≤ 0.8 cm`, name, 120, 13).map(plain);
   assert.ok(first.startsWith("a very") && first.endsWith("table") && first.includes("…"));
   assert.ok(measure(first, 13, 600) <= 120);
   assert.equal(second, "≤ 0.8 cm");
@@ -29,7 +29,7 @@ test("a long name loses its middle, the value that decides stays", () => {
 
 test("a list of categories takes the lines that it needs, and none is left out", () => {
   const names = ["Sales", "Tech support", "Craft and repair", "Farming", "Law", "Clerk"];
-  const lines = questionLines(`occupation in {${names.join(", ")}}`, "occupation", 130, 13).map(plain);
+  const lines = conditionLines(`occupation in {${names.join(", ")}}`, "occupation", 130, 13).map(plain);
   assert.equal(lines[0], "occupation");
   assert.equal(lines.slice(1).join(" "), `in {${names.join(", ")}}`);
   for (const line of lines) assert.ok(measure(line, 13, 600) <= 130);
@@ -37,13 +37,13 @@ test("a list of categories takes the lines that it needs, and none is left out",
 
 test("a list too long for any card is cut at its end", () => {
   const names = Array.from({ length: 60 }, (_, i) => `type ${i}`);
-  const lines = questionLines(`kind not in {${names.join(", ")}}`, "kind", 130, 13).map(plain);
+  const lines = conditionLines(`kind not in {${names.join(", ")}}`, "kind", 130, 13).map(plain);
   assert.ok(lines.length <= 9 && lines.at(-1).endsWith("…"));
   assert.equal(lines[1], "not in {type 0,");
 });
 
 test("names keep their own direction", () => {
-  assert.deepEqual(questionLines("عمر ≤ 3", "عمر", 200, 13), [`${isolate("عمر")} ≤ 3`]);
+  assert.deepEqual(conditionLines("عمر ≤ 3", "عمر", 200, 13), [`${isolate("عمر")} ≤ 3`]);
 });
 
 test("numbers are short and true", () => {

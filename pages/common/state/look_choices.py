@@ -13,11 +13,10 @@ from pages.common.views.tree_picture import (
     flow_of,
     growth,
     picture_of,
-    way,
 )
 from pages.common.words import SPLIT_NAMES
 from treelab.data.split import SPLITS
-from treelab.figures.viewer.payload import Way
+from treelab.figures.viewer.rows import FIRST_PATH, SECOND_PATH, RowPath, row_path
 from treelab.trees.pruning.path import PruningPath
 
 TREE, GROWTH, PATH, PLAIN = "The tree", "As it grew", "Along lambda", "As a drawing"
@@ -35,7 +34,7 @@ class Choices:
     way : str
         One of TREE, GROWTH, PATH, ICICLE, SUNBURST and PLAIN.
     picture : Picture
-    ways : tuple of Way
+    paths : tuple of RowPath
         Rows that are followed.
     flow : dict or None
         The class whose flow is shown.
@@ -43,7 +42,7 @@ class Choices:
 
     way: str
     picture: Picture
-    ways: tuple[Way, ...] = ()
+    paths: tuple[RowPath, ...] = ()
     flow: dict | None = None
 
 
@@ -91,17 +90,14 @@ def look_choices(loaded: LoadedRun, estimator: int | None) -> Choices:
         what = f"{'routed' if places else 'drawn'} {estimator}"
         picture = picture_of(loaded, tree, what, part)
     tree = picture.tree(None)
-    ways = tuple(
-        way(
-            tree,
-            loaded.split.X_test.iloc[[place]],
-            f"test row {place + 1}",
-            second=second > 0,
+    paths = tuple(
+        row_path(
+            tree, loaded.split.X_test.iloc[[place]], f"test row {place + 1}", color
         )
-        for second, place in enumerate(places)
+        for place, color in zip(places, (FIRST_PATH, SECOND_PATH))
     )
     flow = None if label is None else flow_of(loaded, tree, label, part)
-    return Choices(chosen, picture, ways, flow)
+    return Choices(chosen, picture, paths, flow)
 
 
 def _ways_to_look(loaded: LoadedRun) -> list[str]:

@@ -4,29 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, label_colors
 from pages.common.cached.store import store
 from pages.common.views.viewer import Packed, packed, tree_viewer
-from pages.common.words import SPLIT_NAMES
 from treelab.evaluation.metrics import TITLES, headline, scores
-from treelab.figures.viewer.nodes import NAME_LENGTH, keys
-from treelab.figures.viewer.payload import (
-    FIRST_WAY,
-    SECOND_WAY,
-    Frames,
-    Way,
-    tree_payload,
-    way_of,
-)
+from treelab.figures.viewer.frames import Frames
+from treelab.figures.viewer.payload import tree_payload
+from treelab.figures.viewer.rows import RowPath, class_flow
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.simplify import prune_empty
-from treelab.trees.statistics import class_codes
-from treelab.trees.text.names import short
 from treelab.trees.text.numerals import shortest
 from treelab.trees.tree import Tree
 
@@ -52,11 +41,6 @@ class Picture:
         """Return the tree of a frame, or of the first that is shown."""
         at = self.chosen if frame is None else frame
         return self.trees[min(at, len(self.trees) - 1)]
-
-
-def rows_label(part: str) -> str:
-    """Name the rows of a part: "training rows"."""
-    return f"{SPLIT_NAMES[part]} rows"
 
 
 def picture_of(
@@ -91,7 +75,7 @@ def show_tree(
     key: str,
     what: str | None,
     *,
-    ways: Sequence[Way] = (),
+    paths: Sequence[RowPath] = (),
     **options,
 ) -> None:
     """Draw one tree of a run in the viewer, where no node is asked about.
@@ -104,14 +88,14 @@ def show_tree(
         Names the picture on its page.
     what : str or None
         As in ``picture_of``.
-    ways : sequence of Way
+    paths : sequence of RowPath
         Rows that are followed.
     **options
         As in ``tree_viewer``.
     """
     picture = picture_of(loaded, tree, what)
     tree_viewer(
-        picture.payload, f"tree-view-{key}-{loaded.run.id}", ways=ways, **options
+        picture.payload, f"tree-view-{key}-{loaded.run.id}", paths=paths, **options
     )
     st.caption("Rows and bars in the picture: training rows.")
 
@@ -215,25 +199,13 @@ def _payload(loaded: LoadedRun, trees, part: str, frames: Frames | None) -> dict
     return tree_payload(
         trees,
         *loaded.split.rows(part),
-        part=part,
-        rows_label=rows_label(part),
+        split=part,
         colors=label_colors(loaded) or None,
         frames=frames,
         notes=(ON_TOP,) if loaded.has_predictor else (),
     )
 
 
-def way(tree: Tree, row: pd.DataFrame, label: str, *, second: bool = False) -> Way:
-    """Follow a row in the colour of the first, or of the second, row."""
-    return way_of(tree, row, label, SECOND_WAY if second else FIRST_WAY)
-
-
 def flow_of(loaded: LoadedRun, tree: Tree, label, part: str = "train") -> dict:
     """Count where the rows of one class go, as the viewer reads it."""
-    X, y = loaded.split.rows(part)
-    position = int(class_codes(tree.classes, np.array([label], dtype=object))[0])
-    counts = tree.node_counts(X, y)[:, position]
-    return {
-        "class": short(label, NAME_LENGTH),
-        "counts": {key: int(n) for key, n in zip(keys(tree), counts)},
-    }
+    return class_flow(tree, *loaded.split.rows(part), label)

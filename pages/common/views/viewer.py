@@ -12,7 +12,8 @@ import streamlit as st
 
 from pages.common.theme import ASSETS
 from treelab.figures.viewer.code import viewer_script, viewer_style
-from treelab.figures.viewer.payload import Way, settings, to_json
+from treelab.figures.viewer.payload import to_json, view_settings
+from treelab.figures.viewer.rows import RowPath
 
 HEIGHT = 540  # pixels: what belongs to the picture stays in the window
 _LETTERS = 105  # of the legend, or of a note, on one line
@@ -79,7 +80,7 @@ def tree_viewer(
     payload: Packed,
     key: str,
     *,
-    ways: Iterable[Way] = (),
+    paths: Iterable[RowPath] = (),
     flow: dict | None = None,
     select: str | None = None,
     height: int = HEIGHT,
@@ -92,17 +93,17 @@ def tree_viewer(
     payload : Packed
     key : str
         Names the component: what has one key keeps its place while data change.
-    ways : iterable of Way
+    paths : iterable of RowPath
         At most two rows that are followed.
     flow : dict or None
-        As in ``viewer.settings``.
+        As in ``view_settings``.
     select : str or None
         Key of a node that is selected when the component is first drawn.
     height : int, default=540
         Pixels of the picture.
     **options
-        As in ``viewer.settings``: direction, depth, live, controls, compact; and
-        ``tell_frames``, whether Python hears of each frame where the scrubber rests.
+        As in ``view_settings``: direction, depth, live, controls, compact; and
+        ``report_frames``, whether Python hears of each frame where the scrubber rests.
     """
     first = f"{key}-first"
     if key not in st.session_state:  # not drawn since the visitor came to this page
@@ -110,10 +111,10 @@ def tree_viewer(
     wanted = st.session_state[first]
     options = {"controls": True} | options
     total = whole_height(payload, height, **options)
-    changing = settings(
-        ways=ways,
+    changing = view_settings(
+        paths=paths,
         flow=flow,
-        select=None if wanted is None else {"key": wanted, "stamp": 0},
+        select=None if wanted is None else {"key": wanted, "version": 0},
         total=total,
         **options,
     )

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
 from tests.trees.make import make_table, make_target, make_tree
-from treelab.figures.viewer import payload as viewer
-from treelab.figures.viewer.nodes import keys, node_at
-from treelab.figures.viewer.payload import Frames, to_json, tree_payload, way_of
+from treelab.figures.viewer.frames import MOST_NODES, Frames
+from treelab.figures.viewer.keys import keys, node_at
+from treelab.figures.viewer.payload import MOST_BYTES, to_json, tree_payload
+from treelab.figures.viewer.rows import row_path
 from treelab.trees.feature import Feature
+from treelab.trees.text.dot_colors import OTHER
 from treelab.trees.tree import Tree
 
 
@@ -71,7 +73,7 @@ def test_histograms_tell_how_many_rows_go_left(seed):
 def test_leaves_answer_as_the_tree_predicts(seed):
     tree, X, y = random_case(seed)
     by_id = {entry["id"]: entry for entry in only(tree_payload(tree, X, y))}
-    said = [by_id[leaf]["answer"] for leaf in tree.apply(X)]
+    said = [by_id[leaf]["prediction"] for leaf in tree.apply(X)]
     assert said == [str(label) for label in tree.predict(X)]
 
 
@@ -96,7 +98,7 @@ def test_a_number_target_has_means_and_one_axis_of_bars():
     assert payload["scale"] == {"low": 2.0, "high": 6.0}
     assert payload["classes"] == []
     assert root["mean"] == pytest.approx(y.mean(), abs=1e-4)
-    assert left["answer"] == "2 kg"
+    assert left["prediction"] == "2 kg"
     assert left["std"] == pytest.approx(y[:20].std(), abs=1e-4)
     edges = [entry["target_hist"]["edges"] for entry in only(payload)]
     assert edges[0] == edges[1] == edges[2]
@@ -108,10 +110,10 @@ def test_a_number_target_has_means_and_one_axis_of_bars():
 
 def test_linear_leaves_say_their_formula():
     tree, X, y = random_case(1, n_classes=0, oblique=0.5, linear=True)
-    leaves = [e for e in only(tree_payload(tree, X, y)) if "question" not in e]
+    leaves = [e for e in only(tree_payload(tree, X, y)) if "condition" not in e]
     formulas = [entry for entry in leaves if "formula" in entry]
     assert formulas
-    assert all("answer" not in entry for entry in formulas)
+    assert all("prediction" not in entry for entry in formulas)
 
 
 def test_an_oblique_split_lists_its_weights_largest_share_first():
@@ -128,14 +130,14 @@ def test_an_oblique_split_carries_its_numbers_as_its_question_writes_them():
     asking = [e for e in only(tree_payload(tree, X, y)) if "weights" in e]
     assert asking
     for entry in asking:
-        assert entry["question"].endswith(f"≤ {entry['bound']}")
+        assert entry["condition"].endswith(f"≤ {entry['bound']}")
         for name, weight, _, size in entry["weights"]:
             if name.endswith("†"):
                 name = f"[score of {name[:-1]}]"
             term = name if size == "1" else f"{size}·{name}"
             sign = "−" if weight < 0 else ""
-            assert sign in entry["question"]
-            assert term in entry["question"]
+            assert sign in entry["condition"]
+            assert term in entry["condition"]
 
 
 def test_scores_of_categories_in_a_sum_are_told_below_the_picture():
@@ -178,7 +180,7 @@ def test_more_than_eight_classes_share_a_last_entry():
     entries = payload["classes"]
     assert len(entries) == 8
     assert entries[0]["label"] == "digit 9"  # the most frequent
-    assert entries[-1] == {"label": "3 others", "color": viewer.OTHER, "other": True}
+    assert entries[-1] == {"label": "3 others", "color": OTHER, "other": True}
     assert all(sum(e["shares"]) == pytest.approx(1, abs=1e-4) for e in only(payload))
 
 
@@ -243,18 +245,18 @@ def test_frames_too_many_are_left_out_evenly_but_not_the_chosen_one():
     assert len(payload["trees"]) == len(frames["values"]) < 60
     assert frames["labels"][frames["chosen"]] == "epoch 41"
     assert frames["values"][-1] == 59
-    assert len(to_json(payload).encode()) < viewer.MOST_BYTES
+    assert len(to_json(payload).encode()) < MOST_BYTES
 
 
 @pytest.mark.parametrize("depth", [8, 10, 12])
 def test_no_payload_is_larger_than_its_limit(depth):
     tree, X = complete_tree(depth, 2**depth)
     payload = tree_payload(tree, X, tree.predict(X))
-    assert len(to_json(payload).encode()) < viewer.MOST_BYTES
+    assert len(to_json(payload).encode()) < MOST_BYTES
     nodes = only(payload)
     hidden = sum(entry.get("hidden", 0) for entry in nodes)
     assert len(nodes) + hidden == tree.n_nodes
-    assert hidden == 0 or len(nodes) >= viewer.MOST_NODES - 2
+    assert hidden == 0 or len(nodes) >= MOST_NODES - 2
 
 
 def test_long_names_do_not_break_the_limit():
@@ -271,7 +273,7 @@ def test_long_names_do_not_break_the_limit():
     )
     X = X.assign(**{"job " * 50: rng.choice(categories, 600)})
     payload = tree_payload(tree, X, tree.predict(X))
-    assert len(to_json(payload).encode()) < viewer.MOST_BYTES
+    assert len(to_json(payload).encode()) < MOST_BYTES
 
 
 @settings(max_examples=60, deadline=None)
@@ -301,14 +303,14 @@ def test_awkward_names_are_written_as_json(column, category, unit):
     written = to_json(payload)
     written.encode()  # no lone surrogate
     assert payload["trees"][0]["nodes"][0]["missing"] == "left"
-    way_of(tree, X.iloc[:1], column, "#000000")
+    row_path(tree, X.iloc[:1], column, "#000000")
 
 
 def test_a_followed_row_says_what_it_holds():
     tree, X, _ = stump_and_more()
-    way = way_of(tree, X.iloc[[12]], "row 13", "#D55E00")
-    assert way.keys == ["", "1", "11"]
-    assert way.parts == {"": "radius is 12 mm", "1": "texture is 2"}
+    followed = row_path(tree, X.iloc[[12]], "row 13", "#D55E00")
+    assert followed.keys == ["", "1", "11"]
+    assert followed.values == {"": "radius is 12 mm", "1": "texture is 2"}
 
 
 def test_keys_say_the_way_from_the_root():

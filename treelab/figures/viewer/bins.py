@@ -51,13 +51,14 @@ def number_bins(
     x, code = x[finite], code[finite]
     if not len(x):
         return None
-    cut = threshold if threshold is not None and isfinite(threshold) else None
+    if threshold is not None and not isfinite(threshold):
+        threshold = None
     ordered = np.sort(x)
     values = ordered[np.concatenate([[True], ordered[1:] > ordered[:-1]])]
     if len(values) <= most:
-        edges = _edges_of_values(values, cut)
+        edges = _edges_of_values(values, threshold)
     else:
-        edges = _even_edges(ordered, cut, most)
+        edges = _even_edges(ordered, threshold, most)
     # Bars are closed on the right, as a split is: x <= threshold goes left.
     n_bars = len(edges) - 1
     bar = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, n_bars - 1)
@@ -104,11 +105,11 @@ def category_bars(
     total = table.sum(axis=1)
     order = np.argsort(-total, kind="stable")
     order = order[total[order] > 0]
-    kept = order if len(order) <= most else order[: most - 2]
-    rest = order[len(kept) :]
+    shown = order if len(order) <= most else order[: most - 2]
+    rest = order[len(shown) :]
     bars, sides, counts = [], [], []
     for side in (True, False):
-        here = kept[left[kept] == side]
+        here = shown[left[shown] == side]
         bars += [short(names[c], _NAME_LENGTH) for c in here]
         counts += table[here].tolist()
         sides += [side] * len(here)
@@ -145,7 +146,7 @@ def rounded_edges(edges: np.ndarray) -> list[float]:
     return (few_digits if np.all(np.diff(few_digits) > 0) else edges).tolist()
 
 
-def _edges_of_values(values: np.ndarray, cut: float | None) -> np.ndarray:
+def _edges_of_values(values: np.ndarray, threshold: float | None) -> np.ndarray:
     """Edges midway between neighbouring values; the threshold takes its gap."""
     gaps = np.diff(values)
     if len(gaps) == 0:
@@ -155,33 +156,33 @@ def _edges_of_values(values: np.ndarray, cut: float | None) -> np.ndarray:
     edges[1:-1] = np.where(middle < values[1:], middle, values[:-1])
     edges[0] = min(values[0] - gaps[0] / 2, np.nextafter(values[0], -np.inf))
     edges[-1] = values[-1] + gaps[-1] / 2
-    if cut is None:
+    if threshold is None:
         return edges
-    below = int(np.searchsorted(values, cut, side="right"))  # values that go left
-    if cut < edges[0]:
-        return np.concatenate([[cut], edges])
-    if cut > edges[-1]:
-        return np.concatenate([edges, [cut]])
-    edges[below] = cut
+    below = int(np.searchsorted(values, threshold, side="right"))  # values that go left
+    if threshold < edges[0]:
+        return np.concatenate([[threshold], edges])
+    if threshold > edges[-1]:
+        return np.concatenate([edges, [threshold]])
+    edges[below] = threshold
     return edges
 
 
-def _even_edges(x: np.ndarray, cut: float | None, most: int) -> np.ndarray:
+def _even_edges(x: np.ndarray, threshold: float | None, most: int) -> np.ndarray:
     """Edges of even bars; those left and right of the threshold differ a little."""
     low, high = _range(x)
     # Rice's rule: twice the cube root of the number of rows.
     n_bars = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), min(6, most), most))
-    if cut is None:
+    if threshold is None:
         return np.linspace(low, high, n_bars + 1)
     # A side with rows has a bar, even where they all lie on the threshold's value or
     # beyond the shortened axis.
     step = (high - low) / n_bars
-    low = min(low, cut - step if x[0] <= cut <= low else cut)
-    high = max(high, cut + step if high <= cut < x[-1] else cut)
-    n_left = round(n_bars * (cut - low) / (high - low))
-    n_left = min(max(n_left, int(cut > low)), n_bars - int(cut < high))
-    left = np.linspace(low, cut, n_left + 1)
-    right = np.linspace(cut, high, n_bars - n_left + 1)
+    low = min(low, threshold - step if x[0] <= threshold <= low else threshold)
+    high = max(high, threshold + step if high <= threshold < x[-1] else threshold)
+    n_left = round(n_bars * (threshold - low) / (high - low))
+    n_left = min(max(n_left, int(threshold > low)), n_bars - int(threshold < high))
+    left = np.linspace(low, threshold, n_left + 1)
+    right = np.linspace(threshold, high, n_bars - n_left + 1)
     return np.unique(np.concatenate([left, right]))
 
 

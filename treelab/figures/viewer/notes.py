@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from treelab.figures.viewer.nodes import NAME_LENGTH, brief_name
+from treelab.figures.viewer.wording import NAME_LENGTH, brief_name
 from treelab.trees.feature import feature_matrix
 from treelab.trees.text.names import quoted, with_unit
 from treelab.trees.text.numerals import counted, rounded
 from treelab.trees.text.sums import has_scores
 
-MOST_COLUMNS = 8  # that a sentence speaks of
+MOST_COLUMNS = 8  # that a sentence names
 MOST_CATEGORIES = 12  # of a column, with their scores
 CATEGORY_LENGTH = 30  # letters
 
 
 def sum_notes(trees, X) -> list[str]:
-    """Say what one must know to add up the sums of some trees by hand.
+    """Return what one must know to add up the sums of some trees by hand.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _scores(feature) -> str:
 
 
 def _listed(start: str, words: list[str]) -> str:
-    """Return a sentence that lists what is said of each column."""
+    """Return a sentence that lists something of each column."""
     words = list(dict.fromkeys(words))  # features of one column may be called alike
     shown = words[:MOST_COLUMNS]
     if len(words) > MOST_COLUMNS:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from treelab.figures.colors import palette
 from treelab.figures.viewer.code import viewer_script, viewer_style
-from treelab.figures.viewer.payload import settings, to_json
+from treelab.figures.viewer.payload import to_json, view_settings
 
 # Nothing is loaded, from anywhere: all that the page needs is in it.
 _POLICY = (
@@ -29,14 +29,14 @@ def viewer_page(
     captions : iterable of str, default=()
         Sentences below the title, such as a score and the rows it was measured on.
     **options
-        As in ``viewer.settings``: direction, depth, ...
+        As in ``view_settings``: direction, depth, ...
 
     Returns
     -------
     str
     """
     options = {"controls": True, "height": 720} | options
-    data = payload | settings(**options) | {"title": ""}  # it is the heading
+    data = payload | view_settings(**options) | {"title": ""}  # it is the heading
     title = html.escape(payload["title"] or payload["target"]["name"])
     lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in captions)
     twin = ""

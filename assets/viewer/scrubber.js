@@ -28,7 +28,7 @@ export class Scrubber {
     this.#icon();
   }
 
-  /** New frames; the place is kept as far as it exists. */
+  /** New frames; the place stays as far as it exists. */
   set(data, at) {
     this.data = data;
     const { frames, trees } = data;
@@ -41,7 +41,7 @@ export class Scrubber {
     return undefined;
   }
 
-  /** Move the handle and the words without telling anybody. */
+  /** Move the handle and the words without an event. */
   show(at) {
     const { frames } = this.data;
     this.at = at;
@@ -49,7 +49,7 @@ export class Scrubber {
     const label = frames.labels?.[at] ?? `${frames.name} ${short(frames.values?.[at])}`;
     const score = frames.scores?.[at];
     const text = score === null || score === undefined ? label : `${label} · ${short(score)} ${frames.score_label ?? ""}`;
-    const chosen = at === frames.chosen ? " · kept" : "";
+    const chosen = at === frames.chosen ? " · final tree" : "";
     this.words.textContent = text + chosen;
     this.range.setAttribute("aria-valuetext", text + chosen);
   }
@@ -102,13 +102,13 @@ export class Scrubber {
       svg("path", { d: playing ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4.5 2.5v11l9-5.5z", fill: "currentColor" })));
   }
 
-  /** A stroke a frame, as high as the number of splits that changed; a dot on the kept one. */
+  /** A stroke a frame, as high as the number of splits that changed; a line at the chosen one. */
   #drawMarks(changes, chosen) {
     const last = changes.length - 1;
     this.marks.setAttribute("viewBox", `0 0 ${last} 10`);
     const most = Math.max(1, ...changes);
     const parts = changes.map((n, i) => n && svg("path", { d: `M${i} 10V${10 - 2 - (8 * n) / most}`, class: "change" }));
-    if (chosen !== null && chosen !== undefined) parts.push(svg("path", { d: `M${chosen} 10V0`, class: "kept" }));
+    if (chosen !== null && chosen !== undefined) parts.push(svg("path", { d: `M${chosen} 10V0`, class: "chosen" }));
     this.marks.replaceChildren(...parts.filter(Boolean));
   }
 }

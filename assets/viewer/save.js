@@ -1,9 +1,9 @@
-/** Take home what is on screen: SVG or PNG, styles inlined, no link to anything. */
+/** Save what is on screen: SVG or PNG, styles inlined, no link to anything. */
 
 import { svg } from "./svg.js";
 import { cut, FONT_FAMILY, isolate, measure } from "./text.js";
 
-const KEPT = [
+const COPIED = [
   "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
   "stroke-linecap", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight",
   "text-anchor", "vector-effect",
@@ -49,7 +49,7 @@ function inline(from, to) {
     return;
   }
   const style = getComputedStyle(from);
-  for (const name of KEPT) {
+  for (const name of COPIED) {
     const value = style.getPropertyValue(name);
     if (name.startsWith("font") && from.tagName !== "text") continue;
     if (value && value !== PLAIN[name]) to.setAttribute(name, plainColor(value));

@@ -1,6 +1,6 @@
 """The nodes of one tree as the viewer in the browser reads them."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -14,6 +14,14 @@ from treelab.figures.viewer.bins import (
     number_bins,
     rounded_edges,
 )
+from treelab.figures.viewer.keys import keys
+from treelab.figures.viewer.wording import (
+    NAME_LENGTH,
+    WORDINGS,
+    Wording,
+    brief_name,
+    plain_number,
+)
 from treelab.trees.feature import as_table
 from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target, with_leaves
@@ -21,66 +29,8 @@ from treelab.trees.text.conditions import add
 from treelab.trees.text.names import clean, short, with_unit
 from treelab.trees.text.nodes import left_categories, prediction_text, split_text
 from treelab.trees.text.numerals import counted, rounded
-from treelab.trees.text.sums import has_scores, term_name
+from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, filled, leaf_of, read
-
-NAME_LENGTH = 80  # letters of a name in the legend or on an axis
-
-
-@dataclass(frozen=True)
-class Wording:
-    """How much a node says.
-
-    Attributes
-    ----------
-    length : int
-        Letters of a column's or category's name before it is cut.
-    listed : int
-        Categories in a question.
-    left : int
-        Categories that are named as going left.
-    terms : int
-        Columns of a weighted sum.
-    """
-
-    length: int
-    listed: int
-    left: int
-    terms: int
-
-
-# From the fullest to the briefest: what a larger tree has room for.
-WORDINGS = (
-    Wording(NAME_LENGTH, 20, 40, 12),
-    Wording(32, 12, 20, 8),
-    Wording(24, 6, 12, 5),
-)
-
-
-def keys(tree) -> list[str]:
-    """Return each node's place as its way from the root: "0" is left, "1" right.
-
-    A node that stays where it is keeps its key while the tree around it changes.
-    """
-    found = [""] * tree.n_nodes
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
-        if tree.left[node] >= 0:
-            for side, child in (("0", tree.left[node]), ("1", tree.right[node])):
-                found[child] = found[node] + side
-                waiting.append(int(child))
-    return found
-
-
-def node_at(tree, key: str) -> int | None:
-    """Return the node that a key leads to; None where the tree has none there."""
-    node = 0
-    for side in key:
-        if side not in "01" or tree.left[node] < 0:
-            return None
-        node = int(tree.left[node] if side == "0" else tree.right[node])
-    return node
 
 
 class TreeWriter:
@@ -90,8 +40,8 @@ class TreeWriter:
     ----------
     tree : Tree
     X : DataFrame of shape (n_rows, n_columns) or None
-        Rows of the user's table; None: there are none at hand, and the tree keeps
-        the numbers that it has.
+        Rows of the user's table; None: the tree has the numbers that were stored with
+        it.
     y : array-like of shape (n_rows,) or None
         Their labels, or values of the target.
     fold : int array of shape (n_classes,) or None
@@ -103,7 +53,7 @@ class TreeWriter:
         picture.
     """
 
-    def __init__(self, tree, X, y, fold, target_edges, columns: dict):
+    def __init__(self, tree: Tree, X, y, fold, target_edges, columns: dict):
         self.tree = tree
         if X is None:
             self.matrix, y = np.empty((0, len(tree.features))), ()
@@ -135,8 +85,8 @@ class TreeWriter:
             split's children are left out, ``hidden`` counts what hangs below.
         wording : Wording
         """
-        kept = self._kept(most)
-        shown = [int(n) for n in self.rows_at.nodes if kept[n]]
+        is_written = self._is_written(most)
+        shown = [int(n) for n in self.rows_at.nodes if is_written[n]]
         place = {node: i for i, node in enumerate(shown)}
         key = keys(self.tree)
         written = []
@@ -148,27 +98,28 @@ class TreeWriter:
                 entry |= self._leaf(node, wording)
             else:
                 entry |= self._split(node, wording)
-                if not kept[self.tree.left[node]]:
+                if not is_written[self.tree.left[node]]:
                     entry["hidden"] = self.rows_at.below(node)
             written.append({k: v for k, v in entry.items() if v is not None})
         return written
 
-    def _kept(self, most: int) -> np.ndarray:
-        """Tell which nodes are written, bool (n_nodes,)."""
+    def _is_written(self, most: int) -> np.ndarray:
+        """Whether each node is written, bool (n_nodes,)."""
         tree = self.tree
-        kept = np.ones(tree.n_nodes, dtype=bool)
+        is_written = np.ones(tree.n_nodes, dtype=bool)
         if tree.n_nodes <= most:
-            return kept
+            return is_written
         # No child has more rows than its parent, and of equals the parent comes
-        # first: whatever is cut off this list, each kept split's parent is kept.
+        # first: whatever is cut off this list, the parent of each
+        # split that is left in it is in it, too.
         order = self.rows_at.nodes
         order = order[~tree.is_leaf[order]]
         order = order[np.argsort(-tree.n_rows[order], kind="stable")]
-        kept[:] = False
-        kept[0] = True
+        is_written[:] = False
+        is_written[0] = True
         for children in (tree.left, tree.right):
-            kept[children[order[: (most - 1) // 2]]] = True
-        return kept
+            is_written[children[order[: (most - 1) // 2]]] = True
+        return is_written
 
     def histogram(self, node: int, n_bars: int) -> dict:
         """Return what a split's histogram adds to its node; {} where it has no rows."""
@@ -195,14 +146,14 @@ class TreeWriter:
         return {"hist": hist, "threshold": shown}
 
     def _facts(self, node: int, wording: Wording) -> dict:
-        """What is known of any node: its rows and what they say."""
+        """What any node has: its rows, their impurity and their targets."""
         tree = self.tree
         n_rows, total = int(tree.n_rows[node]), int(tree.n_rows[0])
         facts: dict[str, Any] = {
             "rows": n_rows,
             "share": plain_number(n_rows / total if total else 0.0),
             "impurity": plain_number(tree.impurity[node]) if n_rows else None,
-            "gain": plain_number(gain(tree, node)),
+            "gain": plain_number(split_gain(tree, node)),
             "activity": None
             if tree.activity is None
             else plain_number(tree.activity[node]),
@@ -218,34 +169,37 @@ class TreeWriter:
                 }
             return facts
         best = int(tree.value[node].argmax())
-        known = n_rows and tree.class_counts is not None
-        counts = tree.class_counts[node] if known else tree.value[node]
+        counts = tree.value[node]
+        if n_rows and tree.class_counts is not None:
+            counts = tree.class_counts[node]
         folded = np.bincount(self.fold, counts, minlength=self.n_codes)
         facts["shares"] = [
             plain_number(share) for share in folded / max(folded.sum(), 1e-300)
         ]
-        facts["answer"] = short(tree.classes[best], wording.length)
+        facts["prediction"] = short(tree.classes[best], wording.length)
         facts["confidence"] = plain_number(tree.value[node, best])
         return facts
 
     def _leaf(self, node: int, wording: Wording) -> dict:
-        """What a leaf tells, where that is no class."""
+        """A leaf's prediction, where that is no class."""
         tree = self.tree
         if tree.classes is not None:
             return {}
-        said = prediction_text(tree, node, most=wording.terms, length=wording.length)
+        text = prediction_text(tree, node, most=wording.terms, length=wording.length)
         linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
-        return {"formula" if linear else "answer": said}
+        return {"formula" if linear else "prediction": text}
 
     def _split(self, node: int, wording: Wording) -> dict:
-        """What a split asks."""
+        """A split's condition, and what decides at it."""
         tree = self.tree
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
         most = wording.terms if j == OBLIQUE else wording.listed
-        asked = split_text(tree, node, most=most, length=wording.length, missing=False)
-        entry: dict[str, Any] = {"question": asked}
+        text = split_text(tree, node, most=most, length=wording.length, missing=False)
+        entry: dict[str, Any] = {"condition": text}
         if tree.classes is None:
-            entry["answer"] = with_unit(rounded(tree.value[node, 0]), tree.target_unit)
+            entry["prediction"] = with_unit(
+                rounded(tree.value[node, 0]), tree.target_unit
+            )
         if j == OBLIQUE:
             entry["weights"] = self._weights(node, wording)
             entry["threshold"] = plain_number(threshold)
@@ -264,27 +218,29 @@ class TreeWriter:
         return entry
 
     def _projection(self, node: int) -> tuple[np.ndarray, np.ndarray]:
-        """An oblique split's sums at its rows, and its columns' spreads there.
+        """An oblique split's sums at its rows, and its features' standard deviations.
 
-        Without rows the spreads are those of the training rows, where they are known.
+        Without rows these are of the training rows, where they are known.
         """
         tree = self.tree
+        assert tree.weights is not None  # as of every tree with an oblique split
         used = np.flatnonzero(tree.weights[node])
         here = self.matrix[self.rows_at[node]]
-        total, spread = np.zeros(len(here)), np.zeros(len(used))
+        total, std = np.zeros(len(here)), np.zeros(len(used))
         for k, j in enumerate(used.tolist()):
             x = filled(tree.features, here, j)
             total += tree.weights[node, j] * x
             ever = tree.features[j].spread
-            spread[k] = x.std() if len(x) else ever if isfinite(ever) else 1.0
-        return total, spread
+            std[k] = x.std() if len(x) else ever if isfinite(ever) else 1.0
+        return total, std
 
     def _weights(self, node: int, wording: Wording) -> list[list]:
-        """What an oblique split weighs: each column's name, weight, share and size.
+        """The terms of an oblique split: each feature's name, weight, share and size.
 
         The size is the weight without its sign, as it is written.
         """
         tree = self.tree
+        assert tree.weights is not None  # as of every tree with an oblique split
         used = np.flatnonzero(tree.weights[node])
         weights = tree.weights[node, used]
         _, share = moves_and_shares(weights, self._projection(node)[1])
@@ -300,8 +256,10 @@ class TreeWriter:
             for k in shown
         ]
         if rest := len(order) - len(shown):
-            left_over = max(0.0, float(1 - share[shown].sum()))
-            terms.append([counted(rest, "other column"), None, plain_number(left_over)])
+            remaining = max(0.0, float(1 - share[shown].sum()))
+            terms.append(
+                [counted(rest, "other feature"), None, plain_number(remaining)]
+            )
         return terms
 
     def _left(self, node: int, wording: Wording) -> list[str]:
@@ -333,18 +291,8 @@ class TreeWriter:
         return self._columns[column]
 
 
-def brief_name(feature, length: int) -> str:
-    """Return how a feature is called on a card; † stands for the score of a category.
-
-    What the scores are is said in a note; see ``viewer_notes``.
-    """
-    if has_scores(feature):
-        return f"{short(feature.column, length)}†"
-    return term_name(feature, length)
-
-
-def gain(tree, node: int) -> float | None:
-    """Return by how much a split lowers the impurity of its rows; None for a leaf.
+def split_gain(tree: Tree, node: int) -> float | None:
+    """Return how far a split lowers the impurity of its rows; None for a leaf.
 
     In units of the impurity: of the node, less that of its children weighted by their
     rows. None, too, where no row passes or impurities are not known.
@@ -360,15 +308,8 @@ def gain(tree, node: int) -> float | None:
     return float(tree.impurity[node] - below / n_rows)
 
 
-def plain_number(value) -> float | None:
-    """Return a number of six significant digits that JSON can hold; None for others."""
-    if value is None or not isfinite(value):
-        return None
-    return float(f"{float(value):.6g}")
-
-
-def axis(trees) -> dict[str, dict]:
-    """Name the columns that splits test, by the index of their feature."""
+def tested_features(trees: Sequence[Tree]) -> dict[str, dict]:
+    """Name the features that splits test, by their index."""
     features = trees[0].features
     used = np.unique(np.concatenate([tree.feature for tree in trees]))
     return {
