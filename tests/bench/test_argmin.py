@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.bench.argmin import glass, parts_of
+from treelab.bench.argmin import glass, split_rows
 from treelab.bench.hierarchies import birch, halving
 from treelab.bench.solver_speed import SOLVER_STEPS, argmin_fit, solver_step
 from treelab.cli.main import main
@@ -16,11 +16,11 @@ def blobs(n_rows=60):
 
 
 @pytest.mark.parametrize("by_class", [True, False])
-def test_parts_are_60_20_20_and_share_no_row(by_class):
+def test_a_data_split_is_60_20_20_and_shares_no_row(by_class):
     y = np.repeat(["a", "b"], 50)
-    parts = parts_of(y, 0, by_class=by_class)
-    assert [len(part) for part in parts] == [60, 20, 20]
-    assert len(np.unique(np.concatenate(parts))) == 100
+    found = split_rows(y, 0, by_class=by_class)
+    assert [len(rows) for rows in found] == [60, 20, 20]
+    assert len(np.unique(np.concatenate(found))) == 100
 
 
 @pytest.mark.parametrize("make", [lambda x: halving(x, 3, 0), birch])
@@ -33,7 +33,7 @@ def test_hierarchies_send_rows_to_ends_that_hold_one_blob_each(make):
     assert found.depth >= 2
 
 
-def test_glass_is_told_for_every_method():
+def test_glass_is_measured_with_every_method():
     x, y = blobs(300)
     tables = {"glass": (pd.DataFrame(x, columns=["a", "b"]), y)}
     found = pd.DataFrame(glass(tables, [0]))
@@ -58,9 +58,9 @@ def test_fits_to_be_timed_train(monkeypatch):
     epochs = []
     fit = ArgminTreeClassifier.fit
 
-    def hear(self, *rows, **more):
+    def recorded(self, *rows, **more):
         epochs.append((len(rows[0]), fit(self, *rows, **more).n_epochs_))
 
-    monkeypatch.setattr(ArgminTreeClassifier, "fit", hear)
+    monkeypatch.setattr(ArgminTreeClassifier, "fit", recorded)
     argmin_fit((1.0, 10.0), n_rows=200, epochs=2)()
     assert epochs == [(200, 2)]

@@ -68,12 +68,12 @@ def test_one_failure_is_noted_and_results_are_not_measured_twice(folder):
 def test_another_seed_measures_other_splits_under_other_numbers(folder):
     tested = []
 
-    def notes(X, y, X_test, task, seed):
+    def records(X, y, X_test, task, seed):
         tested.append((seed, tuple(X_test.index)))
         return np.full(len(X_test), "yes"), 1
 
     results = Results(folder / "results.jsonl")
-    contenders = [Contender("notes", notes)]
+    contenders = [Contender("records", records)]
     tables = read_manifest(folder)[:1]
     for seed in (0, 1, 7):
         measure(tables, contenders, results, protocol="random", trials=2, seed=seed)

@@ -10,8 +10,8 @@ def test_the_yardstick_computes_what_the_operator_computes():
     weights, threshold = torch.randn(1, 7, 4, generator=rng), torch.zeros(1, 7)
     leaf, scale = torch.randn(1, 8, 1, generator=rng), torch.full((1, 1, 1), 3.0)
     ours = soft_route(oblique_margin(x, weights, threshold), scale, leaf)[0, 0]
-    told = dense_oblique_tree(x, weights[0], threshold[0], scale[0], leaf[0, :, 0])
-    torch.testing.assert_close(ours, told)
+    dense = dense_oblique_tree(x, weights[0], threshold[0], scale[0], leaf[0, :, 0])
+    torch.testing.assert_close(ours, dense)
 
 
 def test_both_steps_run():

@@ -3,7 +3,9 @@
 import json
 import time
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,17 +29,63 @@ PAPER = {
     "glass": {"argmin tree": 0.494, "hierarchical k-means": 0.508, "BIRCH": 0.429},
     "mushroom": {"argmin tree": 0.0723, "optimal tree": 0.0122},
 }
+TITLES = {
+    "glass": "Dendrogram purity on Glass: 60/20/20 at random, test rows; all: every "
+    "row",
+    "mushroom": "Test error on Mushroom: 60/20/20 by class, strength chosen on "
+    "validation rows",
+    "path": "Along the grid: rank correlation of empty nodes with strength, and the "
+    "choice",
+}
+
+
+@dataclass(frozen=True)
+class FoundClusters:
+    """A hierarchy of clusters, and how long it took to find.
+
+    Attributes
+    ----------
+    method : str
+    parent : int array of shape (n_nodes,)
+        -1 at the root.
+    apply : callable
+        Returns the node (n_rows,) at which each row of a table ends.
+    depth : int
+    seconds : float
+    """
+
+    method: str
+    parent: np.ndarray
+    apply: Callable[[pd.DataFrame], np.ndarray]
+    depth: int
+    seconds: float
 
 
 def run(chosen: Namespace) -> int:
-    """Measure the parts that are asked for, print and save the results."""
+    """Measure the parts that are asked for, print and save them.
+
+    Parameters
+    ----------
+    chosen : Namespace
+        Arguments of ``bench argmin``.
+
+    Returns
+    -------
+    int
+        The exit code, 0.
+
+    Raises
+    ------
+    ValueError
+        For an unknown part.
+    """
     parts = {"glass": glass, "mushroom": mushroom, "path": path}
     tables = {
         table.name: table.load()
         for table in read_manifest(chosen.data)
         if table.name in ("glass", "mushroom")
     }
-    found = {}
+    results = {}
     for name in chosen.parts.split(","):
         if name not in parts:
             raise ValueError(
@@ -45,80 +93,91 @@ def run(chosen: Namespace) -> int:
             )
         seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
         rows = pd.DataFrame(parts[name](tables, seeds))
-        found[name] = rows.to_dict("records")
-        print(f"\n{(parts[name].__doc__ or name).splitlines()[0]}")
+        results[name] = rows.to_dict("records")
+        print(f"\n{TITLES[name]}")
         by = ["table", "method"] if "table" in rows else ["method"]
         means = rows.drop(columns="seed").groupby(by, sort=False).mean()
         print(means.round(4).to_string())
         if name in PAPER:
             print(f"paper: {PAPER[name]}")
     if chosen.out is not None:
-        chosen.out.write_text(json.dumps(found, indent=1))
+        chosen.out.write_text(json.dumps(results, indent=1))
     return 0
 
 
 def glass(tables, seeds: Sequence[int]) -> list[dict]:
-    """Dendrogram purity on Glass: 60/20/20 at random, test rows; all: every row."""
+    """Cluster Glass without its labels; see `TITLES`."""
     X, y = tables["glass"]
     rows = []
     for seed in seeds:
-        train, valid, test = parts_of(y, seed, by_class=False)
-
-        def add(method, parent, apply, seconds, depth, seed=seed, test=test):
-            rows.append(
-                {
-                    "method": method,
-                    "seed": seed,
-                    "purity": dendrogram_purity(parent, apply(X.iloc[test]), y[test]),
-                    "all": dendrogram_purity(parent, apply(X), y),
-                    "depth": depth,
-                    "seconds": seconds,
-                }
+        train, valid, test = split_rows(y, seed, by_class=False)
+        X_train, X_valid, X_test = X.iloc[train], X.iloc[valid], X.iloc[test]
+        rows += [
+            {
+                "method": found.method,
+                "seed": seed,
+                "purity": dendrogram_purity(found.parent, found.apply(X_test), y[test]),
+                "all": dendrogram_purity(found.parent, found.apply(X), y),
+                "depth": found.depth,
+                "seconds": found.seconds,
+            }
+            for found in (
+                *argmin_clusters(X_train, X_valid, seed),
+                *other_clusters(X_train, seed),
             )
-
-        started = time.perf_counter()
-        models = [
-            ArgminTreeClusterer(depth=depth, random_state=seed).fit(
-                X.iloc[train], X_valid=X.iloc[valid]
-            )
-            for depth in DEPTHS
         ]
-        seconds = time.perf_counter() - started
-        best = min(models, key=lambda model: model.path_.scores["valid_loss"].min())
-        add("argmin tree", best.tree_.parent, best.tree_.apply, seconds, best.depth)
-        for model in models:
-            tree = model.tree_
-            name = f"argmin tree, depth {model.depth}"
-            add(name, tree.parent, tree.apply, seconds / len(DEPTHS), model.depth)
-        for name, make in (
-            (
-                "hierarchical k-means",
-                lambda x, seed=seed: halving(x, max(DEPTHS), seed),
-            ),
-            ("BIRCH", lambda x: birch(x)),
-        ):
-            started = time.perf_counter()
-            center, scale = X.iloc[train].mean(), X.iloc[train].std()
-            found = make(((X.iloc[train] - center) / scale).to_numpy())
-            seconds = time.perf_counter() - started
-            add(
-                name,
-                found.parent,
-                lambda frame, found=found, center=center, scale=scale: found.apply(
-                    ((frame - center) / scale).to_numpy()
-                ),
-                seconds,
-                found.depth,
-            )
     return rows
 
 
+def argmin_clusters(
+    X: pd.DataFrame, X_valid: pd.DataFrame, seed: int
+) -> list[FoundClusters]:
+    """Train an argmin tree of each depth; the first is the best on validation rows."""
+    started = time.perf_counter()
+    models = [
+        ArgminTreeClusterer(depth=depth, random_state=seed).fit(X, X_valid=X_valid)
+        for depth in DEPTHS
+    ]
+    seconds = time.perf_counter() - started
+    best = min(models, key=lambda model: model.path_.scores["valid_loss"].min())
+    named = [
+        (f"argmin tree, depth {m.depth}", m, seconds / len(DEPTHS)) for m in models
+    ]
+    return [
+        FoundClusters(method, m.tree_.parent, m.tree_.apply, m.depth, taken)
+        for method, m, taken in [("argmin tree", best, seconds), *named]
+    ]
+
+
+def other_clusters(X: pd.DataFrame, seed: int) -> list[FoundClusters]:
+    """Cluster standardised rows by scikit-learn's hierarchies."""
+    mean, deviation = X.mean(), X.std()
+
+    def standardised(frame: pd.DataFrame) -> np.ndarray:
+        return ((frame - mean) / deviation).to_numpy()
+
+    found = []
+    for method, grow in (
+        ("hierarchical k-means", partial(halving, depth=max(DEPTHS), seed=seed)),
+        ("BIRCH", birch),
+    ):
+        started = time.perf_counter()
+        tree = grow(standardised(X))
+        seconds = time.perf_counter() - started
+
+        def apply(frame, tree=tree):
+            return tree.apply(standardised(frame))
+
+        found.append(FoundClusters(method, tree.parent, apply, tree.depth, seconds))
+    return found
+
+
 def mushroom(tables, seeds: Sequence[int]) -> list[dict]:
-    """Test error on Mushroom: 60/20/20 by class, strength chosen on validation."""
+    """Classify Mushroom; see `TITLES`."""
     X, y = tables["mushroom"]
     rows = []
     for seed in seeds:
-        train, valid, test = parts_of(y, seed, by_class=True)
+        train, valid, test = split_rows(y, seed, by_class=True)
         for method, model in (
             ("argmin tree", ArgminTreeClassifier(max_epochs=60, random_state=seed)),
             (
@@ -146,7 +205,7 @@ def mushroom(tables, seeds: Sequence[int]) -> list[dict]:
 
 
 def path(tables, seeds: Sequence[int]) -> list[dict]:
-    """Along the grid: rank correlation of empty nodes with strength, and the choice."""
+    """Follow the trees along the pruning strengths; see `TITLES`."""
     named = {
         "glass": tables["glass"],
         "breast cancer": load_breast_cancer(return_X_y=True, as_frame=True),
@@ -154,38 +213,13 @@ def path(tables, seeds: Sequence[int]) -> list[dict]:
     }
     rows = []
     for name, (X, y) in named.items():
-        y = np.unique(y, return_inverse=True)[1]
-        tables_of_scores = []
+        codes = np.unique(y, return_inverse=True)[1]
+        scores = []
         for seed in seeds:
-            train, valid, test = parts_of(y, seed, by_class=True)
-            model = ArgminTreeClassifier(random_state=seed).fit(
-                X.iloc[train], y[train], X_valid=X.iloc[valid], y_valid=y[valid]
-            )
-            scores, chosen = model.path_.scores, model.path_.chosen
-            tables_of_scores.append(scores)
-            best = scores["valid_score"].max()
-            rows.append(
-                {
-                    "table": name,
-                    "method": "each seed",
-                    "seed": seed,
-                    "rank_correlation": rank_correlation(scores),
-                    "share_of_splits": scores["active_splits"][chosen]
-                    / (2**model.depth - 1),
-                    "valid_score_lost": best - scores["valid_score"][chosen],
-                    "one_error": macro_f1_error(
-                        confusion_matrix(
-                            y[valid],
-                            model.path_.predict(
-                                X.iloc[valid], int(scores["valid_score"].argmax())
-                            ),
-                            int(y.max()) + 1,
-                        )
-                    ),
-                    "test_accuracy": model.score(X.iloc[test], y[test]),
-                }
-            )
-        mean = sum(tables_of_scores) / len(tables_of_scores)
+            row, of_seed = _path_row(X, codes, seed)
+            scores.append(of_seed)
+            rows.append({"table": name, "method": "each seed", "seed": seed} | row)
+        mean = pd.concat(scores).groupby(level=0).mean()
         rows.append(
             {
                 "table": name,
@@ -197,15 +231,36 @@ def path(tables, seeds: Sequence[int]) -> list[dict]:
     return rows
 
 
+def _path_row(X: pd.DataFrame, y: np.ndarray, seed: int) -> tuple[dict, pd.DataFrame]:
+    """Train one path; return what was measured, and the path's scores by strength."""
+    train, valid, test = split_rows(y, seed, by_class=True)
+    model = ArgminTreeClassifier(random_state=seed).fit(
+        X.iloc[train], y[train], X_valid=X.iloc[valid], y_valid=y[valid]
+    )
+    scores, chosen = model.path_.scores, model.path_.chosen
+    best = int(scores["valid_score"].argmax())
+    confusion = confusion_matrix(
+        y[valid], model.path_.predict(X.iloc[valid], best), int(y.max()) + 1
+    )
+    row = {
+        "rank_correlation": rank_correlation(scores),
+        "active_fraction": scores["active_splits"][chosen] / (2**model.depth - 1),
+        "valid_score_lost": scores["valid_score"][best] - scores["valid_score"][chosen],
+        "one_error": macro_f1_error(confusion),
+        "test_accuracy": model.score(X.iloc[test], y[test]),
+    }
+    return row, scores
+
+
 def rank_correlation(scores: pd.DataFrame) -> float:
     """Spearman's, of pruning strength and empty nodes."""
     return spearmanr(scores["strength"], scores["empty_nodes"])[0]
 
 
-def parts_of(
+def split_rows(
     y: np.ndarray, seed: int, *, by_class: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row numbers to train, validate and test on: 60, 20, 20 percent."""
+    """Draw row numbers to train, validate and test on: 60, 20, 20 percent."""
     rest, test = train_test_split(
         np.arange(len(y)),
         test_size=0.2,

@@ -9,21 +9,21 @@ import torch
 
 def median_seconds(
     step: Callable[[], object],
-    steps: int,
+    n_runs: int,
     device: str = "cpu",
     *,
     at_least: float = 0.0,
 ) -> float:
-    """Run a step once to warm up, then return the median seconds of ``steps`` runs.
+    """Run a step once to warm up, then return the median seconds of ``n_runs`` runs.
 
     Of more runs where these take less than ``at_least`` seconds together.
     """
-    return medians([step], steps, device, at_least=at_least)[0]
+    return medians([step], n_runs, device, at_least=at_least)[0]
 
 
 def medians(
-    timed: Sequence[Callable[[], object]],
-    steps: int,
+    steps: Sequence[Callable[[], object]],
+    n_runs: int,
     device: str = "cpu",
     *,
     at_least: float = 0.0,
@@ -32,8 +32,8 @@ def medians(
 
     Parameters
     ----------
-    timed : sequence of callable
-    steps : int
+    steps : sequence of callable
+    n_runs : int
         Runs of each that count, at least; one more warms it up.
     device : str, default="cpu"
         Waited for before and after each run.
@@ -46,11 +46,11 @@ def medians(
     list of float
         Median seconds of each.
     """
-    total = 0.0
     turns: list[list[float]] = []
-    while len(turns) <= steps or total < at_least:
+    total = 0.0
+    while len(turns) <= n_runs or total < at_least:
         taken = []
-        for step in timed:
+        for step in steps:
             _finish(device)
             started = time.perf_counter()
             step()

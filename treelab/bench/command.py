@@ -12,15 +12,25 @@ from typing import Any
 class Benchmark:
     """A protocol on some tables.
 
-    ``protocol`` is that of `splits`. The tables are those of ``paper`` and of these
-    tasks; without a paper all of these tasks, up to ``most_rows`` rows.
+    Attributes
+    ----------
+    help : str
+        One line on the command line.
+    protocol : {"random", "folds", "quarters"}
+        See `splits`.
+    tasks : tuple of str
+        Those of the tables that are measured.
+    paper : str, optional
+        Key of the paper whose tables are measured; None: all tables.
+    max_rows : int, optional
+        Larger tables are left out.
     """
 
     help: str
     protocol: str
     tasks: tuple[str, ...]
     paper: str | None = None
-    most_rows: int | None = None
+    max_rows: int | None = None
 
 
 BENCHMARKS = {
@@ -46,7 +56,7 @@ BENCHMARKS = {
         "GET beside CART on every table of two classes up to 10,000 rows",
         "random",
         ("binary",),
-        most_rows=10_000,
+        max_rows=10_000,
     ),
 }
 
@@ -128,10 +138,10 @@ def _run(name: str, chosen: Namespace) -> int:
     tables = choose(
         read_manifest(chosen.data), benchmark.paper, benchmark.tasks, chosen.tables
     )
-    most_rows = 2999 if chosen.quick else benchmark.most_rows
-    if most_rows is not None:
-        tables = [table for table in tables if len(table.load()[1]) <= most_rows]
-    contenders = _contenders(CONTENDERS[name], chosen.contenders)
+    max_rows = 2999 if chosen.quick else benchmark.max_rows
+    if max_rows is not None:
+        tables = [table for table in tables if len(table.load()[1]) <= max_rows]
+    contenders = _pick_contenders(CONTENDERS[name], chosen.contenders)
     out = chosen.out or Path(f"bench-{name}.jsonl")
     results = Results(out)
     trials = 1 if chosen.quick else chosen.trials
@@ -156,14 +166,14 @@ def _run(name: str, chosen: Namespace) -> int:
     return 0
 
 
-def _contenders(known, names: str | None):
-    """Pick contenders by name; name the package that one lacks."""
+def _pick_contenders(known, names: str | None):
+    """Pick contenders by name; print or raise which package one lacks."""
     if names is None:
         picked = [c for c in known if not c.name.endswith("-paper")]
         for contender in picked:
-            if contender.missing():
-                print(f"Left out {contender.name}: {contender.how()}")
-        return [c for c in picked if not c.missing()]
+            if contender.is_missing:
+                print(f"Left out {contender.name}: {contender.install_command}")
+        return [c for c in picked if not c.is_missing]
     by_name = {contender.name: contender for contender in known}
     picked = []
     for name in names.split(","):
@@ -171,8 +181,8 @@ def _contenders(known, names: str | None):
             raise ValueError(
                 f"There is no contender {name!r}; there are {', '.join(by_name)}."
             )
-        if by_name[name].missing():
-            raise ValueError(f"{name} needs: {by_name[name].how()}")
+        if by_name[name].is_missing:
+            raise ValueError(f"{name} needs: {by_name[name].install_command}")
         picked.append(by_name[name])
     return picked
 

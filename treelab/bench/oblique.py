@@ -5,6 +5,7 @@ and takes their product (arXiv:2411.17003, the soft tree), one start after anoth
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ SHAPE = {"n_starts": 10, "depth": 6, "n_features": 10, "n_rows": 4000}
 def dense_oblique_tree(
     x: Tensor, weights: Tensor, threshold: Tensor, scale_factor: Tensor, leaf: Tensor
 ) -> Tensor:
-    """Prediction of one soft oblique tree for each row.
+    """Raw output of one soft oblique tree for each row.
 
     Parameters
     ----------
@@ -32,15 +33,15 @@ def dense_oblique_tree(
     Tensor of shape (B,)
     """
     left = torch.sigmoid(scale_factor * (threshold[:, None] - weights @ x))
-    share = []
+    reach = []
     for number in range(len(leaf)):
-        node, along = number + len(threshold), []
+        node, path = number + len(threshold), []
         while node > 0:
-            above = (node - 1) // 2
-            along.append(left[above] if node % 2 else 1 - left[above])
-            node = above
-        share.append(torch.stack(along).prod(0))
-    return leaf @ torch.stack(share)
+            parent = (node - 1) // 2
+            path.append(left[parent] if node % 2 else 1 - left[parent])
+            node = parent
+        reach.append(torch.stack(path).prod(0))
+    return leaf @ torch.stack(reach)
 
 
 def oblique_steps(
@@ -50,30 +51,29 @@ def oblique_steps(
 
     "dense" trains one start; "ours" trains all starts.
     """
-    generator = torch.Generator().manual_seed(0)
-    x = torch.rand(n_features, n_rows, generator=generator)
-    y = torch.randn(n_rows, generator=generator)
+    draw: dict[str, Any] = {"generator": torch.Generator().manual_seed(0)}
+    x = torch.rand(n_features, n_rows, **draw)
+    y = torch.randn(n_rows, **draw)
     n_splits = 2**depth - 1
-    weights = torch.randn(n_starts, n_splits, n_features, generator=generator)
-    weights.requires_grad_()
+    weights = torch.randn(n_starts, n_splits, n_features, **draw).requires_grad_()
     threshold = torch.zeros(n_starts, n_splits).requires_grad_()
-    leaf = torch.randn(n_starts, n_splits + 1, 1, generator=generator).requires_grad_()
+    leaf = torch.randn(n_starts, n_splits + 1, 1, **draw).requires_grad_()
     scale_factor = torch.full((n_starts, 1, 1), 20.0)
     optimizer = torch.optim.AdamW([weights, threshold, leaf])
 
     def dense() -> None:
         optimizer.zero_grad(set_to_none=True)
-        predicted = dense_oblique_tree(
+        output = dense_oblique_tree(
             x, weights[0], threshold[0], scale_factor[0], leaf[0, :, 0]
         )
-        (predicted - y).square().mean().backward()
+        (output - y).square().mean().backward()
         optimizer.step()
 
     def ours() -> None:
         optimizer.zero_grad(set_to_none=True)
         margin = oblique_margin(x, weights, threshold)
-        predicted = soft_route(margin, scale_factor, leaf)[:, 0]
-        (predicted - y).square().mean(1).sum().backward()
+        output = soft_route(margin, scale_factor, leaf)[:, 0]
+        (output - y).square().mean(1).sum().backward()
         optimizer.step()
 
     return {"dense": dense, "ours": ours}

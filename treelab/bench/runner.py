@@ -1,4 +1,4 @@
-"""Run contenders over tables and trials, keep every result, print the means."""
+"""Run contenders over tables and trials, save every result, average them."""
 
 import json
 import time
@@ -15,6 +15,13 @@ from treelab.bench.machine import machine
 from treelab.bench.tables import BenchTable
 from treelab.evaluation.metrics import headline, scores
 
+# Of each paper, the figures of ``BenchTable.reference`` that stand beside ours.
+PAPER_FIGURES = {
+    "gradtree": ("gradtree", "cart"),
+    "grande": ("grande_default", "xgb_default", "catboost_default"),
+    "get": ("get", "get_linear", "cart", "rf"),
+}
+
 
 def splits(
     y: np.ndarray, protocol: str, trials: int, *, seed: int = 0
@@ -27,6 +34,10 @@ def splits(
         80/20 random splits by classes (GradTree), the folds of one 5-fold
         cross-validation, of which the first `trials` are taken (GRANDE), or 75/25
         random splits of a regression table (GET).
+    trials : int
+        Splits.
+    seed : int, default=0
+        Of the first split.
     """
     rows = np.arange(len(y))
     if protocol == "folds":
@@ -53,7 +64,13 @@ def splits(
 
 
 class Results:
-    """Results in a file of JSON lines; what it holds already is not run again."""
+    """Results in a file of JSON lines; what it holds already is not run again.
+
+    Parameters
+    ----------
+    path : Path
+        Read where it exists, and appended to.
+    """
 
     def __init__(self, path: Path):
         self.path = path
@@ -71,7 +88,7 @@ class Results:
         )
 
     def add(self, row: dict) -> None:
-        """Keep one result and write it at once."""
+        """Append one result and save it at once."""
         self.rows.append(row)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
@@ -92,30 +109,43 @@ def measure(
     trials: int,
     seed: int = 0,
 ) -> None:
-    """Fill the results; one failure is noted and the rest goes on.
+    """Fit and score every contender on every split; a failure is one of the results.
 
-    Trials are numbered from ``seed``, which also seeds the data splits.
+    Parameters
+    ----------
+    tables : sequence of BenchTable
+    contenders : sequence of Contender
+    results : Results
+        Filled; what it holds already is not run again.
+    protocol : str
+        See `splits`.
+    trials : int
+        Splits of each table.
+    seed : int, default=0
+        Of the first split; trials are numbered from it.
     """
     total = len(tables) * trials * len(contenders)
     with tqdm(total=total, unit="fit") as bar:
         for table in tables:
             X, y = table.load()
-            parts = splits(y, protocol, trials, seed=seed)
-            for trial, (train, test) in enumerate(parts, start=seed):
+            trial_rows = splits(y, protocol, trials, seed=seed)
+            for trial, (train, test) in enumerate(trial_rows, start=seed):
                 for contender in contenders:
                     bar.set_postfix_str(f"{table.name} {contender.name}")
                     if not results.has(table.name, trial, contender.name):
-                        row = _one(contender, table.task, X, y, train, test, trial)
+                        row = _measure_one(
+                            contender, table.task, X, y, train, test, trial
+                        )
                         results.add({"table": table.name, "trial": trial} | row)
                     bar.update()
 
 
-def _one(contender, task, X, y, train, test, trial) -> dict:
+def _measure_one(contender, task, X, y, train, test, trial) -> dict:
     """Fit and score one contender on one split."""
     started = time.perf_counter()
     row = {"contender": contender.name, "machine": machine()}
     try:
-        predicted, leaves = contender.predict(
+        predicted, leaves = contender.fit_predict(
             X.iloc[train], y[train], X.iloc[test], task, trial
         )
     except Exception as error:  # the one place where a benchmark must go on
@@ -131,7 +161,13 @@ def _one(contender, task, X, y, train, test, trial) -> dict:
 def summary(
     results: Results, tables: Sequence[BenchTable], paper: str | None
 ) -> pd.DataFrame:
-    """One row a table: mean score of each contender beside the papers' figures."""
+    """Return mean scores, leaves and seconds beside the paper's own figures.
+
+    Returns
+    -------
+    DataFrame
+        A row a table, the last one their mean; columns by contender.
+    """
     frame = results.frame()
     frame = frame[frame["table"].isin([t.name for t in tables])]
     frame = frame[frame["error"].isna()]
@@ -141,12 +177,7 @@ def summary(
         wide = frame.pivot_table(column, "table", "contender", "mean")
         pieces.append(wide.dropna(axis=1, how="all").add_suffix(name))
     wide = pd.concat(pieces, axis=1)
-    references = {
-        "gradtree": ("gradtree", "cart"),
-        "grande": ("grande_default", "xgb_default", "catboost_default"),
-        "get": ("get", "get_linear", "cart", "rf"),
-    }
-    for key in references.get(paper or "", ()):
+    for key in PAPER_FIGURES.get(paper or "", ()):
         figures = {t.name: t.reference.get(key) for t in tables}
         wide[f"{key} (paper)"] = pd.Series(figures, dtype=float)
     order = [t.name for t in tables if t.name in wide.index]

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,60 +19,116 @@ from treelab.bench.table_speed import table_rows
 from treelab.ops.axis_trees import axis_trees
 
 AT_LEAST = 1.0  # seconds that the runs of a step take together
-DENSE_DEPTH = 6  # deeper, the dense sum over paths takes minutes and gigabytes
+DEEPEST_DENSE = 6  # deeper, the dense sum over paths wants minutes and gigabytes
 
 
 @dataclass(frozen=True)
-class AxisStep:
-    """A training step of axis-aligned trees; ``n_offered`` features a tree."""
+class AxisTreesStep:
+    """A step of trees with ordinary splits: forward, backward and Adam.
+
+    Attributes
+    ----------
+    name : str
+    n_trees, depth, n_features, n_rows, n_outputs : int
+        E, D, F, B and C.
+    n_offered : int
+        Features that each tree may use.
+    soft : str
+        See `decide`.
+    """
 
     name: str
     n_trees: int
     depth: int
     n_features: int
     n_offered: int
+    n_rows: int
     n_outputs: int
     soft: str
-    n_rows: int = 256
+
+    def make(self, backend: str, device: str = "cpu") -> Callable[[], None]:
+        """Return a function that does the step.
+
+        ``backend`` is "dense" or one of `axis_trees`.
+        """
+        rng: dict[str, Any] = {
+            "generator": torch.Generator(device).manual_seed(0),
+            "device": device,
+        }
+        shape = (self.n_trees, 2**self.depth - 1, self.n_offered)
+        logits = (0.5 * torch.randn(shape, **rng)).requires_grad_()
+        threshold = torch.randn(shape, **rng).requires_grad_()
+        leaf_shape = (self.n_trees, 2**self.depth, self.n_outputs)
+        leaf = torch.randn(leaf_shape, **rng).requires_grad_()
+        x = torch.randn(self.n_rows, self.n_features, **rng)
+        columns = None
+        if self.n_offered < self.n_features:
+            order = torch.rand(self.n_trees, self.n_features, **rng).argsort(1)
+            columns = order[:, : self.n_offered].contiguous()
+        optimizer = torch.optim.Adam([logits, threshold, leaf], fused=True)
+        formulation: Callable[..., Tensor] = dense_axis_trees
+        if backend != "dense":
+            formulation = partial(axis_trees, backend=backend)
+
+        def step() -> None:
+            optimizer.zero_grad(set_to_none=True)
+            output = formulation(
+                x, logits, threshold, leaf, columns=columns, soft=self.soft
+            )
+            output.square().mean().backward()
+            optimizer.step()
+
+        return step
 
 
 STEPS = (
-    AxisStep("GRANDE step", 1024, 5, 30, 24, 2, "softsign"),
-    AxisStep("GRANDE step", 1024, 6, 30, 24, 2, "softsign"),
-    AxisStep("GradTree step", 16, 10, 30, 30, 1, "logistic"),
-    AxisStep("GradTree step, 16 restarts", 16, 6, 30, 30, 1, "logistic"),
-    AxisStep("GradTree step, 1 restart", 1, 6, 30, 30, 1, "logistic"),
+    AxisTreesStep("GRANDE step", 1024, 5, 30, 24, 256, 2, "softsign"),
+    AxisTreesStep("GRANDE step", 1024, 6, 30, 24, 256, 2, "softsign"),
+    AxisTreesStep("GradTree step", 16, 10, 30, 30, 256, 1, "logistic"),
+    AxisTreesStep("GradTree step, 16 restarts", 16, 6, 30, 30, 256, 1, "logistic"),
+    AxisTreesStep("GradTree step, 1 restart", 1, 6, 30, 30, 256, 1, "logistic"),
 )
 
 
 def report(*, steps: int, out: Path | None) -> int:
-    """Time every step with every formulation and print a line for each."""
-    rows = []
+    """Time every step with every formulation and print a line for each.
+
+    Parameters
+    ----------
+    steps : int
+        Runs that a median is taken of, at least.
+    out : Path or None
+        JSON file to write.
+
+    Returns
+    -------
+    int
+        The exit code, 0.
+    """
     print(f"{machine()}, torch threads: {torch.get_num_threads()}")
-    for step in STEPS:
-        times = {
-            backend: seconds_a_step(step, backend=backend, steps=steps)
-            for backend in ("dense", "torch", "auto")
-            if backend != "dense" or step.depth <= DENSE_DEPTH
-        }
-        rows.append(_axis_row(step, times))
+    rows = [_axis_trees_row(step, steps) for step in STEPS]
     rows += solver_rows(steps)
-    rows.append(_oblique(steps))
+    rows.append(_oblique_row(steps))
     rows += table_rows(steps)
     if out is not None:
         out.write_text(json.dumps(rows, indent=1))
     return 0
 
 
-def _axis_row(step: AxisStep, times: dict[str, float]) -> dict:
-    """Print a line for a step and return its row; seconds by backend."""
+def _axis_trees_row(step: AxisTreesStep, steps: int) -> dict:
+    """Time one step with each formulation and print a line."""
+    seconds = {
+        backend: median_seconds(step.make(backend), steps, at_least=AT_LEAST)
+        for backend in ("dense", "torch", "auto")
+        if backend != "dense" or step.depth <= DEEPEST_DENSE
+    }
+    times = ", ".join(
+        f"{backend} {1000 * taken:.2f} ms ({taken / seconds['auto']:.1f}x)"
+        for backend, taken in seconds.items()
+    )
     print(
         f"{step.name}, E={step.n_trees}, D={step.depth}, F={step.n_features}, "
-        f"B={step.n_rows}: "
-        + ", ".join(
-            f"{backend} {1000 * taken:.2f} ms ({taken / times['auto']:.1f}x)"
-            for backend, taken in times.items()
-        )
+        f"B={step.n_rows}: {times}"
     )
     return {
         "step": step.name,
@@ -79,14 +137,14 @@ def _axis_row(step: AxisStep, times: dict[str, float]) -> dict:
         "features": step.n_features,
         "offered": step.n_offered,
         "rows": step.n_rows,
-    } | {f"{backend}_ms": 1000 * taken for backend, taken in times.items()}
+    } | {f"{backend}_ms": 1000 * taken for backend, taken in seconds.items()}
 
 
-def _oblique(steps: int) -> dict:
+def _oblique_row(steps: int) -> dict:
     """Time GET's step for a start and print a line; ours trains all starts at once."""
-    by_name = oblique_steps(**SHAPE)
-    dense = median_seconds(by_name["dense"], steps, at_least=AT_LEAST)
-    ours = median_seconds(by_name["ours"], steps, at_least=AT_LEAST)
+    step = oblique_steps(**SHAPE)
+    dense = median_seconds(step["dense"], steps, at_least=AT_LEAST)
+    ours = median_seconds(step["ours"], steps, at_least=AT_LEAST)
     ours /= SHAPE["n_starts"]
     print(
         f"GET step, a start, E={SHAPE['n_starts']}, D={SHAPE['depth']}, "
@@ -97,53 +155,3 @@ def _oblique(steps: int) -> dict:
         "dense_ms": 1000 * dense,
         "auto_ms": 1000 * ours,
     }
-
-
-def seconds_a_step(
-    shape: AxisStep, *, backend: str, steps: int, device: str = "cpu"
-) -> float:
-    """Median seconds of a step: forward, backward and Adam.
-
-    ``backend`` is "dense" or one of `axis_trees`.
-    """
-    step = axis_step(shape, backend=backend, device=device)
-    return median_seconds(step, steps, device, at_least=AT_LEAST)
-
-
-def axis_step(shape: AxisStep, *, backend: str, device: str) -> Callable[[], None]:
-    """Return a function that makes one step of random trees on random rows."""
-    generator = torch.Generator(device).manual_seed(0)
-
-    def draw(*size: int) -> Tensor:
-        return torch.randn(size, generator=generator, device=device)
-
-    split_shape = (shape.n_trees, 2**shape.depth - 1, shape.n_offered)
-    logits = (0.5 * draw(*split_shape)).requires_grad_()
-    threshold = draw(*split_shape).requires_grad_()
-    leaf = draw(shape.n_trees, 2**shape.depth, shape.n_outputs).requires_grad_()
-    x = draw(shape.n_rows, shape.n_features)
-    columns = None
-    if shape.n_offered < shape.n_features:
-        order = draw(shape.n_trees, shape.n_features).argsort(1)
-        columns = order[:, : shape.n_offered].contiguous()
-    optimizer = torch.optim.Adam([logits, threshold, leaf], fused=True)
-
-    def raw_outputs() -> Tensor:
-        if backend == "dense":
-            return dense_axis_trees(x, logits, threshold, leaf, columns, shape.soft)
-        return axis_trees(
-            x,
-            logits,
-            threshold,
-            leaf,
-            columns=columns,
-            soft=shape.soft,
-            backend=backend,
-        )
-
-    def step() -> None:
-        optimizer.zero_grad(set_to_none=True)
-        raw_outputs().square().mean().backward()
-        optimizer.step()
-
-    return step

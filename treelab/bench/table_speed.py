@@ -17,10 +17,10 @@ from treelab.runs.store.run_store import RunStore
 
 
 def table_rows(steps: int) -> list[dict]:
-    """Time each and print a line for it."""
+    """Time each step, print a line for it and return the rows to save."""
     rows = []
-    with TemporaryDirectory() as folder, table_steps(Path(folder)) as timed:
-        for name, step in timed.items():
+    with TemporaryDirectory() as folder, table_steps(Path(folder)) as made:
+        for name, step in made.items():
             taken = 1000 * median_seconds(step, steps)
             rows.append({"step": name, "auto_ms": taken})
             print(f"{name}: {taken:.0f} ms")
@@ -29,14 +29,14 @@ def table_rows(steps: int) -> list[dict]:
 
 @contextmanager
 def table_steps(folder: Path) -> Iterator[dict[str, Callable[[], object]]]:
-    """Hand over the steps by name; what they need lies in an empty folder."""
+    """Yield the steps by name; what they need is written to an empty folder."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(50_000, 9)).round(3))
     words = {f"w{j}": rng.choice([*"abc"], 50_000) for j in range(6)}
     content = table.assign(**words).to_csv(index=False).encode()
 
     many = pd.DataFrame({"word": rng.integers(0, 10_000, 30_000).astype(str)})
-    labels = rng.integers(0, 2, len(many))
+    target = rng.integers(0, 2, len(many))
 
     wide = pd.DataFrame(rng.normal(size=(40_000, 60)).round(3))
     encoder = TableEncoder("quantile", task="binary")
@@ -60,7 +60,7 @@ def table_steps(folder: Path) -> Iterator[dict[str, Callable[[], object]]]:
         "read 50,000 rows of 15 columns": lambda: read_table(content, "t.csv"),
         "encode 10,000 categories in 30,000 rows": lambda: TableEncoder(
             task="binary", random_state=0
-        ).fit_transform(many, labels),
+        ).fit_transform(many, target),
         "place 31,744 splits in 40,000 rows": lambda: encoder.axis_splits(
             feature, threshold
         ),

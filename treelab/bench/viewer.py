@@ -31,8 +31,8 @@ _COUNT_FRAMES = """() => {
 }"""
 
 
-def made_tree(depth: int, seed: int = 0):
-    """Return a complete tree, and the rows (X, y) that it was grown on."""
+def grown_tree(depth: int, seed: int = 0):
+    """Return a complete tree, and the synthetic rows (X, y) that it was grown on."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         rng.uniform(size=(N_ROWS, 8)), columns=[f"sensor {i}" for i in range(8)]
@@ -43,6 +43,13 @@ def made_tree(depth: int, seed: int = 0):
 
 def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
     """Measure in headless Chromium, print a table and return it.
+
+    Parameters
+    ----------
+    depths : sequence of int
+        Of the trees.
+    n_moves : int, default=90
+        Mouse moves while a tree is dragged.
 
     Returns
     -------
@@ -69,8 +76,8 @@ def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         for depth in depths:
-            tree, X, y = made_tree(depth)
-            payload = tree_payload(tree, X, y, title="made")
+            tree, X, y = grown_tree(depth)
+            payload = tree_payload(tree, X, y, title="grown")
             path = Path(folder) / f"depth{depth}.html"
             path.write_text(viewer_page(payload), encoding="utf-8")
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
@@ -79,7 +86,7 @@ def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
                     "nodes": tree.n_nodes,
                     "payload_kb": len(to_json(payload).encode()) / 1000,
                 }
-                | _measured(page, path.as_uri(), n_moves)
+                | _measure(page, path.as_uri(), n_moves)
             )
             page.close()
         browser.close()
@@ -89,7 +96,7 @@ def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
     return table
 
 
-def _measured(page, address: str, n_moves: int) -> dict[str, float]:
+def _measure(page, address: str, n_moves: int) -> dict[str, float]:
     """Open a page, open all levels, drag the picture to and fro."""
     page.goto(address, wait_until="commit")
     first = page.evaluate(_FIRST_PICTURE)
