@@ -12,7 +12,7 @@ from treelab.bench.clock import median_seconds
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.data.problem import make_problem
-from treelab.data.reading.read import read_table
+from treelab.data.reading.read_table import read_table
 from treelab.runs.store.run_store import RunStore
 
 

@@ -6,7 +6,8 @@ from pages.common.cached.store import store
 from pages.common.state.problem import choose_table
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
-from treelab.data.reading.read import TableError, read_table
+from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 
 KINDS = ["csv", "tsv", "txt", "gz", "parquet"]
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from treelab.data.reading.read import TableError, read_table
+from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 
 
 def frame_of(text, **choices):
@@ -11,7 +12,7 @@ def frame_of(text, **choices):
 
 
 def notes_of(content, **choices):
-    """What is said about a file, as one text."""
+    """The notes on a file, as one text."""
     content = content.encode() if isinstance(content, str) else content
     return "\n".join(read_table(content, "t.csv", **choices).notes)
 

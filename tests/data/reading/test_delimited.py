@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from tests.data.reading.files import frame_of, notes_of, refusal
-from treelab.data.reading.read import TableError, read_table
+from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "  "])
@@ -95,7 +96,7 @@ def test_a_header_can_be_claimed_or_denied():
     ("text", "values"),
     [("a\n1.5\n2\n", [1.5, 2]), ("a,\n1,\n2,\n", [1, 2]), ("w\nred\nblue\n", None)],
 )
-def test_one_column_will_do_where_that_is_said(text, values):
+def test_one_column_will_do_where_that_is_set(text, values):
     found = read_table(text.encode(), "t.csv", one_column=True).frame
     assert found.shape == (2, 1)
     assert found.iloc[:, 0].tolist() == (values or ["red", "blue"])
@@ -103,6 +104,6 @@ def test_one_column_will_do_where_that_is_said(text, values):
         read_table(text.encode(), "t.csv")
 
 
-def test_spaces_still_part_columns_where_one_would_do():
+def test_spaces_still_separate_columns_where_one_would_do():
     found = read_table(b"a b\n1 2\n3 4\n", "t.txt", one_column=True).frame
     assert found.columns.tolist() == ["a", "b"]

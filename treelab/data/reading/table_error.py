@@ -1,4 +1,4 @@
-"""The error that tells a person what is wrong with the file they brought."""
+"""The error for a file that cannot be read as a table."""
 
 
 class TableError(ValueError):

@@ -12,9 +12,9 @@ from treelab.data.values import LARGEST_NUMBER
 from treelab.trees.text.numerals import counted
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")
-# Marks that may be categories among words, but say "no value" among numbers.
+# Marks that may be categories among words, but mean "no value" among numbers.
 MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
-MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are pointed out
+MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 
 PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 WHOLE = r"^[+-]?\d{1,15}$"
@@ -28,7 +28,7 @@ ISO_DATE = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?
 
 
 @dataclass
-class Reading:
+class ColumnReading:
     """A column as it was read, and what a person should know about it.
 
     Attributes
@@ -47,7 +47,7 @@ class Reading:
 
 def read_column(
     cells: pa.Array, name: str, line_of: Callable[[int], int], delimiter: str
-) -> Reading:
+) -> ColumnReading:
     """Read a column of text.
 
     Parameters
@@ -62,7 +62,7 @@ def read_column(
 
     Returns
     -------
-    Reading
+    ColumnReading
     """
     coded = cells.dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
@@ -70,7 +70,7 @@ def read_column(
     missing = _is_in(words, MISSING)
     infinite = _matches(words, INFINITE) & ~missing
     absent = missing | infinite
-    reading = Reading(pd.Series(dtype="str"))
+    reading = ColumnReading(pd.Series(dtype="str"))
 
     values = _numbers(words, absent, delimiter, name, reading.notes)
     also_missing = absent | _is_in(words, MISSING_NUMBER)
@@ -166,7 +166,7 @@ def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None,
         what = "commas are decimal commas"
     else:
         plain = pc.replace_substring(present, ",", "")
-        what = "commas part thousands"
+        what = "commas separate thousands"
     k = int(np.argmin(_matches(present, PLAIN)))
     return plain, f"{what}, {present[k].as_py()!r} is {float(plain[k].as_py()):g}."
 
@@ -201,7 +201,7 @@ def _note_bad_cells(
     line_of: Callable[[int], int],
     notes: list[str],
 ) -> None:
-    """Point to the cells that keep a column of numbers from being one."""
+    """Note the cells because of which a column is no column of numbers."""
     numeric = _matches(words, PLAIN) & ~absent
     bad = ~numeric & ~absent
     n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
@@ -211,18 +211,18 @@ def _note_bad_cells(
     notes.append(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{'is no number' if n_bad == 1 else 'are no numbers'}, such as "
-        f"{words[codes[row]].as_py()!r} on line {line_of(row):,}. Mend them, or change "
-        "its kind to number, and they count as missing."
+        f"{words[codes[row]].as_py()!r} on line {line_of(row):,}. Correct them, or "
+        "change its kind to number, and they count as missing."
     )
 
 
 def _matches(words: pa.Array, pattern: str) -> np.ndarray:
-    """Tell which words a pattern fits, (n_words,), bool."""
+    """Which words a pattern fits, (n_words,), bool."""
     found = pc.match_substring_regex(words, pattern)
     return found.to_numpy(zero_copy_only=False).astype(bool)
 
 
 def _is_in(words: pa.Array, marks: tuple[str, ...]) -> np.ndarray:
-    """Tell which words are among some marks, (n_words,), bool."""
+    """Which words are among some marks, (n_words,), bool."""
     found = pc.is_in(words, value_set=pa.array(marks))
     return found.to_numpy(zero_copy_only=False).astype(bool)

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from tests.data.reading.files import frame_of, refusal
-from treelab.data.reading.read import TableError, read_table
+from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 
 PLAIN = "age,word\n31,a\n28,b\n45,a\n"
 

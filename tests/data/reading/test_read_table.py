@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.reading.files import frame_of, notes_of, refusal
-from treelab.data.reading import read
-from treelab.data.reading.read import TableError, read_table
+from treelab.data.reading import extent
+from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 
 PLAIN = "age,word\n31,a\n28,b\n45,a\n"
 
@@ -34,7 +35,7 @@ def test_a_header_without_rows_is_refused(content):
     assert "has no rows" in refusal(content)
 
 
-def test_columns_of_one_name_are_renamed_and_said():
+def test_columns_of_one_name_are_renamed_with_a_note():
     text = "a,a,a_2,b\n1,2,3,4\n5,6,7,8\n"
     assert list(frame_of(text).columns) == ["a", "a_3", "a_2", "b"]
     assert "'a_3'" in notes_of(text)
@@ -52,13 +53,13 @@ def test_row_names_and_delimiters_at_the_end_shift_nothing():
     assert list(frame_of("a,b\n1,2,\n3,4,\n").columns) == ["a", "b"]
 
 
-def test_useless_columns_are_said():
+def test_useless_columns_are_noted():
     rows = "".join(f"person {i},{i},x,,{i % 7}\n" for i in range(30))
-    said = notes_of("name,row,same,none,u\n" + rows)
-    assert "'name' holds nearly as many values as rows, like an id" in said
-    assert "'row' holds the rows' numbers" in said
-    assert "'same' holds one value only" in said
-    assert "'none' holds no value at all" in said
+    notes = notes_of("name,row,same,none,u\n" + rows)
+    assert "'name' holds nearly as many values as rows, like an id" in notes
+    assert "'row' holds the rows' numbers" in notes
+    assert "'same' holds one value only" in notes
+    assert "'none' holds no value at all" in notes
 
 
 def parquet(frame):
@@ -90,10 +91,10 @@ def test_parquet_is_read_by_its_types():
     assert frame["word"].dtype == frame["kind"].dtype == frame["maybe"].dtype == "str"
     assert frame["flag"].dtype == bool
     assert frame["day"].dropna().tolist() == [2020.0, 2021.0]
-    said = "\n".join(result.notes)
-    assert "'real' holds an infinite value in row 2" in said
-    assert "'day' holds dates" in said
-    assert "'list' is left out" in said
+    notes = "\n".join(result.notes)
+    assert "'real' holds an infinite value in row 2" in notes
+    assert "'day' holds dates" in notes
+    assert "'list' is left out" in notes
 
 
 def test_parquet_without_rows_is_refused():
@@ -101,9 +102,9 @@ def test_parquet_without_rows_is_refused():
 
 
 def test_tables_with_too_many_cells_are_refused_with_a_size_that_fits(monkeypatch):
-    monkeypatch.setattr(read, "MOST_CELLS", 5)
+    monkeypatch.setattr(extent, "MOST_CELLS", 5)
     assert "Take a sample of 2 rows" in refusal(PLAIN)
-    monkeypatch.setattr(read, "MOST_COLUMNS", 1)
+    monkeypatch.setattr(extent, "MOST_COLUMNS", 1)
     assert "2 columns; at most 1" in refusal(PLAIN)
 
 

@@ -1,0 +1,61 @@
+"""The header of a delimited text: whether its first line names the columns."""
+
+import re
+
+from treelab.data.reading.records import NUMBER, sample_records
+
+
+def looks_like_header(sample: list[list[str]]) -> bool:
+    """Whether the first of some rows names the columns.
+
+    It does not where columns of numbers have a number in it, unless these count up by
+    one as positions or years do; nor where most of its words are found again below.
+    """
+    first = [cell.strip() for cell in sample[0]]
+    below = [
+        [cell.strip() for cell in row] for row in sample[1:] if len(row) == len(first)
+    ]
+    if not below:
+        return not any(NUMBER.match(cell) for cell in first)
+    columns = list(zip(*below))
+    heads = [name for name, column in zip(first, columns) if _mostly_numbers(column)]
+    if any(NUMBER.match(cell) for cell in heads):
+        from_start = _counts_up(heads) and (
+            int(heads[0]) <= 1 or 1800 <= int(heads[0]) <= 2200
+        )
+        return from_start and not any(_counts_up(row) for row in below)
+    if heads:
+        return True
+    again = [name != "" and name in column for name, column in zip(first, columns)]
+    return sum(again) <= len(first) / 2
+
+
+def mend_header(text: str, delimiter: str) -> str:
+    """Name one column more where every row has exactly one field more.
+
+    So R writes row names (before the first column), and so look lines that end in a
+    delimiter (after the last).
+    """
+    sample = sample_records(text, delimiter)
+    widths = {len(row) for row in sample[1:]}
+    if len(sample[0]) < 2 or widths != {len(sample[0]) + 1}:
+        return text  # a single field may well be a title
+    start = len(text) - len(text.lstrip("\r\n"))
+    if all(row[-1].strip() == "" for row in sample[1:]):
+        end = start + len(re.split(r"\r?\n", text[start:], maxsplit=1)[0])
+        return text[:end] + delimiter + text[end:]
+    return text[:start] + delimiter + text[start:]
+
+
+def _mostly_numbers(cells: tuple[str, ...]) -> bool:
+    """Whether more than 80% of the cells that are not empty are numbers."""
+    filled = [cell for cell in cells if cell]
+    return sum(bool(NUMBER.match(cell)) for cell in filled) > 0.8 * len(filled)
+
+
+def _counts_up(cells: list[str]) -> bool:
+    """Whether cells are whole numbers one after another, as positions or years."""
+    if len(cells) < 3 or not all(re.fullmatch(r"\d{1,9}", cell) for cell in cells):
+        return False
+    numbers = [int(cell) for cell in cells]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))

@@ -1,0 +1,174 @@
+"""Read a table from a file: CSV and its kin, or Parquet."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from treelab.data.columns import column_note
+from treelab.data.reading.column_names import unique_names
+from treelab.data.reading.delimited import read_cells
+from treelab.data.reading.extent import check_extent
+from treelab.data.reading.file_format import check_size, refuse_other_formats, unpack
+from treelab.data.reading.parquet import read_parquet
+from treelab.data.reading.table_error import TableError
+from treelab.data.reading.text_column import ColumnReading, read_column
+from treelab.data.reading.text_encoding import decode
+from treelab.trees.text.names import listed
+from treelab.trees.text.numerals import counted
+
+
+@dataclass(frozen=True)
+class ReadResult:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Columns of int64 or float64 numbers, of text, or of true and false.
+    notes : list of str
+        Sentences on what was found odd and what was done about it.
+    """
+
+    frame: pd.DataFrame
+    notes: list[str]
+
+
+def read_table(
+    source: str | Path | bytes,
+    name: str = "",
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    one_column: bool = False,
+) -> ReadResult:
+    """Read a table from a CSV, TSV or Parquet file, packed by gzip or not.
+
+    What a file is follows from its content, not from its name. Delimiter, header,
+    encoding, decimal commas, missing values and dates are found out; the notes list
+    what was decided.
+
+    Parameters
+    ----------
+    source : path, or bytes
+        The file or its content.
+    name : str, default=""
+        What messages call the file; the path's own name where there is one.
+    delimiter : str or None, default=None
+        One character between fields; None finds it among comma, semicolon, tab,
+        vertical bar and spaces.
+    header : bool or None, default=None
+        Whether the first line names the columns; None finds out.
+    encoding : str or None, default=None
+        None tries UTF-8 and then guesses.
+    one_column : bool, default=False
+        Whether a table of one column will do: there is something to predict from it,
+        but nothing to learn.
+
+    Returns
+    -------
+    ReadResult
+
+    Raises
+    ------
+    TableError
+        If the content is no table: the message says what is wrong, where, and what to
+        do.
+    FileNotFoundError
+        If there is no such file.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        content, name = bytes(source), name or "The file"
+    else:
+        content, name = Path(source).read_bytes(), name or Path(source).name
+    check_size(content, name)
+    content = unpack(content, name)
+    if not content.strip():
+        raise TableError(f"{name} is empty. Choose a file with a table in it.")
+    if content[:4] == b"PAR1":
+        readings, notes = read_parquet(content, name)
+    else:
+        refuse_other_formats(content, name)
+        text, _, note = decode(content, name, encoding)
+        cells = read_cells(text, name, delimiter, header, one_column=one_column)
+        check_extent(len(cells.columns[0]), len(cells.columns), name)
+        notes = [note] if note else []
+        notes += cells.notes
+        names = unique_names(cells.names, cells.columns, notes)
+        readings = [
+            read_column(column, column_name, cells.line_of, cells.delimiter)
+            for column, column_name in zip(cells.columns, names)
+            if column_name
+        ]
+    return _assemble(readings, notes, name, one_column)
+
+
+def _assemble(
+    readings: list[ColumnReading], notes: list[str], name: str, one_column: bool
+) -> ReadResult:
+    """Put columns together and note what is odd about them."""
+    frame = pd.DataFrame({str(r.column.name): r.column for r in readings})
+    empty = frame.isna().all(axis=1)
+    if empty.all():
+        raise TableError(f"{name} has no value in any row. Choose another file.")
+    if empty.any():
+        n = int(empty.sum())
+        notes.append(
+            f"{counted(n, 'row')} without any value {'is' if n == 1 else 'are'} left "
+            "out."
+        )
+        frame = frame[~empty].reset_index(drop=True)
+        for reading in readings:  # their empty cells left with the rows
+            if "" in reading.missing:
+                reading.missing[""] -= n
+    if frame.shape[1] < 2 and not one_column:
+        raise TableError(
+            f"{name} has one column only, {frame.columns[0]!r}. A table needs one "
+            "column to predict and at least one to predict from."
+        )
+    notes += _missing_notes(readings)
+    for reading in readings:
+        notes += reading.notes
+    notes += _odd_columns(frame)
+    return ReadResult(frame, notes)
+
+
+def _missing_notes(readings: list[ColumnReading]) -> list[str]:
+    """Return notes on marks that were read as missing values, and where."""
+    notes = []
+    marks = sorted({mark for reading in readings for mark in reading.missing})
+    for mark in marks:
+        held = {
+            reading.column.name: reading.missing[mark]
+            for reading in readings
+            if reading.missing.get(mark)
+        }
+        if not held:
+            continue
+        shown = [f"{n:,} in {name!r}" for name, n in list(held.items())[:6]]
+        more = len(held) - len(shown)
+        others = f" and some in {counted(more, 'more column')}" if more > 0 else ""
+        where = ", ".join(shown) + others
+        what = "Empty cells" if mark == "" else f'Cells with "{mark}"'
+        notes.append(f"{what} count as missing: {where}.")
+    return notes
+
+
+def _odd_columns(frame: pd.DataFrame) -> list[str]:
+    """Return notes on columns that cannot help to predict."""
+    words = {
+        "all missing": "no value at all",
+        "constant": "one value only",
+        "looks like an id": "nearly as many values as rows, like an id",
+        "looks like a row number": "the rows' numbers",
+    }
+    found: dict[str, list[str]] = {}
+    for name in frame.columns:
+        if note := column_note(frame[name]):
+            found.setdefault(note, []).append(str(name))
+    return [
+        f"{listed(names)} {'holds' if len(names) == 1 else 'hold'} {words[note]}; left "
+        "out unless you choose otherwise."
+        for note, names in found.items()
+    ]
