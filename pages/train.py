@@ -73,7 +73,9 @@ def pick_learners() -> list[str]:
         list(LEARNERS),
         selection_mode="multi",
         default=["cart", "gradtree"],
-        format_func=lambda key: f":{PILL_COLORS[key]}[●] {LEARNERS[key].title}",
+        format_func=lambda key: (
+            f":{PILL_COLORS.get(key, 'gray')}[●] {LEARNERS[key].title}"
+        ),
         key="learners",
         persist_state="session",
     )
