@@ -1,4 +1,7 @@
-"""Node activity by slow obvious code, and by a conic solver."""
+"""Node activity by slow obvious code, and by a conic solver.
+
+Equations are those of the first version of arXiv:2010.04627.
+"""
 
 import warnings
 
@@ -6,18 +9,18 @@ import cvxpy as cp
 import numpy as np
 
 
-def group_value(targets, pull, price):
-    """Smallest minimiser of price/2 a^2 - pull a + 1/2 sum max(target - a, 0)^2."""
-    targets = np.sort(targets)[::-1]
-    total, weight = pull, price
-    for target in targets:  # the highest first; each that is above the value acts
-        if weight > 0 and target <= total / weight:
+def group_value(scores, preference, penalty):
+    """Smallest minimiser of eq. 8: a group's value (eq. 9) before it is clipped."""
+    scores = np.sort(scores)[::-1]
+    total, weight = preference, penalty
+    for score in scores:  # the highest first; each that is above the value is active
+        if weight > 0 and score <= total / weight:
             break
-        total, weight = total + target, weight + 1
+        total, weight = total + score, weight + 1
     return total / weight if weight > 0 else -np.inf
 
 
-def pooled_groups(target, pull, price):
+def pooled_groups(score, preference, penalty):
     """Groups of equal activity by pooling adjacent violators, from the leaves upwards.
 
     Returns
@@ -25,11 +28,11 @@ def pooled_groups(target, pull, price):
     list of (nodes, value)
         Nodes of each group, and its value before it is clipped to [0, 1].
     """
-    n_nodes = len(target)
+    n_nodes = len(score)
     groups = {}  # top node -> (nodes, value)
     for top in reversed(range(n_nodes)):
         nodes = [top]
-        value = group_value(target[top], pull[top], price)
+        value = group_value(score[top], preference[top], penalty)
         while True:
             below = [c for t in nodes for c in (2 * t + 1, 2 * t + 2) if c in groups]
             worst = max(below, key=lambda c: groups[c][1], default=None)
@@ -37,47 +40,51 @@ def pooled_groups(target, pull, price):
                 break
             nodes = nodes + groups.pop(worst)[0]
             value = group_value(
-                np.concatenate(target[nodes]), pull[nodes].sum(), price * len(nodes)
+                np.concatenate(score[nodes]),
+                preference[nodes].sum(),
+                penalty * len(nodes),
             )
         groups[top] = (nodes, value)
     return list(groups.values())
 
 
-def pooled(target, pull, price):
+def pooled(score, preference, penalty):
     """One tree's activity by pooling adjacent violators."""
-    activity = np.empty(len(target))
-    for nodes, value in pooled_groups(target, pull, price):
+    activity = np.empty(len(score))
+    for nodes, value in pooled_groups(score, preference, penalty):
         activity[nodes] = np.clip(value, 0, 1)
     return activity
 
 
-def pooled_gradient(target, pull, price, known):
-    """Gradient of ``known @ activity`` to targets, pulls and price, group by group.
+def pooled_gradient(score, preference, penalty, known):
+    """Gradient of ``known @ activity`` to scores, preferences and penalty.
 
-    A group's value is (pulls + acting targets) / (price * nodes + acting targets).
+    A group's value is (sum of preferences and active scores) / (penalty * nodes +
+    number of active scores).
     """
-    to_target, to_pull, to_price = np.zeros_like(target), np.zeros_like(pull), 0.0
-    for nodes, value in pooled_groups(target, pull, price):
+    to_score, to_preference = np.zeros_like(score), np.zeros_like(preference)
+    to_penalty = 0.0
+    for nodes, value in pooled_groups(score, preference, penalty):
         if not 0 < value < 1:
             continue
-        acts = target[nodes] > value
-        weight = price * len(nodes) + acts.sum()
+        active = score[nodes] > value
+        weight = penalty * len(nodes) + active.sum()
         share = known[nodes].sum() / weight
-        to_target[nodes] = share * acts
-        to_pull[nodes] = share
-        to_price -= share * value * len(nodes)
-    return to_target, to_pull, to_price
+        to_score[nodes] = share * active
+        to_preference[nodes] = share
+        to_penalty -= share * value * len(nodes)
+    return to_score, to_preference, to_penalty
 
 
-def judged(target, pull, price):
+def conic(score, preference, penalty):
     """One tree's activity by a conic solver."""
-    n_nodes = len(target)
+    n_nodes = len(score)
     a = cp.Variable(n_nodes)
-    cost = price / 2 * cp.sum_squares(a) - pull @ a
-    # Only targets that can exceed an activity in [0, 1] matter.
-    t, b = np.nonzero(target > 0)
+    cost = penalty / 2 * cp.sum_squares(a) - preference @ a
+    # Only scores that can exceed an activity in [0, 1] matter.
+    t, b = np.nonzero(score > 0)
     if len(t):
-        cost += 0.5 * cp.sum_squares(cp.pos(target[t, b] - a[t]))
+        cost += 0.5 * cp.sum_squares(cp.pos(score[t, b] - a[t]))
     child = np.arange(1, n_nodes)
     constraints = [a >= 0, a <= 1]
     if len(child):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.ops.activity_reference import judged, pooled
+from tests.ops.activity_reference import conic, pooled
 from treelab.ops.activity import (
     known_traversal,
     path_scores,
@@ -33,8 +33,13 @@ def without_ties(q):
     return q + 0.05 * torch.rand(q.shape, generator=rng, dtype=q.dtype)
 
 
+def seeds(n):
+    """Seeds of which the first alone runs every time."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, n))]
+
+
 def ridge_program(q, strength):
-    """Targets, pulls and price of the ridge program, as arrays."""
+    """Scores, preferences and penalty of the ridge program, as arrays."""
     return q.numpy() + 0.5, np.zeros(q.shape[0]), float(strength)
 
 
@@ -58,7 +63,7 @@ def test_splits_of_no_complete_tree_are_refused():
         path_scores(torch.zeros(1, 4, 3))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("strength", [0.1, 3.0, 30.0])
 def test_ridge_activity_agrees_with_a_conic_solver(depth, strength, seed):
@@ -66,18 +71,18 @@ def test_ridge_activity_agrees_with_a_conic_solver(depth, strength, seed):
     a = ridge_activity(q, torch.full((2,), strength, dtype=torch.float64))
     for tree in range(2):
         np.testing.assert_allclose(
-            a[tree], judged(*ridge_program(q[tree], strength)), atol=1e-5
+            a[tree], conic(*ridge_program(q[tree], strength)), atol=1e-5
         )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_preference_activity_agrees_with_a_conic_solver(depth, seed):
     q, rng = random_scores(depth, 10, 2, seed)
     eta = 4 * torch.rand(q.shape[:2], generator=rng, dtype=torch.float64) - 2
     a = preference_activity(q, eta)
     for tree in range(2):
-        expected = judged(q[tree].numpy(), eta[tree].numpy(), 1.0)
+        expected = conic(q[tree].numpy(), eta[tree].numpy(), 1.0)
         np.testing.assert_allclose(a[tree], expected, atol=1e-5)
 
 
@@ -109,7 +114,7 @@ def test_activity_is_in_range_and_never_above_the_parents(depth):
     assert (traverse(q.float(), a) <= a[..., None]).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("strength", [0.3, 4.0, 12.0])
 def test_ridge_jacobian_is_that_of_finite_differences(depth, strength, seed):
@@ -120,7 +125,7 @@ def test_ridge_jacobian_is_that_of_finite_differences(depth, strength, seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_preference_jacobian_is_that_of_finite_differences(depth, seed):
     q, rng = random_scores(depth, 6, 2, seed)
@@ -158,15 +163,15 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
     rng = torch.Generator().manual_seed(depth)
     score = torch.randn(3, 2**depth - 1, 40, generator=rng, dtype=torch.float64)
     if form == "ridge":
-        price = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
+        setting = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
         fused, alone = ridge_traversal, ridge_activity
     else:
         shape = (3, 2 ** (depth + 1) - 1)
-        price = 4 * torch.rand(shape, generator=rng, dtype=torch.float64) - 2
+        setting = 4 * torch.rand(shape, generator=rng, dtype=torch.float64) - 2
         fused, alone = preference_traversal, preference_activity
     results = []
     for one_kernel in (True, False):
-        inputs = score.clone().requires_grad_(), price.clone().requires_grad_()
+        inputs = score.clone().requires_grad_(), setting.clone().requires_grad_()
         if one_kernel:
             z, a = fused(*inputs)
         else:
@@ -182,7 +187,7 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
         "ridge": ridge_activity_of_splits,
         "preference": preference_activity_of_splits,
     }[form]
-    torch.testing.assert_close(of_splits(score, price), results[0][1], atol=0, rtol=0)
+    torch.testing.assert_close(of_splits(score, setting), results[0][1], atol=0, rtol=0)
     z = known_traversal(score, results[0][1])
     torch.testing.assert_close(z, results[0][0])
 
@@ -190,11 +195,11 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
 @pytest.mark.parametrize("depth", [2, 4])
 def test_torch_and_the_cpu_kernels_have_one_gradient(depth):
     q, rng = random_scores(depth, 30, 3, seed=depth)
-    pull = torch.rand(q.shape[:2], generator=rng, dtype=torch.float64)
-    price = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
+    preference = torch.rand(q.shape[:2], generator=rng, dtype=torch.float64)
+    penalty = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
     results = []
     for solve in (solve_activity, ActivityInTorch.apply):
-        inputs = [part.clone().requires_grad_() for part in (q, pull, price)]
+        inputs = [part.clone().requires_grad_() for part in (q, preference, penalty)]
         a = solve(*inputs)
         (a * torch.linspace(0, 1, a.numel(), dtype=a.dtype).view_as(a)).sum().backward()
         results.append([part.grad for part in inputs])

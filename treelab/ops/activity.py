@@ -1,7 +1,9 @@
-"""Node activity: which nodes of an argmin tree live, and how far rows pass them.
+"""Node activity: which nodes of an argmin tree are pruned, and how far rows pass them.
 
 Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
-differentiation", ICML 2021, arXiv:2010.04627.
+differentiation", ICML 2021, arXiv:2010.04627. Equations are those of its first version,
+"Learning binary trees via sparse relaxation", where nothing else is said; its rows turn
+left where their score is below 0, ours where it is at least 0.
 """
 
 import torch
@@ -18,7 +20,9 @@ MARGIN = 0.5  # the ridge program rewards a up to q + 1/2 (ICML version, its eq.
 
 
 def path_scores(split_score: Tensor) -> Tensor:
-    """How firmly each row belongs to each node: the weakest decision on its path.
+    """Path score of each row at each node: the lowest split score on its path.
+
+    q_it of eq. 1, with 1 in the place of an empty minimum.
 
     Parameters
     ----------
@@ -51,54 +55,55 @@ def path_scores(split_score: Tensor) -> Tensor:
     return torch.cat(levels, dim=1)
 
 
-def ridge_activity(path_score: Tensor, strength: Tensor) -> Tensor:
-    """Activity of each node, where activity costs ``strength / 2 * a**2``.
+def ridge_activity(path_score: Tensor, pruning_strength: Tensor) -> Tensor:
+    """Activity of each node under a ridge penalty, the program of the final version.
 
     The minimiser over 0 <= a <= 1, no node above its parent, of
-    ``sum_t strength/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t - q_bt - 1/2)^2``.
+    ``sum_t lambda/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t - q_bt - 1/2)^2``.
 
     Parameters
     ----------
     path_score : Tensor of shape (E, T, B)
         Scores q of :func:`path_scores`.
-    strength : Tensor of shape (E,)
-        Pruning strength lambda of each tree, at least 0. Where 0 leaves several
-        minimisers, the smallest is taken.
+    pruning_strength : Tensor of shape (E,)
+        Lambda of each tree, at least 0. Where 0 leaves several minimisers, the
+        smallest is taken.
 
     Returns
     -------
     Tensor of shape (E, T)
         Activity in [0, 1], differentiable in both arguments.
     """
-    no_pull = torch.zeros_like(path_score[..., 0])
-    return solve_activity(path_score, no_pull, strength, offset=MARGIN)
+    no_preference = torch.zeros_like(path_score[..., 0])
+    return solve_activity(path_score, no_preference, pruning_strength, offset=MARGIN)
 
 
 def preference_activity(path_score: Tensor, preference: Tensor) -> Tensor:
-    """Activity of each node, which is drawn to a learned preference.
+    """Activity of each node close to a learned preference, eq. 4.
 
     The minimiser over 0 <= a <= 1, no node above its parent, of
-    ``sum_t 1/2 (a_t - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``, the
-    program of the paper's first version (section 3).
+    ``sum_t 1/2 (a_t - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``.
 
     Parameters
     ----------
     path_score : Tensor of shape (E, T, B)
         Scores q of :func:`path_scores`.
     preference : Tensor of shape (E, T)
-        The learned eta of each node, any real number.
+        Preference eta of each node, any real number.
 
     Returns
     -------
     Tensor of shape (E, T)
         Activity in [0, 1], differentiable in both arguments.
     """
-    price = preference.new_ones(preference.shape[0])
-    return solve_activity(path_score, preference, price)
+    penalty = preference.new_ones(preference.shape[0])
+    return solve_activity(path_score, preference, penalty)
 
 
 def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
     """Traversal z = clip(q, 0, a): positive where a row is routed through a node.
+
+    Proj_[0, a](q) of proposition 1.
 
     Parameters
     ----------
@@ -112,23 +117,25 @@ def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
     return torch.minimum(path_score.clamp(min=0), activity[..., None])
 
 
-def ridge_traversal(split_score: Tensor, strength: Tensor) -> tuple[Tensor, Tensor]:
+def ridge_traversal(
+    split_score: Tensor, pruning_strength: Tensor
+) -> tuple[Tensor, Tensor]:
     """Traversal and activity under :func:`ridge_activity`, from split scores.
 
-    What :func:`path_scores`, :func:`ridge_activity` and :func:`traverse` say one after
-    another; on the CPU one kernel says it.
+    :func:`path_scores`, :func:`ridge_activity` and :func:`traverse` one after another;
+    on the CPU in one kernel.
 
     Parameters
     ----------
     split_score : Tensor of shape (E, N, B)
-    strength : Tensor of shape (E,)
+    pruning_strength : Tensor of shape (E,)
 
     Returns
     -------
     traversal : Tensor of shape (E, T, B)
     activity : Tensor of shape (E, T)
     """
-    return _traversal(split_score, *_ridge_program(split_score, strength))
+    return _traversal(split_score, *_ridge_program(split_score, pruning_strength))
 
 
 def preference_traversal(
@@ -149,9 +156,9 @@ def preference_traversal(
     return _traversal(split_score, *_preference_program(preference))
 
 
-def ridge_activity_of_splits(split_score: Tensor, strength: Tensor) -> Tensor:
+def ridge_activity_of_splits(split_score: Tensor, pruning_strength: Tensor) -> Tensor:
     """Activity (E, T) of ``ridge_traversal``, without z and without gradient."""
-    return _activity(split_score, *_ridge_program(split_score, strength))
+    return _activity(split_score, *_ridge_program(split_score, pruning_strength))
 
 
 def preference_activity_of_splits(split_score: Tensor, preference: Tensor) -> Tensor:
@@ -167,35 +174,39 @@ def known_traversal(split_score: Tensor, activity: Tensor) -> Tensor:
         return traverse(path_scores(split_score), activity)
 
 
-def _ridge_program(split_score: Tensor, strength: Tensor):
-    """Pull, price and offset of the ridge program."""
-    no_pull = split_score.new_zeros(len(split_score), 2 * split_score.shape[1] + 1)
-    return no_pull, strength, MARGIN
+def _ridge_program(split_score: Tensor, pruning_strength: Tensor):
+    """Preference (none), penalty and offset of the ridge program."""
+    no_preference = split_score.new_zeros(
+        len(split_score), 2 * split_score.shape[1] + 1
+    )
+    return no_preference, pruning_strength, MARGIN
 
 
 def _preference_program(preference: Tensor):
-    """Pull, price and offset of the preference program."""
+    """Preference, penalty (1) and offset (0) of the preference program."""
     return preference, preference.new_ones(len(preference)), 0.0
 
 
 def _activity(
-    split_score: Tensor, pull: Tensor, price: Tensor, offset: float
+    split_score: Tensor, preference: Tensor, penalty: Tensor, offset: float
 ) -> Tensor:
     """Activity alone, by the fused kernel where there is one."""
     if split_score.device.type == "cpu":
-        return activity_on_cpu(split_score, pull, price, offset)
+        return activity_on_cpu(split_score, preference, penalty, offset)
     with torch.no_grad():
-        return solve_activity(path_scores(split_score), pull, price, offset=offset)
+        return solve_activity(
+            path_scores(split_score), preference, penalty, offset=offset
+        )
 
 
 def _traversal(
-    split_score: Tensor, pull: Tensor, price: Tensor, offset: float
+    split_score: Tensor, preference: Tensor, penalty: Tensor, offset: float
 ) -> tuple[Tensor, Tensor]:
     """Traversal and activity, fused where there is a kernel for it."""
     if split_score.device.type == "cpu":
-        return TraversalOnCpu.apply(split_score, pull, price, offset)
+        return TraversalOnCpu.apply(split_score, preference, penalty, offset)
     q = path_scores(split_score)
-    activity = solve_activity(q, pull, price, offset=offset)
+    activity = solve_activity(q, preference, penalty, offset=offset)
     return traverse(q, activity), activity
 
 

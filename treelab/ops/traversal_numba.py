@@ -1,36 +1,39 @@
-"""CPU kernels of `traversal`: path scores, activity and z of one tree after another.
+"""CPU kernels of the traversal: path scores q, activity a and traversal z, fused.
 
-One tree's numbers stay in the processor's cache from its split scores to its z. On the
-way down a node lists only the rows that can still act on its activity or pass it, and
-hands no others to its children: a quarter of all or less. The way back computes path
-scores again, which costs less than to keep them. Trees run in parallel.
+One tree's numbers stay in the processor's cache from its split scores to its z. Top
+down, a node lists only the rows whose scores can still be active there or below, and
+passes no others to its children: a quarter of all or less. The backward pass computes
+path scores again, which costs less than saving them. Trees run in parallel. Equations
+are those of the first version of arXiv:2010.04627.
 """
 
 import numpy as np
 import torch
 from numba import njit, prange
 
-from treelab.ops.activity_numba import share_grad, solve_tree
+from treelab.ops.activity_numba import divide_gradient, solve_tree
 from treelab.ops.threads import OPTIONS, run_alone, threads_for
 
 
 class TraversalOnCpu(torch.autograd.Function):
-    """`traversal` by the kernels: z (E, T, B) and activity (E, T)."""
+    """Traversal z (E, T, B) and activity (E, T) of split scores, by the kernels."""
 
     @staticmethod
-    def forward(ctx, split_score, pull, price, offset):
-        """Find the activity, then clip each path score to it."""
-        z, activity, kept = _run_forward(split_score, pull, price, offset, True)
-        ctx.save_for_backward(*kept)
+    def forward(ctx, split_score, preference, penalty, offset):
+        """Find the activity, then clip each path score to it (proposition 1)."""
+        z, activity, saved = _run_forward(
+            split_score, preference, penalty, offset, True
+        )
+        ctx.save_for_backward(*saved)
         ctx.offset = offset
         return z, activity
 
     @staticmethod
     def backward(ctx, grad_traversal, grad_activity):
         """Bring both gradients back to the split scores."""
-        split_score, activity, weight, top = ctx.saved_tensors
+        split_score, activity, weight, group = ctx.saved_tensors
         grad_score = torch.empty_like(split_score)
-        share = torch.empty_like(activity)
+        score_grad = torch.empty_like(activity)
         run_alone(
             _backward,
             grad_traversal.numel(),
@@ -38,19 +41,19 @@ class TraversalOnCpu(torch.autograd.Function):
             split_score.numpy(),
             activity.numpy(),
             weight.numpy(),
-            top.numpy(),
+            group.numpy(),
             split_score.numpy().dtype.type(ctx.offset),
             grad_traversal.contiguous().numpy(),
             grad_activity.contiguous().numpy(),
-            share.numpy(),
+            score_grad.numpy(),
             grad_score.numpy(),
         )
-        return grad_score, share, -(share * activity).sum(1), None
+        return grad_score, score_grad, -(score_grad * activity).sum(1), None
 
 
-def activity_on_cpu(split_score, pull, price, offset) -> torch.Tensor:
+def activity_on_cpu(split_score, preference, penalty, offset) -> torch.Tensor:
     """The activity (E, T) of `TraversalOnCpu` alone; no gradient."""
-    return _run_forward(split_score, pull, price, offset, False)[1]
+    return _run_forward(split_score, preference, penalty, offset, False)[1]
 
 
 def traverse_on_cpu(split_score: torch.Tensor, activity: torch.Tensor) -> torch.Tensor:
@@ -63,35 +66,35 @@ def traverse_on_cpu(split_score: torch.Tensor, activity: torch.Tensor) -> torch.
     return out
 
 
-def _run_forward(split_score, pull, price, offset, wants_z: bool):
+def _run_forward(split_score, preference, penalty, offset, wants_z: bool):
     """Traversal z (E, T, B), without rows if not wanted; activity; what is saved."""
-    split_score, pull, price = (
-        t.detach().contiguous() for t in (split_score, pull, price)
+    split_score, preference, penalty = (
+        t.detach().contiguous() for t in (split_score, preference, penalty)
     )
     n_rows = split_score.shape[2]
-    z = split_score.new_empty(*pull.shape, n_rows if wants_z else 0)
-    activity, weight = torch.empty_like(pull), torch.empty_like(pull)
-    top = torch.empty(pull.shape, dtype=torch.int32)
-    n_numbers = pull.numel() * n_rows
+    z = split_score.new_empty(*preference.shape, n_rows if wants_z else 0)
+    activity, weight = torch.empty_like(preference), torch.empty_like(preference)
+    group = torch.empty(preference.shape, dtype=torch.int32)
+    n_numbers = preference.numel() * n_rows
     run_alone(
         _forward,
         n_numbers,
         threads_for(n_numbers),
         split_score.numpy(),
-        pull.numpy(),
-        price.numpy(),
+        preference.numpy(),
+        penalty.numpy(),
         split_score.numpy().dtype.type(offset),
         z.numpy(),
         activity.numpy(),
         weight.numpy(),
-        top.numpy(),
+        group.numpy(),
     )
-    return z, activity, (split_score, activity, weight, top)
+    return z, activity, (split_score, activity, weight, group)
 
 
 @njit(**OPTIONS)
 def _turn(score, parent, left, right):
-    """Path scores (B,) of both children from a split's scores and its path scores."""
+    """Path scores q (B,) of both children from a split's scores and its own, eq. 1."""
     for b in range(len(score)):
         left[b] = score[b] if score[b] < parent[b] else parent[b]
         right[b] = -score[b] if -score[b] < parent[b] else parent[b]
@@ -110,7 +113,7 @@ def _clip(q, activity, z):
 
 @njit(**OPTIONS)
 def _turn_listed(score, first, t, row, q, offset, right_row, right_q):
-    """List both children's rows and path scores from those that their parent lists.
+    """List both children's rows and path scores (eq. 1) from their parent's list.
 
     A row that is not above 0 with the offset at a node is so at no node below it.
     ``row`` and ``q`` have room for all rows of all nodes and one more; ``right_row``
@@ -145,10 +148,12 @@ def _clip_listed(first, row, q, activity, z):
 
 
 @njit(parallel=True, **OPTIONS)
-def _forward(n_threads, split_score, pull, price, offset, z, activity, weight, top):
+def _forward(
+    n_threads, split_score, preference, penalty, offset, z, activity, weight, group
+):
     n_trees, n_splits, n_rows = split_score.shape
     n_nodes = 2 * n_splits + 1
-    for thread in prange(n_threads):  # each with memory of its own, used again
+    for thread in prange(n_threads):  # each with memory of its own, reused
         first = np.zeros(n_nodes + 1, np.int64)
         row = np.empty(n_nodes * n_rows + 1, np.int32)
         q = np.empty(n_nodes * n_rows + 1, split_score.dtype)
@@ -163,7 +168,14 @@ def _forward(n_threads, split_score, pull, price, offset, z, activity, weight, t
                     split_score[e, t], first, t, row, q, offset, right_row, right_q
                 )
             solve_tree(
-                first, q, offset, pull[e], price[e], activity[e], weight[e], top[e]
+                first,
+                q,
+                offset,
+                preference[e],
+                penalty[e],
+                activity[e],
+                weight[e],
+                group[e],
             )
             if z.shape[2] > 0:
                 _clip_listed(first, row, q, activity[e], z[e])
@@ -184,11 +196,11 @@ def _backward(
     split_score,
     activity,
     weight,
-    top,
+    group,
     offset,
     grad_z,
     grad_activity,
-    share,
+    score_grad,
     grad_score,
 ):
     n_trees, n_nodes, n_rows = grad_z.shape
@@ -199,7 +211,7 @@ def _backward(
         for e in range(thread, n_trees, n_threads):
             q[0] = 1
             for t in range(n_nodes):
-                # No node lives below one that does not: no gradient comes from there.
+                # No node is active below one that is not: no gradient comes from there.
                 if activity[e, t] == 0:
                     at_limit[t] = grad_activity[e, t]
                     continue
@@ -208,7 +220,7 @@ def _backward(
                 at_limit[t] = grad_activity[e, t] + _sum_at_limit(
                     q[t], activity[e, t], grad_z[e, t]
                 )
-            share_grad(at_limit, weight[e], top[e], share[e])
+            divide_gradient(at_limit, weight[e], group[e], score_grad[e])
             for t in range(n_nodes - 1, -1, -1):
                 is_split = 2 * t + 1 < n_nodes
                 if activity[e, t] == 0:
@@ -216,11 +228,16 @@ def _backward(
                     if is_split:
                         grad_score[e, t] = 0
                     continue
-                _score_grad(
-                    q[t], activity[e, t], share[e, t], offset, grad_z[e, t], grad_q[t]
+                _path_score_grad(
+                    q[t],
+                    activity[e, t],
+                    score_grad[e, t],
+                    offset,
+                    grad_z[e, t],
+                    grad_q[t],
                 )
                 if is_split:
-                    _hand_up(
+                    _pass_to_parent(
                         split_score[e, t],
                         q[t],
                         grad_q[2 * t + 1],
@@ -232,7 +249,7 @@ def _backward(
 
 @njit(**OPTIONS)
 def _sum_at_limit(q, limit, grad_z):
-    """Sum the gradients (B,) of the rows that pass the node as far as it lets them."""
+    """Sum the gradients (B,) of the rows whose z is the node's activity."""
     zero = grad_z.dtype.type(0)
     total = zero
     for b in range(len(q)):
@@ -241,18 +258,18 @@ def _sum_at_limit(q, limit, grad_z):
 
 
 @njit(**OPTIONS)
-def _score_grad(q, limit, share, offset, grad_z, grad_q):
+def _path_score_grad(q, limit, score_grad, offset, grad_z, grad_q):
     """Gradient (B,) at a node's path scores, from z and through its activity."""
     zero = grad_z.dtype.type(0)
     for b in range(len(q)):
-        through = grad_z[b] if (q[b] > zero) & (q[b] < limit) else zero
-        acted = share if q[b] + offset >= limit else zero
-        grad_q[b] = through + acted
+        through_z = grad_z[b] if (q[b] > zero) & (q[b] < limit) else zero
+        through_activity = score_grad if q[b] + offset >= limit else zero
+        grad_q[b] = through_z + through_activity
 
 
 @njit(**OPTIONS)
-def _hand_up(score, parent, from_left, from_right, grad_score, grad_parent):
-    """Hand the gradients (B,) of both children to what bounds their path scores."""
+def _pass_to_parent(score, parent, from_left, from_right, grad_score, grad_parent):
+    """Pass both children's gradients (B,) to the smaller argument of each minimum."""
     zero = grad_score.dtype.type(0)
     for b in range(len(score)):
         left, right = from_left[b], from_right[b]

@@ -12,7 +12,7 @@ QUICK = {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 40}
 
 
 @parametrize_with_checks(
-    [ArgminTreeClusterer(depth=2, max_epochs=20, learning_rate=0.1)]
+    [ArgminTreeClusterer(learning_rate=0.1, **QUICK | {"max_epochs": 10})]
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

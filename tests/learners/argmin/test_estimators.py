@@ -27,8 +27,8 @@ KINDS = [
 
 @parametrize_with_checks(
     [
-        ArgminTreeClassifier(depth=2, max_epochs=30, learning_rate=0.1),
-        ArgminTreeRegressor(depth=2, max_epochs=30, learning_rate=0.1),
+        ArgminTreeClassifier(learning_rate=0.1, **QUICK | {"max_epochs": 15}),
+        ArgminTreeRegressor(learning_rate=0.1, **QUICK | {"max_epochs": 15}),
     ]
 )
 def test_scikit_learns_checks(estimator, check):
@@ -198,7 +198,11 @@ def test_a_class_of_more_weight_is_predicted_more_often():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = [
         ArgminTreeClassifier(
-            depth=1, pruning_strength=1.0, class_weight=weight, random_state=0
+            depth=1,
+            pruning_strength=1.0,
+            class_weight=weight,
+            max_epochs=40,
+            random_state=0,
         )
         .fit(X, y)
         .predict_proba(X)[:, 0]

@@ -51,7 +51,7 @@ def train_trees(
         One row an epoch; see ``training.events.HISTORY``.
     """
     settings = network.settings
-    rate = torch.full_like(network.strength, float(settings.learning_rate))
+    rate = torch.full_like(network.pruning_strength, float(settings.learning_rate))
     # Cut by 10 before training stops, as in appendix A.3 (there after 2 epochs of 10).
     cut = CutOnPlateau(rate, patience=max(1, settings.patience // 3))
     leader = 0

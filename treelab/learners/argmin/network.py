@@ -81,7 +81,7 @@ class ArgminTrees(nn.Module):
         First weights and biases; None draws weights and spreads the rows evenly.
     """
 
-    strength: Tensor
+    pruning_strength: Tensor
 
     def __init__(
         self,
@@ -100,13 +100,13 @@ class ArgminTrees(nn.Module):
         self.loss_scale = loss_scale
         self.batch_size = min(settings.batch_size, len(rows.y))
         device, n_features = rows.x.device, len(rows.x)
-        strength = torch.tensor(settings.strengths, dtype=torch.float32, device=device)
-        self.register_buffer("strength", strength)
-        self.n_candidates = len(strength)
+        strengths = torch.tensor(settings.strengths, dtype=torch.float32, device=device)
+        self.register_buffer("pruning_strength", strengths)
+        self.n_candidates = len(strengths)
         n_splits, self.n_nodes = 2**settings.depth - 1, settings.n_nodes
 
         def same_for_all(values: Tensor) -> nn.Parameter:
-            # All strengths start alike, so that what parts them is the strength.
+            # All strengths start alike, so that the strength alone makes them differ.
             return nn.Parameter(
                 values[None].repeat(self.n_candidates, *[1] * values.dim()).to(device)
             )
@@ -163,7 +163,7 @@ class ArgminTrees(nn.Module):
 
     def _penalty(self, n_rows: int) -> Tensor:
         """Penalty lambda (E,) on activity: it grows with the rows that reward it."""
-        return self.strength * (n_rows / self.batch_size)
+        return self.pruning_strength * (n_rows / self.batch_size)
 
     def outputs(self, z: Tensor, x: Tensor) -> Tensor:
         """Raw outputs (E, C, B) from traversals (E, T, B) of rows ``x`` (F, B).
@@ -198,7 +198,7 @@ class ArgminTrees(nn.Module):
         loss = self._row_loss(self.outputs(z, batch.x), batch)
         loss = (loss * batch.weight).mean(1)
         if self.preference is not None:  # lambda ||eta||_inf
-            loss = loss + self.strength * self.preference.abs().amax(1)
+            loss = loss + self.pruning_strength * self.preference.abs().amax(1)
         return loss
 
     @torch.no_grad()
@@ -206,8 +206,8 @@ class ArgminTrees(nn.Module):
         """Validation loss (E,), without the penalty on preferences."""
         self.eval()
         activity = self.reference_activity()
-        loss = torch.zeros_like(self.strength)
-        weight = self.strength.new_zeros(())
+        loss = torch.zeros_like(self.pruning_strength)
+        weight = self.pruning_strength.new_zeros(())
         for rows in self.validation_batches():
             z = known_traversal(self.scores(rows.x), activity)
             row_loss = self._row_loss(self.outputs(z, rows.x), rows)
