@@ -1,265 +1,18 @@
-"""Workers train what waits, and a worker's death costs one run and no more."""
+"""What a worker records of itself, and when it ends; see also its processes."""
 
 import os
 import signal
-import sqlite3
-import subprocess
-import sys
 import time
-from contextlib import closing
+from dataclasses import replace
 
-import psutil
 import pytest
 
-from tests.runs.conftest import problem_in
-from tests.runs.workers.slow_tree import SPEC
-from treelab.learners.registry import LEARNERS
-from treelab.runs.store.run_store import RunStore
-from treelab.runs.workers import worker_pool
-from treelab.runs.workers.queue import Queue
+from treelab.runs.jobs.run_one import PROCESS_ENDED
+from treelab.runs.store.process import ProcessId
+from treelab.runs.workers import worker as module
 from treelab.runs.workers.worker import Worker
 
-COMMAND = (sys.executable, "-m", "tests.runs.workers.slow_worker")
-PATIENCE = 90  # seconds; a worker loads torch, on a machine that may be busy
-
-
-def wait(condition, what, seconds=PATIENCE):
-    """Wait until a condition holds, and return what it answers."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if answer := condition():
-            return answer
-        time.sleep(0.05)
-    pytest.fail(f"not within {seconds} s: {what}")
-
-
-@pytest.fixture(scope="module")
-def queue(tmp_path_factory):
-    """A queue with one warm worker and a quick one; all are gone in the end."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TREELAB_SLOTS", "1")
-        patch.setenv("CUDA_VISIBLE_DEVICES", "")
-        patch.setitem(LEARNERS, SPEC.key, SPEC)
-        store = RunStore(tmp_path_factory.mktemp("home"))
-        found = Queue(store, command=COMMAND)
-        found.ensure_workers()
-        wait(lambda: states(found) == {"idle"}, "warm workers")
-        yield found
-        found.shut_down()
-        assert found.workers() == []
-
-
-@pytest.fixture
-def store(queue):
-    """The store of the module's workers."""
-    return queue.store
-
-
-@pytest.fixture
-def problem(store):
-    """A problem whose table is in that store."""
-    return problem_in(store)
-
-
-def states(queue):
-    """The states of the living workers."""
-    return {worker.state for worker in queue.workers()}
-
-
-def slots_of(queue):
-    """The slots that have a living worker."""
-    return {worker.slot for worker in queue.workers()}
-
-
-def worker_of(queue, slot="cpu:0"):
-    """The process of a slot's worker."""
-    (worker,) = [w for w in queue.workers() if w.slot == slot]
-    return psutil.Process(worker.process.pid)
-
-
-def submit(queue, problem, learner="slow", **settings):
-    """Have a run trained."""
-    run_id = queue.store.create(learner, settings, problem)
-    queue.submit(run_id)
-    return run_id
-
-
-def begun(store, run_id):
-    """Wait until a run has points on its curve."""
-    wait(lambda: len(store.events(run_id)) >= 3, "first points")
-
-
-def ended(store, run_id):
-    """Wait until a run has ended, and return it."""
-    return wait(lambda: (r := store.run(run_id)).is_finished and r, "the run's end")
-
-
-def test_a_warm_worker_trains_a_run(queue, store, problem):
-    run_id = submit(queue, problem, epochs=5)
-    run = ended(store, run_id)
-    assert (run.state, run.error) == ("done", "")
-    assert store.model(run_id).n_leaves > 1
-    wait(lambda: states(queue) == {"idle"}, "an idle worker")
-
-
-def test_a_quick_learner_does_not_wait_behind_a_long_run(queue, store, problem):
-    long = submit(queue, problem, epochs=1000, pause=0.05)
-    begun(store, long)
-    waits = submit(queue, problem, epochs=1)
-    assert (queue.position(waits), queue.position(long)) == (1, 0)
-    assert ended(store, submit(queue, problem, "cart")).state == "done"
-    assert store.run(long).state == "running"
-    assert store.run(waits).state == "queued"
-    store.request_stop(long)
-    assert ended(store, long).state == "stopped"
-    assert store.run(long).has_model
-    assert ended(store, waits).state == "done"
-    assert queue.position(waits) == 0
-
-
-def test_a_failed_run_leaves_the_worker_at_work(queue, store, problem):
-    before = worker_of(queue)
-    assert ended(store, submit(queue, problem, fail_at=1)).state == "failed"
-    assert ended(store, submit(queue, problem)).state == "done"
-    assert worker_of(queue) == before
-
-
-def test_a_run_that_trains_can_be_deleted(queue, store, problem):
-    run_id = submit(queue, problem, epochs=1000, pause=0.05)
-    begun(store, run_id)
-    store.delete(run_id)
-    assert run_id not in [run.id for run in store.runs()]
-    wait(lambda: not store.folder(run_id).exists(), "the folder's end")
-
-
-def test_a_killed_worker_is_replaced_and_its_curve_is_kept(queue, store, problem):
-    run_id = submit(queue, problem, epochs=1000, pause=0.05)
-    begun(store, run_id)
-    process = worker_of(queue)
-    process.kill()
-    found = wait(queue.check, "the dead worker")
-    assert found == [run_id]
-    run = store.run(run_id)
-    assert (run.state, run.has_model) == ("interrupted", False)
-    assert len(store.events(run_id)) >= 3
-    assert store.snapshots(run_id)
-    assert queue.check() == []
-    assert ended(store, submit(queue, problem)).state == "done"
-    assert worker_of(queue) != process
-    assert queue.startup_error() == ""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
-def test_a_worker_told_to_end_interrupts_its_run_and_leaves(queue, store, problem):
-    run_id = submit(queue, problem, epochs=1000, pause=0.05)
-    begun(store, run_id)
-    process = worker_of(queue)
-    process.send_signal(signal.SIGTERM)
-    run = ended(store, run_id)
-    assert run.state == "interrupted"
-    assert "asked to end" in run.error
-    assert store.events(run_id)["epoch"].iloc[-1] == run.epoch
-    wait(
-        lambda: "cpu:0" not in {w.slot for w in store.worker_registry.workers()},
-        "its end",
-    )
-    queue.check()
-    wait(lambda: states(queue) == {"idle"}, "a new worker")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
-def test_a_training_that_does_not_listen_is_left(queue, store, problem):
-    run_id = submit(queue, problem, pause=300)
-    wait(lambda: store.run(run_id).state == "running", "the start")
-    process = worker_of(queue)
-    process.send_signal(signal.SIGTERM)
-    process.wait(PATIENCE)
-    assert store.run(run_id).state == "interrupted"
-    assert queue.check() == []
-    wait(lambda: states(queue) == {"idle"}, "a new worker")
-
-
-def suspend_between_writes(process, store):
-    """Suspend a worker, but not while it holds the database's write lock."""
-    while True:
-        process.suspend()
-        with closing(sqlite3.connect(store.home / "treelab.sqlite", timeout=0)) as db:
-            try:
-                db.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError:
-                process.resume()
-                continue
-            db.rollback()
-            return
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGSTOP")
-def test_a_worker_that_hangs_is_replaced_and_leaves_when_it_wakes(
-    queue, store, monkeypatch
-):
-    process = worker_of(queue)
-    suspend_between_writes(process, store)
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(worker_pool, "SILENT_SECONDS", 4.0)
-            wait(lambda: "cpu:0" not in slots_of(queue), "the silence")
-            queue.check()
-        assert worker_of(queue) != process
-    finally:
-        process.resume()
-    process.wait(PATIENCE)
-    wait(lambda: states(queue) == {"idle"}, "a new worker")
-
-
-def test_two_apps_share_the_workers(queue, store):
-    other = Queue(RunStore(store.home), command=COMMAND)
-    before = {worker.process for worker in queue.workers()}
-    other.ensure_workers()
-    queue.ensure_workers()
-    assert {worker.process for worker in other.workers()} == before
-    assert other._pool._children == []
-
-
-def test_a_slot_that_is_filled_takes_no_second_worker(queue, store):
-    again = [*COMMAND, "--home", str(store.home), "--slot", "cpu:0"]
-    done = subprocess.run(again, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2
-    assert "'cpu:0' has a worker already" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_deleted_home_ends_its_workers(tmp_path, monkeypatch):
-    monkeypatch.setenv("TREELAB_SLOTS", "1")
-    monkeypatch.setattr(worker_pool, "planned_slots", lambda: ["quick"])
-    store = RunStore(tmp_path / "home")
-    queue = Queue(store, command=COMMAND)
-    queue.ensure_workers()
-    wait(lambda: states(queue) == {"idle"}, "a warm worker")
-    process = worker_of(queue, "quick")
-    store.home.rename(tmp_path / "elsewhere")
-    process.wait(PATIENCE)
-
-
-def test_a_worker_leaves_when_no_app_is_left(tmp_path):
-    """The app here is a script that asks for workers and ends."""
-    script = (
-        "import sys\n"
-        "from treelab.runs.workers import worker_pool\n"
-        "from treelab.runs.store.run_store import RunStore\n"
-        "worker_pool.planned_slots = lambda: ['quick']\n"
-        "command = (sys.executable, '-m', 'tests.runs.workers.slow_worker')\n"
-        "worker_pool.WorkerPool(RunStore(sys.argv[1]), command).ensure_workers()\n"
-    )
-    home = tmp_path / "home"
-    subprocess.run([sys.executable, "-c", script, str(home)], check=True)
-    (worker,) = RunStore(home).worker_registry.workers()
-    process = psutil.Process(worker.process.pid)
-    wait(
-        lambda: RunStore(home).worker_registry.workers()[0].state == "idle",
-        "a warm worker",
-    )
-    process.wait(PATIENCE)
-    assert RunStore(home).worker_registry.workers() == []
+ME = ProcessId.here()
 
 
 def test_a_heartbeat_holds_the_memory_that_is_free_now(store, monkeypatch):
@@ -278,3 +31,71 @@ def test_a_heartbeat_holds_the_memory_that_is_free_now(store, monkeypatch):
     worker._heartbeat()
     worker._heartbeat()
     assert recorded == ["", *(f"Oak 9000 · {text}" for text in free)]
+
+
+def test_a_worker_whose_slot_is_another_ones_by_now_ends(store):
+    worker = Worker(store, "cpu:0")
+    store.worker_registry.register("cpu:0", ME)
+    worker._heartbeat()
+    assert not worker._is_over()
+    store.worker_registry.register("cpu:0", replace(ME, pid=ME.pid + 1))
+    worker._heartbeat()
+    assert worker._is_over()
+
+
+def test_a_worker_that_no_app_needs_ends(store, monkeypatch):
+    monkeypatch.setattr(module, "UNUSED_SECONDS", 0.0)
+    worker = Worker(store, "quick", end_when_unused=True)
+    store.worker_registry.register("quick", ME)
+    assert worker._is_over()
+    store.worker_registry.register_app(ME)
+    monkeypatch.setattr(module, "UNUSED_SECONDS", 60.0)
+    worker._heartbeat()
+    assert not worker._is_over()
+
+
+def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(store, problem):
+    worker = Worker(store, "quick")
+    store.submit(run_id := store.create("slow", {}, problem))
+    store.submit(quick := store.create("cart", {}, problem))
+    assert worker._train_next()
+    assert store.run(quick).state == "done"
+    assert not worker._train_next()  # the other waits for a slot of its own
+    worker = Worker(store, "cpu:0")
+    worker._request_end()
+    assert worker._train_next()
+    run = store.run(run_id)
+    assert (run.state, run.error) == ("interrupted", PROCESS_ENDED)
+    assert worker._is_over()
+
+
+def test_a_training_that_does_not_react_in_time_is_ended(store, problem, monkeypatch):
+    class Exited(Exception):
+        """In the place of the process's end."""
+
+    def leave(code):
+        raise Exited(code)
+
+    monkeypatch.setattr(os, "_exit", leave)
+    worker = Worker(store, "cpu:0")
+    store.worker_registry.register("cpu:0", ME)
+    run_id = store.create("slow", {}, problem)
+    store.start(run_id, ME)
+    worker._run_id = run_id
+    worker._request_end()
+    worker._heartbeat()
+    assert store.run(run_id).state == "running"
+    worker._end_requested = time.monotonic() - module.GRACE_SECONDS - 1
+    with pytest.raises(Exited, match=str(128 + signal.SIGTERM)):
+        worker._heartbeat()
+    assert store.run(run_id).state == "interrupted"
+    assert store.worker_registry.workers() == []
+
+
+def test_a_deleted_home_ends_the_worker(store, monkeypatch):
+    ended = []
+    worker = Worker(store, "cpu:0")
+    monkeypatch.setattr(store, "exists", lambda: False)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    worker._heartbeat()
+    assert ended == [1]

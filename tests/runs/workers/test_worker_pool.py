@@ -1,0 +1,53 @@
+"""The pool starts the workers that are missing, and explains why one does not start."""
+
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from filelock import FileLock
+
+from treelab.runs.store.process import ProcessId
+from treelab.runs.workers import worker_pool
+from treelab.runs.workers.worker_pool import MOST_FAILURES, WorkerPool
+
+BROKEN = (sys.executable, "-c", "raise SystemExit('torch is not installed')")
+
+
+@pytest.fixture
+def pool(store, monkeypatch):
+    """The pool of a machine that gets one worker, which cannot start."""
+    monkeypatch.setattr(worker_pool, "planned_slots", lambda: ["cpu:0"])
+    pool = WorkerPool(store, BROKEN)
+    yield pool
+    pool.shut_down(timeout=10)
+
+
+def test_workers_that_cannot_start_are_given_up_with_a_reason(pool):
+    until = time.monotonic() + 60
+    while not pool.startup_error() and time.monotonic() < until:
+        pool.ensure_workers()
+        time.sleep(0.02)
+    assert "ends while it starts: torch is not installed" in pool.startup_error()
+    for _ in range(5):
+        pool.ensure_workers()
+    assert len(pool._children) == MOST_FAILURES
+
+
+def test_while_another_process_starts_workers_this_one_starts_none(pool, store):
+    with FileLock(store.home / "workers.lock"):
+        pool.ensure_workers()
+        assert pool.workers() == []
+    pool.ensure_workers()
+    assert len(pool._children) == 1
+
+
+def test_a_worker_without_a_heartbeat_counts_as_dead(pool, store, monkeypatch):
+    elsewhere = replace(ProcessId.here(), host="elsewhere")
+    store.worker_registry.register("cpu:0", elsewhere)
+    assert [worker.process for worker in pool.workers()] == [elsewhere]
+    monkeypatch.setattr(worker_pool, "SILENT_SECONDS", 0.0)
+    assert pool.workers() == []
+    pool.ensure_workers()
+    (worker,) = store.worker_registry.workers()
+    assert worker.process != elsewhere
