@@ -12,15 +12,11 @@ from pages.common.views.groups import LOSS, LOSS_AXIS
 from pages.common.views.parts import part_words, pick_view
 from pages.common.views.tree_picture import show_tree
 from pages.common.words import plain
+from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.path import (
-    KNEE_TOLERANCE,
-    MARGINS,
-    knee_of,
-    place_of,
-    pruning_figure,
-)
-from treelab.figures.routing import heat_tree_figure, levels_to_draw, routing_table
+from treelab.evaluation.routing import routing_table
+from treelab.figures.path import MARGINS, place_of, pruning_figure
+from treelab.figures.routing import heat_tree_figure, levels_to_draw
 from treelab.trees.text.numerals import counted, shortest, significant
 
 TEST = "test_score"

@@ -9,22 +9,21 @@ from pages.common.theme import mode, page_title, show_figure
 from pages.common.views.parts import part_words, pick_estimator, pick_view
 from pages.common.words import plain
 from treelab.data.split import SPLITS
-from treelab.figures.routing import (
+from treelab.evaluation.routing import (
     BANDS,
     busiest_leaf,
-    heat_tree_figure,
-    levels_to_draw,
     routing_table,
     target_bands,
 )
+from treelab.figures.routing import heat_tree_figure, levels_to_draw
 from treelab.trees.text.numerals import counted, significant
 from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 
 LONGEST_RULE = 300  # letters that a caption may hold
 COLOR_BY = {
-    "level_share": "Rows at the same level",
-    "share": "All rows of the class",
+    "level_fraction": "Rows at the same level",
+    "fraction": "All rows of the class",
 }
 
 
@@ -74,7 +73,7 @@ with st.container(horizontal=True, key="routing-controls"):
     color_by = st.segmented_control(
         "Brightness is the share of",
         list(COLOR_BY),
-        default="level_share",
+        default="level_fraction",
         required=True,
         format_func=COLOR_BY.__getitem__,
         key="routing-color",
@@ -117,10 +116,10 @@ for place, kind in enumerate(shown):
         if n_rows == 0:
             st.markdown(f"**{plain(kind)}** has no row in this part.")
             continue
-        share = table.share[leaf]
+        share = table.fraction[leaf]
         st.markdown(
             f"**{plain(kind)}: {share:.0%} end in one leaf**, which says "
-            f"“{plain(table.answer[leaf])}”"
+            f"“{plain(table.prediction[leaf])}”"
         )
         show_figure(
             heat_tree_figure(
@@ -146,14 +145,24 @@ with st.expander("The same as a table"):
     table = routing_table(tree, X[kinds[kind]])
     st.dataframe(
         table.assign(node=table.index)[
-            ["node", "level", "question", "answer", "rows", "share", "level_share"]
+            [
+                "node",
+                "level",
+                "condition",
+                "prediction",
+                "rows",
+                "fraction",
+                "level_fraction",
+            ]
         ],
         hide_index=True,
         key="routing-table",
         column_config={
-            "share": st.column_config.NumberColumn("share of all", format="percent"),
-            "level_share": st.column_config.NumberColumn(
-                "share of its level", format="percent"
+            "fraction": st.column_config.NumberColumn(
+                "fraction of all", format="percent"
+            ),
+            "level_fraction": st.column_config.NumberColumn(
+                "fraction of its level", format="percent"
             ),
         },
     )

@@ -1,9 +1,10 @@
-"""The pruning path's figure and its knee."""
+"""The pruning path's figure."""
 
 import pandas as pd
 import pytest
 
-from treelab.figures.path import MARGINS, knee, knee_of, place_of, pruning_figure
+from treelab.evaluation.knee import knee_of
+from treelab.figures.path import MARGINS, place_of, pruning_figure
 
 TABLE = pd.DataFrame(
     {
@@ -31,17 +32,6 @@ def draw(table=TABLE, **changes):
 
 def trace(figure, name):
     return next(t for t in figure.data if t.name == name)
-
-
-def test_the_knee_is_the_smallest_tree_within_the_tolerance():
-    assert knee(TABLE["active_splits"], TABLE["valid_score"]) == 2
-    assert knee(TABLE["active_splits"], TABLE["valid_score"], tolerance=0.001) == 0
-
-
-def test_the_knee_passes_over_scores_that_are_missing():
-    assert knee([3, 2, 1], [0.9, 0.9, float("nan")]) == 1
-    with pytest.raises(ValueError, match="at least one score"):
-        knee([1], [float("nan")])
 
 
 def test_curves_name_the_rows_they_were_measured_on():

@@ -1,78 +1,15 @@
-"""The class routing distribution and its heat tree."""
+"""The heat tree of a class routing distribution."""
 
-import numpy as np
 import pytest
 
-from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
-from treelab.figures.routing import (
-    busiest_leaf,
-    heat_tree_figure,
-    levels_to_draw,
-    routing_table,
-    target_bands,
-)
-
-
-def counted(tree, X):
-    """Rows that pass each node, by walking them one by one."""
-    passed = np.zeros(tree.n_nodes, dtype=int)
-    for i in range(len(X)):
-        passed[tree.path(X.iloc[[i]])] += 1
-    return passed
-
-
-@pytest.mark.parametrize("label", ["small", "rough", "fine"])
-def test_shares_are_those_found_by_walking_each_row(label):
-    tree, X, y = stump_and_more()
-    rows = X[y == label]
-    table = routing_table(tree, rows)
-    assert table["rows"].tolist() == counted(tree, rows).tolist()
-    assert table["share"].tolist() == pytest.approx(counted(tree, rows) / len(rows))
-
-
-@pytest.mark.parametrize("depth", [1, 3, 6])
-def test_each_level_that_a_row_reaches_adds_up_to_one(depth):
-    tree, X = complete_tree(depth)
-    table = routing_table(tree, X[:37])
-    assert table.groupby("level")["level_share"].sum().tolist() == pytest.approx(
-        [1] * (depth + 1)
-    )
-
-
-def test_a_row_that_has_ended_counts_no_more_further_down():
-    tree, X, _ = stump_and_more()
-    table = routing_table(tree, X)  # 10 of 40 rows end on level 1
-    assert table["share"].tolist() == [1, 0.25, 0.75, 0.3, 0.45]
-    assert table["level_share"].tolist() == [1, 0.25, 0.75, 0.4, 0.6]
-
-
-def test_no_rows_leave_every_node_dark():
-    tree, X, _ = stump_and_more()
-    table = routing_table(tree, X[:0])
-    assert not table[["rows", "share", "level_share"]].to_numpy().any()
-
-
-def test_splits_ask_and_leaves_answer():
-    tree, X, _ = stump_and_more()
-    table = routing_table(tree, X)
-    assert "radius" in table.question[0]
-    assert table.answer.tolist() == ["", "small", "", "rough", "fine"]
-
-
-def test_a_number_tree_answers_in_its_unit():
-    tree, X, _ = number_tree()
-    assert routing_table(tree, X).answer.tolist() == ["", "2 kg", "6 kg"]
-
-
-def test_thirds_of_the_training_values_make_the_bands():
-    band, borders = target_bands(np.arange(301.0), [0, 100, 101, 200, 250])
-    assert borders == (100, 200)
-    assert band.tolist() == ["low", "low", "middle", "middle", "high"]
+from tests.figures.small_trees import complete_tree, stump_and_more
+from treelab.evaluation.routing import routing_table
+from treelab.figures.routing import heat_tree_figure, levels_to_draw
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("color_by", ["share", "level_share"])
-def test_nodes_carry_their_number_and_their_share(mode, color_by):
+@pytest.mark.parametrize("color_by", ["fraction", "level_fraction"])
+def test_nodes_carry_their_number_and_their_fraction(mode, color_by):
     tree, X, _ = stump_and_more()
     table = routing_table(tree, X)
     figure = heat_tree_figure(
@@ -99,11 +36,6 @@ def test_edges_without_rows_are_the_thinnest():
     figure = heat_tree_figure(tree, routing_table(tree, X[y == "small"]), what="rows")
     widths = [trace.line.width for trace in figure.data if trace.mode == "lines"]
     assert sorted(set(widths)) == [1.0, 8.0]
-
-
-def test_the_busiest_leaf_is_where_most_rows_end():
-    tree, X, y = stump_and_more()
-    assert busiest_leaf(tree, routing_table(tree, X[y == "small"])) == 1
 
 
 def test_a_tree_that_is_too_wide_is_cut_at_a_level():

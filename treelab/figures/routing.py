@@ -1,4 +1,4 @@
-"""Where rows of one kind go: the share of them that passes each node of a tree."""
+"""A heat tree: each node as bright as the fraction of some rows that pass it."""
 
 from textwrap import wrap
 
@@ -10,7 +10,6 @@ from treelab.figures.colors import Mode, palette, text_on
 from treelab.figures.layout import tree_layout
 from treelab.figures.template import template
 from treelab.figures.words import escape_html
-from treelab.trees.text.nodes import split_text
 from treelab.trees.tree import Tree
 
 # Plotly's viridis at ten even steps, to find a text colour that reads on each.
@@ -33,74 +32,6 @@ _MOST_NAMED_ENDS = 8  # of branches that have words below their nodes
 _MOST_ENDS = 32  # of branches that are drawn at first
 _LETTERS_ACROSS = 72  # of size 12 beside each other in a figure of usual width
 _EDGE_WIDTHS = (1.0, 2.0, 3.5, 5.5, 8.0)  # pixels, from no rows to all of them
-BANDS = ("low", "middle", "high")
-
-
-def routing_table(tree: Tree, X: pd.DataFrame) -> pd.DataFrame:
-    """Count the rows that pass each node and normalise them in each level.
-
-    Source: the class routing distributions of Zantedeschi, Kusner and Niculae,
-    "Learning Binary Decision Trees by Argmin Differentiation", arXiv:2010.04627.
-
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    X : DataFrame of shape (n_rows, n_columns)
-        The rows to send down, in the table's own columns; may have no row.
-
-    Returns
-    -------
-    DataFrame of n rows, indexed by node
-        ``level``; ``rows`` that pass; ``share``, of all of ``X``; ``level_share``,
-        of those rows that reach the node's level (a row that ended in a leaf above
-        counts no more), zero where none does; ``question``, empty at leaves;
-        ``answer``, empty at splits.
-    """
-    level = np.asarray(tree.level)
-    rows = tree.decision_path(X).sum(axis=0) if len(X) else np.zeros(len(level), int)
-    at_level = np.bincount(level, weights=rows)[level]
-    return pd.DataFrame(
-        {
-            "level": level,
-            "rows": rows.astype(int),
-            "share": rows / max(len(X), 1),
-            "level_share": np.divide(
-                rows, at_level, out=np.zeros(len(level)), where=at_level > 0
-            ),
-            "question": [
-                "" if leaf else split_text(tree, node)
-                for node, leaf in enumerate(tree.is_leaf)
-            ],
-            "answer": [
-                _answer(tree, node) if leaf else ""
-                for node, leaf in enumerate(tree.is_leaf)
-            ],
-        },
-        index=pd.RangeIndex(len(level), name="node"),
-    )
-
-
-def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
-    """Sort values of a number target into low, middle and high.
-
-    Parameters
-    ----------
-    y_train : array-like of shape (n_train_rows,)
-        Training values; their thirds set the borders.
-    y : array-like of shape (n_rows,)
-        The values to sort, in the same units.
-
-    Returns
-    -------
-    band : ndarray of shape (n_rows,)
-        One of ``BANDS``; a value on a border belongs to the lower band.
-    borders : tuple of two float
-        Between low and middle, and between middle and high.
-    """
-    borders = np.quantile(np.asarray(y_train, dtype=float), [1 / 3, 2 / 3])
-    band = np.array(BANDS)[np.searchsorted(borders, np.asarray(y, dtype=float))]
-    return band, (float(borders[0]), float(borders[1]))
 
 
 def levels_to_draw(tree: Tree) -> int:
@@ -116,11 +47,11 @@ def heat_tree_figure(
     table: pd.DataFrame,
     *,
     what: str,
-    color_by: str = "level_share",
+    color_by: str = "level_fraction",
     max_depth: int | None = None,
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw the tree with each node as bright as its share of the rows.
+    """Draw the tree with each node as bright as its fraction of the rows.
 
     Parameters
     ----------
@@ -130,7 +61,7 @@ def heat_tree_figure(
         What ``routing_table`` made of it and some rows.
     what : str
         The rows' name, for the hover text: "'malignant' test rows".
-    color_by : {"level_share", "share"}, default="level_share"
+    color_by : {"level_fraction", "fraction"}, default="level_fraction"
         The column that sets the colour and the number in the node.
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
@@ -150,7 +81,7 @@ def heat_tree_figure(
     size = _node_sizes(tree, x, n_ends)
     named = n_ends <= _MOST_NAMED_ENDS
     figure = go.Figure()
-    for width, edges in _edges_by_width(tree, shown, table["share"].to_numpy()):
+    for width, edges in _edges_by_width(tree, shown, table["fraction"].to_numpy()):
         figure.add_scatter(
             x=np.concatenate([[x[a], x[b], np.nan] for a, b in edges]),
             y=np.concatenate([[y[a], y[b], np.nan] for a, b in edges]),
@@ -159,7 +90,7 @@ def heat_tree_figure(
             hoverinfo="skip",
             showlegend=False,
         )
-    share = table[color_by].to_numpy()[shown]
+    fraction = table[color_by].to_numpy()[shown]
     figure.add_scatter(
         x=x[shown],
         y=y[shown],
@@ -167,7 +98,7 @@ def heat_tree_figure(
         marker={
             "size": size[shown],
             "symbol": np.where(tree.is_leaf[shown], "square", "circle"),
-            "color": share,
+            "color": fraction,
             "colorscale": [
                 [i / (len(_VIRIDIS) - 1), color] for i, color in enumerate(_VIRIDIS)
             ],
@@ -180,9 +111,9 @@ def heat_tree_figure(
         },
         text=[
             f"{value:.0%}" if room >= _ROOM_FOR_TEXT else ""
-            for value, room in zip(share, size[shown])
+            for value, room in zip(fraction, size[shown])
         ],
-        textfont={"size": 12, "color": [_readable(value) for value in share]},
+        textfont={"size": 12, "color": [_readable(value) for value in fraction]},
         customdata=shown,
         hovertext=[_hover(table.iloc[node], what) for node in shown],
         hoverinfo="text",
@@ -192,7 +123,7 @@ def heat_tree_figure(
     if named:
         room = _letters_of_room(tree, x, n_ends)
         for node in shown:
-            words = table.question[node] or table.answer[node]
+            words = table.condition[node] or table.prediction[node]
             lines = wrap(words, room[node], max_lines=2, placeholder="…")
             figure.add_annotation(
                 x=x[node],
@@ -215,15 +146,9 @@ def heat_tree_figure(
     )
 
 
-def busiest_leaf(tree: Tree, table: pd.DataFrame) -> int:
-    """Return the leaf where most of the rows end; the first among equals."""
-    leaves = np.flatnonzero(tree.is_leaf)
-    return int(leaves[np.argmax(table["rows"].to_numpy()[leaves])])
-
-
 _SCALE_TITLES = {
-    "level_share": "share of the rows at this level",
-    "share": "share of all these rows",
+    "level_fraction": "fraction of the rows at this level",
+    "fraction": "fraction of all these rows",
 }
 
 
@@ -249,11 +174,11 @@ def _color_bar(title: str, color: str) -> dict:
     }
 
 
-def _edges_by_width(tree: Tree, shown: np.ndarray, share: np.ndarray):
+def _edges_by_width(tree: Tree, shown: np.ndarray, fraction: np.ndarray):
     """Return (width, [(parent, child), ...]), widest where most rows go."""
     grouped: dict[float, list] = {width: [] for width in _EDGE_WIDTHS}
     for child in shown[1:]:
-        step = int(np.ceil(share[child] * (len(_EDGE_WIDTHS) - 1)))
+        step = int(np.ceil(fraction[child] * (len(_EDGE_WIDTHS) - 1)))
         grouped[_EDGE_WIDTHS[step]].append((tree.parent[child], child))
     return [(width, edges) for width, edges in grouped.items() if edges]
 
@@ -280,23 +205,16 @@ def _letters_of_room(tree: Tree, x: np.ndarray, n_ends: int) -> np.ndarray:
     return np.clip(room, 8, 30).astype(int)
 
 
-def _readable(share: float) -> str:
-    """Colour of a number that stands on viridis at ``share``."""
-    return text_on(_VIRIDIS[round(share * (len(_VIRIDIS) - 1))])
-
-
-def _answer(tree: Tree, node: int) -> str:
-    """What a leaf says, in a word or a number."""
-    if tree.classes is None:
-        return f"{tree.value[node, 0]:.3g} {tree.target_unit}".strip()
-    return str(tree.classes[int(np.argmax(tree.value[node]))])
+def _readable(fraction: float) -> str:
+    """Colour of a number that stands on viridis at ``fraction``."""
+    return text_on(_VIRIDIS[round(fraction * (len(_VIRIDIS) - 1))])
 
 
 def _hover(row: pd.Series, what: str) -> str:
     """Lines of the box that a node shows under the pointer."""
-    says = f"says {row.answer}" if row.answer else row.question
+    text = f"prediction {row.prediction}" if row.prediction else row.condition
     return (
-        f"<b>{escape_html(says)}</b><br>"
-        f"{row['rows']:,} of the {escape_html(what)} ({row.share:.1%})<br>"
-        f"{row.level_share:.1%} of those that reach level {row.level}"
+        f"<b>{escape_html(text)}</b><br>"
+        f"{row['rows']:,} of the {escape_html(what)} ({row.fraction:.1%})<br>"
+        f"{row.level_fraction:.1%} of those that reach level {row.level}"
     )
