@@ -8,8 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import column_kind
-from treelab.data.made_tables import greedy_trap, mixed
 from treelab.data.problem import make_problem
+from treelab.data.synthetic_tables import greedy_trap, library_members
 
 
 @pytest.mark.parametrize("key", BUILTIN)
@@ -62,7 +62,7 @@ def test_two_levels_of_splits_tell_the_trap_apart(seed):
 
 
 def test_the_mixed_table_is_mixed_and_can_be_learned():
-    frame = mixed()
+    frame = library_members()
     kinds = [column_kind(frame[name]) for name in frame]
     assert kinds.count("number") >= 4
     assert frame["occupation"].nunique() == 12

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from treelab.data import made_tables
+from treelab.data import synthetic_tables
 
 IRIS_UNITS = {
-    f"{part} {side}": "cm"
-    for part in ("sepal", "petal")
+    f"{organ} {side}": "cm"
+    for organ in ("sepal", "petal")
     for side in ("length", "width")
 }
 DIABETES_COLUMNS = {
@@ -161,20 +161,20 @@ BUILTIN: dict[str, BuiltinTable] = {
             "Greedy trap",
             "bar",
             "binary",
-            "Made by code: 1,500 steel bars that crack by a rule of two columns, "
-            "neither of which says anything alone.",
-            made_tables.greedy_trap,
-            made_tables.TRAP_UNITS,
+            "Synthetic: 1,500 steel bars that crack by a rule of two columns, "
+            "neither of which predicts anything alone.",
+            synthetic_tables.greedy_trap,
+            synthetic_tables.TRAP_UNITS,
         ),
         BuiltinTable(
             "mixed",
             "Library members",
             "renews",
             "binary",
-            "Made by code: 1,200 members with numbers, categories and missing values; "
+            "Synthetic: 1,200 members with numbers, categories and missing values; "
             "who renews?",
-            made_tables.mixed,
-            made_tables.MEMBER_UNITS,
+            synthetic_tables.library_members,
+            synthetic_tables.MEMBER_UNITS,
         ),
     )
 }

@@ -77,7 +77,7 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
         elif len(feature_names) != values.shape[1]:
             raise ValueError(
                 f"The array has {values.shape[1]} columns, but {len(feature_names)} "
-                "were learned."
+                "were fitted."
             )
         frame = pd.DataFrame(values, columns=list(feature_names))
     objects = [name for name in frame.columns if frame[name].dtype == object]

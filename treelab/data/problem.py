@@ -134,7 +134,7 @@ class Problem:
         Raises
         ------
         ValueError
-            If the target is absent, or regression is asked of text.
+            If the target is absent, or is text where the task is regression.
         """
         target = as_frame(frame, [self.target])[self.target].dropna()
         if self.task != "regression":

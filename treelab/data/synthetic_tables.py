@@ -1,4 +1,4 @@
-"""Tables made by code: a trap for greedy trees, and one with every kind of column."""
+"""Synthetic tables: a trap for greedy trees, and one with every kind of column."""
 
 import numpy as np
 import pandas as pd
@@ -22,57 +22,57 @@ MEMBER_UNITS = {
     "visits": "a month",
     "distance": "km",
 }
+OCCUPATIONS = {  # name: (frequency, euros a month, how gladly they renew)
+    "student": (0.16, 950, 0.9),
+    "retired": (0.15, 1700, 1.2),
+    "teacher": (0.10, 3100, 1.3),
+    "engineer": (0.09, 4400, -0.2),
+    "nurse": (0.09, 2700, 0.2),
+    "clerk": (0.08, 2500, 0.0),
+    "sales": (0.08, 2600, -0.9),
+    "craft": (0.07, 2800, -1.0),
+    "driver": (0.06, 2300, -1.2),
+    "manager": (0.05, 5600, -0.6),
+    "artist": (0.04, 1600, 0.8),
+    "farmer": (0.03, 2400, -0.7),
+}
 
 
 def greedy_trap(n_rows: int = 1500, *, seed: int = 0) -> pd.DataFrame:
     """Return steel bars that crack when hot is cooled fast or cool is cooled slowly.
 
-    The target is the exclusive or of the first two of ten columns, each cut in the
-    middle, with 3% of the labels turned. Either of the two alone says nothing, while
-    each of the other eight leans towards the target a little: a greedy tree follows
-    these and learns next to nothing, where two levels of splits tell nearly all.
+    The target is the exclusive or of the first two of ten columns, each thresholded
+    in the middle, with 3% label noise. Either of the two alone is independent of the
+    target, while each of the other eight is correlated with it a little: a greedy tree
+    follows these and learns next to nothing, where two levels of splits suffice.
     """
     rng = np.random.default_rng(seed)
     low = np.array([750, 10, 0.1, 0.4, 8, 2, 30, 20, 2, 0])
     high = np.array([950, 70, 0.9, 1.6, 40, 18, 90, 120, 10, 8])
     decimals = [0, 1, 3, 3, 1, 1, 0, 0, 2, 2]
-    share = rng.random((n_rows, 10))  # of the way from low to high
-    hot, fast = share[:, 0] > 0.5, share[:, 1] > 0.5
+    position = rng.random((n_rows, 10))  # from low to high, 0 to 1
+    hot, fast = position[:, 0] > 0.5, position[:, 1] > 0.5
     cracks = (hot == fast) ^ (rng.random(n_rows) < 0.03)
-    leans = rng.random((n_rows, 10)) < 0.05
-    leans[:, :2] = False
-    share = np.where(leans, (cracks[:, None] + share) / 2, share)
-    values = low + share * (high - low)
+    correlated = rng.random((n_rows, 10)) < 0.05
+    correlated[:, :2] = False
+    position = np.where(correlated, (cracks[:, None] + position) / 2, position)
+    values = low + position * (high - low)
     frame = pd.DataFrame(
         {name: np.round(values[:, j], decimals[j]) for j, name in enumerate(TRAP_UNITS)}
     )
     return frame.assign(bar=np.where(cracks, "cracked", "sound"))
 
 
-def mixed(n_rows: int = 1200, *, seed: int = 0) -> pd.DataFrame:
+def library_members(n_rows: int = 1200, *, seed: int = 0) -> pd.DataFrame:
     """Return members of a library and whether they renew.
 
     Numbers, a category of twelve, one of five, a yes or no, and missing values in
-    both kinds; who gives no income is seldom a chance.
+    both kinds; income is missing more often for those who do not renew.
     """
     rng = np.random.default_rng(seed)
-    trades = {  # name: (share, euros a month, how gladly they renew)
-        "student": (0.16, 950, 0.9),
-        "retired": (0.15, 1700, 1.2),
-        "teacher": (0.10, 3100, 1.3),
-        "engineer": (0.09, 4400, -0.2),
-        "nurse": (0.09, 2700, 0.2),
-        "clerk": (0.08, 2500, 0.0),
-        "sales": (0.08, 2600, -0.9),
-        "craft": (0.07, 2800, -1.0),
-        "driver": (0.06, 2300, -1.2),
-        "manager": (0.05, 5600, -0.6),
-        "artist": (0.04, 1600, 0.8),
-        "farmer": (0.03, 2400, -0.7),
-    }
-    names = np.array(list(trades), dtype=object)
-    share, pay, liking = np.array(list(trades.values())).T
-    trade = rng.choice(len(names), n_rows, p=share / share.sum())
+    names = np.array(list(OCCUPATIONS), dtype=object)
+    frequency, pay, liking = np.array(list(OCCUPATIONS.values())).T
+    trade = rng.choice(len(names), n_rows, p=frequency / frequency.sum())
     age = rng.normal(43, 11, n_rows)
     age = np.where(names[trade] == "student", rng.normal(22, 2.5, n_rows), age)
     age = np.where(names[trade] == "retired", rng.normal(71, 5, n_rows), age)
