@@ -186,7 +186,7 @@ def test_categories_get_scikit_learns_target_rates():
         assert len(np.unique(crossed[word == level])) > 1  # one a fold
 
 
-def test_a_column_with_many_rows_a_level_is_not_parted_by_folds():
+def test_a_column_with_many_rows_a_level_is_not_cross_fitted():
     rng = np.random.default_rng(0)
     word = rng.choice(["x", "y", "z"], 500, p=[0.6, 0.3, 0.1])
     rare = rng.permutation(np.repeat(np.arange(100), 5)).astype(str)

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import TASKS, as_frame, column_kind
+from treelab.data.encoding.encoded_columns import encode_columns
 from treelab.data.encoding.scale import SCALES, Affine
-from treelab.data.encoding.target_scores import target_scores
-from treelab.data.values import categories, numbers
+from treelab.data.values import numbers
 from treelab.trees.centre import midpoint
 from treelab.trees.feature import Feature, feature_matrix
 
@@ -91,24 +91,32 @@ class TableEncoder:
         self.columns_ = tuple(frame.columns)
         units = frame.attrs.get("units", {}) if self.units is None else self.units
 
-        readings = self._read(frame, y, units)  # (feature, values, values to train on)
-        self.features_ = tuple(
-            replace(feature, spread=_spread(values)) for feature, values, _ in readings
+        columns = encode_columns(
+            frame,
+            y,
+            task=self.task,
+            one_hot_max=self.one_hot_max,
+            units=units,
+            random_state=self.random_state,
         )
-        self._scales, self._values, self._encoded = [], [], []
-        encoded = np.empty((len(frame), len(readings)))
-        for j, (feature, values, crossed) in enumerate(readings):
-            observed = values[~np.isnan(values)]
+        self.features_ = tuple(
+            replace(column.feature, spread=_spread(column.values)) for column in columns
+        )
+        self.target_encoded_ = tuple(
+            dict.fromkeys(c.feature.column for c in columns if c.is_target_encoded)
+        )
+        self._scales, self._known, self._known_encoded = [], [], []
+        encoded = np.empty((len(frame), len(columns)))
+        for j, column in enumerate(columns):
+            fill = column.feature.fill
+            observed = column.values[~np.isnan(column.values)]
             scale = SCALES[self.numbers](observed if len(observed) else np.zeros(1))
-            filled = np.where(np.isnan(crossed), feature.fill, crossed)
+            filled = np.where(np.isnan(column.cross_fitted), fill, column.cross_fitted)
             encoded[:, j] = scale(filled)
-            met = [observed, [feature.fill], feature.scores]
-            if feature.kind == "category":
-                met.append([feature.unseen])
-            known = np.unique(np.concatenate(met))
+            known = _known_values(column.feature, observed)
             self._scales.append(scale)
-            self._values.append(known)
-            self._encoded.append(scale(known))
+            self._known.append(known)
+            self._known_encoded.append(scale(known))
         self._fill = np.array([feature.fill for feature in self.features_])
         return encoded
 
@@ -167,7 +175,7 @@ class TableEncoder:
         if np.isnan(threshold).any():
             split = int(np.argmax(np.isnan(threshold)))
             raise ValueError(
-                f"The threshold of split {split} is NaN; training went astray."
+                f"The threshold of split {split} is NaN: training diverged."
             )
         raw = np.empty(len(feature))
         order = np.argsort(feature, kind="stable")
@@ -175,9 +183,9 @@ class TableEncoder:
         for j, splits in zip(used, np.split(order, starts[1:])):
             # Distinct values may share one encoded number, above all in float32.
             # Counting to the right of equal ones keeps such values on one side.
-            encoded = self._encoded[j].astype(dtype)
+            encoded = self._known_encoded[j].astype(dtype)
             n_left = np.searchsorted(encoded, threshold[splits], side="right")
-            bounds = np.concatenate([[-np.inf], self._values[j], [np.inf]])
+            bounds = np.concatenate([[-np.inf], self._known[j], [np.inf]])
             raw[splits] = midpoint(bounds[n_left], bounds[n_left + 1])
         return raw, self._fill[feature] <= raw
 
@@ -249,7 +257,7 @@ class TableEncoder:
             known = ", ".join(repr(name) for name in TASKS)
             raise ValueError(f"task must be one of {known}, got {self.task!r}.")
         if len(frame) == 0:
-            raise ValueError("The table has no rows to learn from.")
+            raise ValueError("The table has no rows to train on.")
         y = pd.Series(y).reset_index(drop=True)
         if len(y) != len(frame):
             raise ValueError(
@@ -263,53 +271,6 @@ class TableEncoder:
         if self.task == "regression":
             return numbers(y.rename("target").astype(np.float64))
         return np.unique(y.to_numpy(), return_inverse=True)[1]
-
-    def _read(
-        self, frame: pd.DataFrame, y: np.ndarray, units: Mapping[str, str]
-    ) -> list[tuple[Feature, np.ndarray, np.ndarray]]:
-        """List each feature with its training values and the cross-fitted ones."""
-        kinds = {name: column_kind(frame[name]) for name in frame.columns}
-        texts = [name for name in frame.columns if kinds[name] == "category"]
-        coded = {name: categories(frame[name]) for name in texts}
-        scored = [name for name in texts if not self._is_one_hot(*coded[name])]
-        self.target_encoded_ = tuple(scored)
-        if scored:
-            scores = target_scores(
-                np.stack([coded[name][0] for name in scored], axis=1),
-                [len(coded[name][1]) for name in scored],
-                y,
-                task=self.task,
-                seed=_seed(self.random_state),
-            )
-        readings = []
-        for name in frame.columns:
-            if kinds[name] == "number":
-                values = numbers(frame[name])
-                missing = np.isnan(values).all()
-                fill = 0.0 if missing else float(np.nanmedian(values))
-                feature = Feature(name, unit=units.get(name, ""), fill=fill)
-                readings.append((feature, values, values))
-            elif name in scored:
-                k = scored.index(name)
-                codes, levels = coded[name]
-                for c, mean in enumerate(scores.mean):
-                    rate = scores.scores[k][:, c]
-                    feature = Feature(
-                        name,
-                        kind="category",
-                        categories=levels,
-                        scores=tuple(rate[:-1]),
-                        fill=rate[-1],
-                        unseen=mean,
-                    )
-                    readings.append((feature, rate[codes], scores.crossed[:, k, c]))
-            else:
-                readings += _one_hot(name, *coded[name])
-        return readings
-
-    def _is_one_hot(self, codes: np.ndarray, levels: tuple[str, ...]) -> bool:
-        """Tell whether a category column becomes columns of 0 and 1."""
-        return len(levels) + bool((codes < 0).any()) <= self.one_hot_max
 
 
 def to_float32(encoded: np.ndarray) -> np.ndarray:
@@ -331,38 +292,15 @@ def to_float32(encoded: np.ndarray) -> np.ndarray:
     return single
 
 
-def _one_hot(
-    name: str, codes: np.ndarray, levels: tuple[str, ...]
-) -> list[tuple[Feature, np.ndarray, np.ndarray]]:
-    """List a feature of 0 and 1 for each level; for two levels the second alone."""
-    marks = list(range(len(levels)))
-    if (codes < 0).any():
-        marks.append(-1)
-    if len(marks) == 2:
-        marks = marks[1:]
-    readings = []
-    for mark in marks:
-        feature = Feature(
-            name,
-            kind="category",
-            categories=levels,
-            scores=tuple(float(level == mark) for level in range(len(levels))),
-            fill=float(mark == -1),
-            unseen=0.0,
-        )
-        values = (codes == mark).astype(np.float64)
-        readings.append((feature, values, values))
-    return readings
-
-
 def _spread(values: np.ndarray) -> float:
     """Standard deviation of the values that are there; 0 where there is none."""
     observed = values[~np.isnan(values)]
     return float(observed.std()) if len(observed) else 0.0
 
 
-def _seed(random_state) -> int:
-    """Draw a seed from what scikit-learn calls a random state."""
-    from sklearn.utils import check_random_state
-
-    return int(check_random_state(random_state).randint(2**31))
+def _known_values(feature: Feature, observed: np.ndarray) -> np.ndarray:
+    """Values between which a threshold lies: of training rows, missing and unseen."""
+    others = [feature.fill, *feature.scores]
+    if feature.kind == "category":
+        others.append(feature.unseen)
+    return np.unique(np.concatenate([observed, others]))

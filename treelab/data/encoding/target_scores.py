@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 FOLDS = 5
-FEWEST_CROSS_FITTED = 10  # with fewer rows a fold says nothing; fit plainly
+FEWEST_CROSS_FITTED = 10  # with fewer rows a fold is too small; fit plainly
 # With this many rows a level, on average, a row's own target hardly moves the score of
-# its level; cross-fitting would part alike rows by their fold instead.
+# its level; cross-fitting would separate alike rows by their fold instead.
 ROWS_A_LEVEL = 20
 
 
@@ -18,8 +18,8 @@ class TargetScores:
     Attributes
     ----------
     scores : list of K ndarrays of shape (n_levels, C)
-        Score of each level: the share of a class, or the mean of the target. The last
-        level is the missing value.
+        Score of each level: the fraction of a class, or the mean of the target. The
+        last level is the missing value.
     mean : ndarray of shape (C,)
         Target mean over all training rows, the score of a level never seen.
     crossed : ndarray of shape (n_rows, K, C)
@@ -104,9 +104,9 @@ def folds(y: np.ndarray, kind: str, seed: int) -> list[tuple[np.ndarray, np.ndar
 
 
 def _target_kind(task: str, y: np.ndarray) -> tuple[str, np.ndarray]:
-    """scikit-learn's word for the target and the target it can take.
+    """Return scikit-learn's type of the target, and the target in that type.
 
-    A task says what may occur; a small table may hold two classes of many, or one.
+    A task names what may occur; a small table may hold two classes of many, or one.
     """
     if task == "regression":
         return "continuous", y

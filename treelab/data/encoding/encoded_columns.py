@@ -1,0 +1,150 @@
+"""The columns of a table as numeric features: numbers, target rates, one-hot."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind
+from treelab.data.encoding.target_scores import TargetScores, target_scores
+from treelab.data.values import categories, numbers
+from treelab.trees.feature import Feature
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedColumn:
+    """One feature of the training rows, before it is scaled.
+
+    Attributes
+    ----------
+    feature : Feature
+    values : float64 array of shape (n_rows,)
+        As prediction reads the rows; NaN where a number is missing.
+    cross_fitted : float64 array of shape (n_rows,)
+        To train on: a target rate does not know the row's own target.
+    is_target_encoded : bool
+    """
+
+    feature: Feature
+    values: np.ndarray
+    cross_fitted: np.ndarray
+    is_target_encoded: bool = False
+
+
+def encode_columns(
+    frame: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    task: str,
+    one_hot_max: int,
+    units: Mapping[str, str],
+    random_state,
+) -> list[EncodedColumn]:
+    """Turn each column of training rows into features, in the table's order.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+    y : ndarray of shape (n_rows,)
+        Class codes, or numbers.
+    task : {"binary", "multiclass", "regression"}
+    one_hot_max : int
+        Category columns with at most this many categories, a missing one included,
+        are one-hot encoded; the others get target rates.
+    units : mapping of column name to unit
+    random_state : int, RandomState instance or None
+        Seeds the folds in which target rates are cross-fitted.
+    """
+    kinds = {name: column_kind(frame[name]) for name in frame.columns}
+    coded = {
+        name: categories(frame[name])
+        for name in frame.columns
+        if kinds[name] == "category"
+    }
+    rated = [
+        name for name in coded if not _is_one_hot(*coded[name], one_hot_max=one_hot_max)
+    ]
+    if rated:
+        scores = target_scores(
+            np.stack([coded[name][0] for name in rated], axis=1),
+            [len(coded[name][1]) for name in rated],
+            y,
+            task=task,
+            seed=_seed(random_state),
+        )
+    columns: list[EncodedColumn] = []
+    for name in frame.columns:
+        if kinds[name] == "number":
+            columns.append(_number(frame[name], units.get(name, "")))
+        elif name in rated:
+            columns += _target_rates(name, *coded[name], scores, rated.index(name))
+        else:
+            columns += _one_hot(name, *coded[name])
+    return columns
+
+
+def _is_one_hot(codes: np.ndarray, levels: tuple[str, ...], *, one_hot_max) -> bool:
+    """Whether a category column becomes columns of 0 and 1."""
+    return len(levels) + bool((codes < 0).any()) <= one_hot_max
+
+
+def _number(column: pd.Series, unit: str) -> EncodedColumn:
+    """Return the feature of a number column; its median stands for missing values."""
+    values = numbers(column)
+    fill = 0.0 if np.isnan(values).all() else float(np.nanmedian(values))
+    return EncodedColumn(
+        Feature(str(column.name), unit=unit, fill=fill), values, values
+    )
+
+
+def _target_rates(
+    name: str, codes: np.ndarray, levels: tuple[str, ...], scores: TargetScores, k: int
+) -> list[EncodedColumn]:
+    """List a feature of target rates for each output; ``k`` is the column's place."""
+    columns = []
+    for c, mean in enumerate(scores.mean):
+        rate = scores.scores[k][:, c]
+        feature = Feature(
+            name,
+            kind="category",
+            categories=levels,
+            scores=tuple(rate[:-1]),
+            fill=rate[-1],
+            unseen=mean,
+        )
+        columns.append(
+            EncodedColumn(feature, rate[codes], scores.crossed[:, k, c], True)
+        )
+    return columns
+
+
+def _one_hot(
+    name: str, codes: np.ndarray, levels: tuple[str, ...]
+) -> list[EncodedColumn]:
+    """List a feature of 0 and 1 for each level; for two levels the second alone."""
+    marks = list(range(len(levels)))
+    if (codes < 0).any():
+        marks.append(-1)
+    if len(marks) == 2:
+        marks = marks[1:]
+    columns = []
+    for mark in marks:
+        feature = Feature(
+            name,
+            kind="category",
+            categories=levels,
+            scores=tuple(float(level == mark) for level in range(len(levels))),
+            fill=float(mark == -1),
+            unseen=0.0,
+        )
+        values = (codes == mark).astype(np.float64)
+        columns.append(EncodedColumn(feature, values, values))
+    return columns
+
+
+def _seed(random_state) -> int:
+    """Draw a seed from what scikit-learn calls a random state."""
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31))
