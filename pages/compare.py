@@ -22,8 +22,8 @@ from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.evaluation.same_test_rows import have_same_test_rows
-from treelab.figures.colors import learner_color
 from treelab.figures.compare import difference_figure
+from treelab.figures.style.colors import learner_color
 from treelab.figures.viewer.rows import row_path
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant

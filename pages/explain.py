@@ -12,7 +12,7 @@ from pages.common.widgets.row import Row, pick_place, pick_row
 from pages.common.words import plain
 from treelab.evaluation.estimator_predictions import estimator_predictions
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
-from treelab.figures.colors import palette
+from treelab.figures.style.colors import palette
 from treelab.figures.tree import columns_asked
 from treelab.figures.viewer.rows import row_path
 from treelab.figures.weights import percent, weights_figure

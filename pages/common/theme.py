@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.common.widgets.app_shell import require_frame
-from treelab.figures.colors import Mode, Palette, mix, palette, text_on
+from treelab.figures.style.colors import Mode, Palette, mix, palette, text_on
 
 ASSETS = Path(__file__).parents[2] / "assets"
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}

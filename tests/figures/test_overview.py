@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more, tree_of
-from treelab.figures.colors import text_on
 from treelab.figures.overview import MOST_NODES, levels_shown, overview_figure, step
+from treelab.figures.style.colors import text_on
 from treelab.trees.feature import Feature
 
 COLORS = {"small": "#0072B2", "rough": "#E69F00", "fine": "#009E73"}

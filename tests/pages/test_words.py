@@ -3,7 +3,7 @@
 import pytest
 
 from pages.common.words import duration, plain
-from treelab.figures.colors import contrast, palette, shade
+from treelab.figures.style.colors import contrast, palette, shade
 
 
 @pytest.mark.parametrize(

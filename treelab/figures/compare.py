@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.figures.colors import Mode, palette
-from treelab.figures.template import template
-from treelab.figures.words import escape_html
+from treelab.figures.style.colors import Mode, palette
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html
 from treelab.trees.text.numerals import significant
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.figures.colors import Mode, palette
-from treelab.figures.template import template
-from treelab.figures.words import escape_html
+from treelab.figures.style.colors import Mode, palette
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html
 from treelab.trees.text.numerals import significant
 
 MAX_POINTS = 600  # a line; more cannot be told apart on a screen

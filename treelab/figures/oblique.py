@@ -5,15 +5,15 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.figures.colors import (
+from treelab.figures.style.colors import (
     LEARNER_COLORS,
     Mode,
     class_colors,
     palette,
     with_alpha,
 )
-from treelab.figures.template import template
-from treelab.figures.words import escape_html, shorten
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html, shorten
 from treelab.trees.text.numerals import counted, significant
 from treelab.trees.text.sums import term_name
 from treelab.trees.walk import OBLIQUE, filled, read

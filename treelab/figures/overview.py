@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from treelab.figures.colors import SEQUENTIAL, Mode, mix, palette, text_on
-from treelab.figures.template import template
-from treelab.figures.words import escape_html
+from treelab.figures.style.colors import SEQUENTIAL, Mode, mix, palette, text_on
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html
 from treelab.trees.text.conditions import add
 from treelab.trees.text.nodes import prediction_text
 from treelab.trees.text.numerals import counted, percent

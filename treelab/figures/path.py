@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from treelab.evaluation.knee import judged_by, knee_of
-from treelab.figures.colors import Mode, palette
-from treelab.figures.template import template
+from treelab.figures.style.colors import Mode, palette
+from treelab.figures.style.template import template
 from treelab.trees.text.numerals import shortest
 
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.figures.colors import Mode, palette, text_on
 from treelab.figures.layout import tree_layout
-from treelab.figures.template import template
-from treelab.figures.words import escape_html
+from treelab.figures.style.colors import Mode, palette, text_on
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html
 from treelab.trees.tree import Tree
 
 # Plotly's viridis at ten even steps, to find a text colour that reads on each.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from treelab.figures.words import shorten
+from treelab.figures.style.words import shorten
 
 MOST_COLUMNS = 80
 BINS = 20

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.figures.colors import Mode, class_colors, palette
-from treelab.figures.template import template
-from treelab.figures.words import escape_html, shorten
+from treelab.figures.style.colors import Mode, class_colors, palette
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html, shorten
 
 MOST_CLASSES = 12
 MOST_BINS = 32

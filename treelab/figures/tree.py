@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.figures.colors import Mode, palette, with_alpha
 from treelab.figures.layout import tree_layout
+from treelab.figures.style.colors import Mode, palette, with_alpha
 from treelab.trees.text.nodes import split_text
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree

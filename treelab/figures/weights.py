@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.colors import LEARNER_COLORS, Mode, palette, with_alpha
-from treelab.figures.template import template
+from treelab.figures.style.colors import LEARNER_COLORS, Mode, palette, with_alpha
+from treelab.figures.style.template import template
 from treelab.trees.text.numerals import counted
 
 

@@ -1,7 +1,7 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.colors import class_colors
+from treelab.figures.style.colors import class_colors
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import tree_payload
 from treelab.runs.store.run import Run

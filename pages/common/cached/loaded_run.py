@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pages.common.cached.store import model_of, split_of, store, table
 from treelab.data.split import DataSplit
-from treelab.figures.colors import class_colors
+from treelab.figures.style.colors import class_colors
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.ensemble import WeightedTrees

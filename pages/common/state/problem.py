@@ -11,7 +11,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.check import Finding, check_problem
 from treelab.data.columns import describe_columns, infer_task, useful_columns
 from treelab.data.problem import Problem, make_problem
-from treelab.figures.colors import class_colors
+from treelab.figures.style.colors import class_colors
 from treelab.runs.store.run_store import RunStore, default_home
 
 FIRST_TABLE = "breast_cancer"

@@ -21,8 +21,8 @@ from pages.common.words import duration, plain, run_name, score, score_words
 from treelab.data.problem import Problem
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, baseline_loss, headline
-from treelab.figures.colors import learner_color, palette, shade
 from treelab.figures.curves import Curve
+from treelab.figures.style.colors import learner_color, palette, shade
 from treelab.figures.viewer.payload import tree_payload
 from treelab.learners.registry import CLUSTERS, IMPORTED, find_spec
 from treelab.runs.store.run import Run

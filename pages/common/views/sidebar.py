@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.common.cached.store import queue, store
 from pages.common.words import plain, run_name
-from treelab.figures.colors import learner_color
+from treelab.figures.style.colors import learner_color
 from treelab.trees.text.numerals import counted
 
 MOST_JOBS = 4

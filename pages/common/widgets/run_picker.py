@@ -7,7 +7,7 @@ import streamlit as st
 from pages.common.cached.store import finished_runs, growing_runs
 from pages.common.theme import dot
 from pages.common.words import run_name, score, score_words
-from treelab.figures.colors import learner_color
+from treelab.figures.style.colors import learner_color
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import significant
 

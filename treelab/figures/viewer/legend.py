@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from treelab.figures.colors import class_colors
+from treelab.figures.style.colors import class_colors
 from treelab.figures.viewer.wording import NAME_LENGTH, plain_number
 from treelab.trees.text.dot_colors import OTHER, shares_at
 from treelab.trees.text.names import short

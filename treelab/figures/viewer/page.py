@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterable
 
-from treelab.figures.colors import palette
+from treelab.figures.style.colors import palette
 from treelab.figures.viewer.code import viewer_script, viewer_style
 from treelab.figures.viewer.payload import to_json, view_settings
 

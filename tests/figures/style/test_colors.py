@@ -2,7 +2,7 @@
 
 import pytest
 
-from treelab.figures.colors import (
+from treelab.figures.style.colors import (
     LEARNER_COLORS,
     class_colors,
     contrast,

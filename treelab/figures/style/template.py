@@ -2,7 +2,7 @@
 
 import plotly.graph_objects as go
 
-from treelab.figures.colors import Mode, class_colors, palette
+from treelab.figures.style.colors import Mode, class_colors, palette
 
 # Streamlit ships this face; the rest stands in for it in exported figures.
 FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
