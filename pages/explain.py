@@ -126,7 +126,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
     model = loaded.model
     k = min(BARS, model.n_estimators)
     index, weight = (part[0] for part in model.top_estimators(row.values, k))
-    n_most = int(model.estimators_for_share(row.values, MOST_OF_IT)[0])
+    n_most = int(model.n_estimators_for_share(row.values, MOST_OF_IT)[0])
     st.markdown(
         f"{percent(weight[0])} of this answer comes from one of "
         f"{counted(model.n_estimators, 'small tree')}; "

@@ -33,7 +33,7 @@ def make_ensemble(rng, n_trees, depth, n_classes=3, n_outputs=None, round_to=1):
         leaf_value=rng.normal(size=(n_trees, n_leaves, n_outputs)),
         leaf_weight=3 * rng.normal(size=(n_trees, n_leaves)),
         classes=("no", "yes", "perhaps")[:n_classes] if n_classes else None,
-        target="answer",
+        target="outcome",
     )
 
 
@@ -48,15 +48,15 @@ def walk(trees, e, row):
     return node - n_splits
 
 
-def answer(trees, row):
-    """Estimator weights and weighted sum for one row, number by number."""
+def slow_prediction(trees, row):
+    """Leaves, estimator weights and weighted sum for a row, number by number."""
     leaves = [walk(trees, e, row) for e in range(trees.n_estimators)]
     raised = [exp(trees.leaf_weight[e, leaf]) for e, leaf in enumerate(leaves)]
-    say = [r / sum(raised) for r in raised]
+    weights = [r / sum(raised) for r in raised]
     total = np.zeros(trees.leaf_value.shape[2])
     for e, leaf in enumerate(leaves):
-        total += say[e] * trees.leaf_value[e, leaf]
-    return leaves, say, total
+        total += weights[e] * trees.leaf_value[e, leaf]
+    return leaves, weights, total
 
 
 @settings(deadline=None, max_examples=40)
@@ -66,14 +66,14 @@ def answer(trees, row):
     depth=st.integers(0, 6),
     n_classes=st.sampled_from([0, 2, 3]),
 )
-def test_answers_are_those_of_the_slow_walk(seed, n_trees, depth, n_classes):
+def test_predictions_are_those_of_the_slow_walk(seed, n_trees, depth, n_classes):
     rng = np.random.default_rng(seed)
     trees = make_ensemble(rng, n_trees, depth, n_classes)
     table = make_table(rng, 12)
-    rows = [answer(trees, row) for row in table.to_dict("records")]
-    leaves, say, total = (np.array(part) for part in zip(*rows))
+    rows = [slow_prediction(trees, row) for row in table.to_dict("records")]
+    leaves, weights, total = (np.array(part) for part in zip(*rows))
     np.testing.assert_array_equal(trees.leaves(table), leaves)
-    np.testing.assert_allclose(trees.estimator_weights(table), say, atol=1e-12)
+    np.testing.assert_allclose(trees.estimator_weights(table), weights, atol=1e-12)
     np.testing.assert_allclose(trees.decision_function(table), total, atol=1e-12)
     if n_classes:
         raised = np.exp(total)
@@ -121,17 +121,17 @@ def test_many_thresholds_on_one_feature_keep_their_order():
 
 @settings(deadline=None, max_examples=25)
 @given(seed=SEEDS, n_trees=st.integers(1, 30))
-def test_the_heaviest_estimators_come_first(seed, n_trees):
+def test_the_highest_weighted_estimators_come_first(seed, n_trees):
     rng = np.random.default_rng(seed)
     trees = make_ensemble(rng, n_trees, 3)
     table = make_table(rng, 15)
-    say = trees.estimator_weights(table)
-    np.testing.assert_allclose(say.sum(axis=1), 1, atol=1e-12)
+    weights = trees.estimator_weights(table)
+    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
     k = int(rng.integers(1, n_trees + 1))
     index, weight = trees.top_estimators(table, k)
     assert index.shape == weight.shape == (15, k)
-    np.testing.assert_array_equal(weight, -np.sort(-say, axis=1)[:, :k])
-    np.testing.assert_array_equal(np.take_along_axis(say, index, axis=1), weight)
+    np.testing.assert_array_equal(weight, -np.sort(-weights, axis=1)[:, :k])
+    np.testing.assert_array_equal(np.take_along_axis(weights, index, axis=1), weight)
     assert all(len(set(row)) == k for row in index.tolist())
 
 
@@ -141,16 +141,16 @@ def test_a_share_is_held_by_as_few_estimators_as_can(seed, share):
     rng = np.random.default_rng(seed)
     trees = make_ensemble(rng, 12, 3)
     table = make_table(rng, 15)
-    needed = trees.estimators_for_share(table, share)
-    heaviest = -np.sort(-trees.estimator_weights(table), axis=1)
-    for row, n in zip(heaviest, needed):
+    needed = trees.n_estimators_for_share(table, share)
+    highest = -np.sort(-trees.estimator_weights(table), axis=1)
+    for row, n in zip(highest, needed):
         assert row[:n].sum() >= share - 1e-9
         assert row[: n - 1].sum() < share
 
 
 @settings(deadline=None, max_examples=25)
 @given(seed=SEEDS, n_classes=st.sampled_from([0, 2, 3]), depth=st.integers(0, 4))
-def test_one_of_its_trees_answers_as_it_does_inside(seed, n_classes, depth):
+def test_one_of_its_trees_predicts_as_it_does_inside(seed, n_classes, depth):
     rng = np.random.default_rng(seed)
     trees = make_ensemble(rng, 5, depth, n_classes)
     table = make_table(rng, 40)
@@ -190,18 +190,18 @@ def test_huge_weights_do_not_overflow():
     assert np.isfinite(heavy.predict_proba(make_table(rng, 10))).all()
 
 
-def test_a_table_without_rows_has_no_answers():
+def test_a_table_without_rows_has_no_predictions():
     rng = np.random.default_rng(0)
     trees, table = make_ensemble(rng, 3, 2), make_table(rng, 0)
     assert trees.leaves(table).shape == (0, 3)
     assert trees.predict_proba(table).shape == (0, 3)
     assert trees.predict(table).shape == (0,)
     assert [a.shape for a in trees.top_estimators(table, 2)] == [(0, 2), (0, 2)]
-    assert trees.estimators_for_share(table, 0.5).shape == (0,)
+    assert trees.n_estimators_for_share(table, 0.5).shape == (0,)
     assert trees.with_rows(table).n_rows.sum() == 0
 
 
-def test_only_the_columns_that_are_asked_for_must_be_there():
+def test_only_the_columns_that_splits_test_must_be_there():
     rng = np.random.default_rng(0)
     trees = make_ensemble(rng, 1, 1)
     assert len(trees.columns) == 1
@@ -210,7 +210,7 @@ def test_only_the_columns_that_are_asked_for_must_be_there():
         trees.predict(pd.DataFrame({"other": [1.0]}))
 
 
-def test_it_can_be_copied_and_changed_by_nobody():
+def test_it_can_be_copied_and_not_changed():
     trees = make_ensemble(np.random.default_rng(0), 3, 2)
     trees.predict(make_table(np.random.default_rng(0), 3))
     copied = pickle.loads(pickle.dumps(trees))
@@ -241,7 +241,7 @@ def test_arrays_that_do_not_fit_are_refused(change, sentence):
         replace(trees, **change)
 
 
-def test_questions_that_make_no_sense_are_refused():
+def test_arguments_that_make_no_sense_are_refused():
     rng = np.random.default_rng(0)
     trees, table = make_ensemble(rng, 3, 2, n_classes=0), make_table(rng, 2)
     for k in (0, 4):
@@ -249,7 +249,7 @@ def test_questions_that_make_no_sense_are_refused():
             trees.top_estimators(table, k)
     for share in (0, 1.1, np.nan):
         with pytest.raises(ValueError, match="share"):
-            trees.estimators_for_share(table, share)
+            trees.n_estimators_for_share(table, share)
     with pytest.raises(ValueError, match="trees 0 to 2"):
         trees.estimator(3)
     with pytest.raises(ValueError, match="no class probabilities"):

@@ -1,6 +1,6 @@
-"""WeightedTrees: many complete trees, each with a say that depends on the leaf.
+"""WeightedTrees: many complete trees, each weighted by the leaf that a row reaches.
 
-Source: Marton et al., "GRANDE", ICLR 2024, arXiv:2309.17130.
+Source: Marton et al., "GRANDE", ICLR 2024, arXiv:2309.17130, section 3.3.
 """
 
 from dataclasses import dataclass, replace
@@ -17,18 +17,19 @@ from treelab.trees.logits import class_probabilities, softmax
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 
-LEAVES_SAY = ("logits", "probabilities")
+LEAF_OUTPUTS = ("logits", "probabilities")
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedTrees(Arrays):
-    """An ensemble of E complete trees; a row's leaf says the value and its weight.
+    """An ensemble of E complete trees; each leaf holds a value and its weight.
 
     For each row, the weights of the leaves it reaches, one a tree, pass a softmax over
-    the trees: the estimator weights. The answer is the weighted sum of the leaves'
-    values; for classes it is the softmax of that, or, where leaves say probabilities,
-    the sum itself: the mean of the trees' distributions.
+    the trees: the estimator weights. The prediction is the weighted sum of the leaves'
+    values, ``G(x) = sigma(w(x)) . p(x)`` (equation 7 of the paper); for classes it is
+    the softmax of that, or, where leaves hold probabilities, the sum itself: the
+    weighted mean of the trees' distributions.
 
     Parameters
     ----------
@@ -51,14 +52,14 @@ class WeightedTrees(Arrays):
         Training rows that pass each node.
     notes : tuple of str
         Sentences that a picture must show.
-    leaves_say : {"logits", "probabilities"}, default="logits"
+    leaf_output : {"logits", "probabilities"}, default="logits"
         What leaves hold where there are classes.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit each other, or leaves hold no probabilities where
-        they say so.
+        If the shapes do not fit each other, or leaves do not hold what
+        ``leaf_output`` names.
     """
 
     features: tuple[Feature, ...]
@@ -72,7 +73,7 @@ class WeightedTrees(Arrays):
     target_unit: str = ""
     n_rows: np.ndarray | None = None
     notes: tuple[str, ...] = ()
-    leaves_say: str = "logits"
+    leaf_output: str = "logits"
 
     array_types: ClassVar[dict[str, type]] = {
         "feature": np.int32,
@@ -85,16 +86,18 @@ class WeightedTrees(Arrays):
 
     def __post_init__(self):
         super().__post_init__()
-        self._check()
+        self._check_shapes()
+        self._check_values()
+        self._check_outputs()
 
-    def _check(self):
+    def _check_shapes(self):
         """Raise ValueError unless the arrays fit each other."""
         if self.leaf_value.ndim != 3 or 0 in self.leaf_value.shape:
             raise ValueError(
                 "leaf_value must have the shape (trees, leaves, outputs), none of "
                 f"them 0, got {self.leaf_value.shape}."
             )
-        n_trees, n_leaves, n_outputs = self.leaf_value.shape
+        n_trees, n_leaves, _ = self.leaf_value.shape
         if n_leaves & (n_leaves - 1):
             raise ValueError(
                 f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}."
@@ -109,6 +112,9 @@ class WeightedTrees(Arrays):
                 raise ValueError(
                     f"{name} must have the shape {shape}, got {array.shape}."
                 )
+
+    def _check_values(self):
+        """Raise ValueError unless splits and leaves hold numbers that make sense."""
         if ((self.feature < 0) | (self.feature >= len(self.features))).any():
             raise ValueError(
                 f"Splits must test a feature from 0 to {len(self.features) - 1}."
@@ -118,20 +124,24 @@ class WeightedTrees(Arrays):
                 raise ValueError(f"{name} must hold finite numbers.")
         if np.isnan(self.threshold).any():
             raise ValueError("threshold must not be NaN.")
-        if self.leaves_say not in LEAVES_SAY:
+
+    def _check_outputs(self):
+        """Raise ValueError unless leaves hold what ``leaf_output`` names."""
+        if self.leaf_output not in LEAF_OUTPUTS:
             raise ValueError(
-                f"leaves_say must be one of {LEAVES_SAY}, got {self.leaves_say!r}."
+                f"leaf_output must be one of {LEAF_OUTPUTS}, got {self.leaf_output!r}."
             )
+        n_outputs = self.leaf_value.shape[2]
         wanted = {1} if self.classes is None else {len(self.classes)}
-        if len(self.classes or ()) == 2 and self.leaves_say == "logits":
+        if len(self.classes or ()) == 2 and self.leaf_output == "logits":
             wanted.add(1)
         if n_outputs not in wanted:
             raise ValueError(
                 f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
             )
-        if self.classes is not None and self.leaves_say == "probabilities":
-            share = self.leaf_value
-            if (share < 0).any() or not np.allclose(share.sum(axis=2), 1):
+        if self.classes is not None and self.leaf_output == "probabilities":
+            proba = self.leaf_value
+            if (proba < 0).any() or not np.allclose(proba.sum(axis=2), 1):
                 raise ValueError("Each leaf's probabilities must sum to 1.")
 
     def __repr__(self):
@@ -169,26 +179,26 @@ class WeightedTrees(Arrays):
         return tuple(dict.fromkeys(self.features[j].column for j in used))
 
     @cached_property
-    def _codes(self) -> LeafCodes:
+    def _leaf_codes(self) -> LeafCodes:
         """Thresholds as ranks."""
         return LeafCodes(self.feature, self.threshold, self.missing_left)
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k != "_codes"}
+        return {k: v for k, v in self.__dict__.items() if k != "_leaf_codes"}
 
     # What it does to rows
 
     def _blocks(self, X):
         """Yield rows, a slice, and the leaves (E, rows) that they reach."""
-        matrix = feature_matrix(self.features, X, self._codes.used)
-        codes = self._codes.codes(matrix)
+        matrix = feature_matrix(self.features, X, self._leaf_codes.used)
+        codes = self._leaf_codes.codes(matrix)
         step = max(1, _BLOCK // self.n_estimators)
         for first in range(0, len(matrix), step):
             rows = slice(first, first + step)
-            yield rows, self._codes.leaves(np.ascontiguousarray(codes[:, rows]))
+            yield rows, self._leaf_codes.leaves(np.ascontiguousarray(codes[:, rows]))
 
-    def _at(self, leaf: np.ndarray) -> np.ndarray:
-        """Return where each tree's leaf (E, rows) stands in arrays of E * L."""
+    def _flat(self, leaf: np.ndarray) -> np.ndarray:
+        """Return the index of each tree's leaf (E, rows) in arrays of E * L."""
         return leaf + (np.arange(self.n_estimators) * self.n_leaves)[:, None]
 
     def _collect(self, X, make, shape: tuple, dtype=np.float64) -> np.ndarray:
@@ -203,15 +213,26 @@ class WeightedTrees(Arrays):
         )
 
     def estimator_weights(self, X) -> np.ndarray:
-        """Return each tree's say on each row, float64 (n_rows, E); rows sum to 1."""
-        return self._collect(X, lambda leaf: self._say(leaf).T, (self.n_estimators,))
+        """Return each tree's weight for each row, float64 (n_rows, E).
 
-    def _say(self, leaf: np.ndarray) -> np.ndarray:
+        ``sigma(w(x))`` in equation 7 of arXiv:2309.17130; the weights of a row sum
+        to 1.
+        """
+        return self._collect(
+            X, lambda leaf: self._softmax(leaf).T, (self.n_estimators,)
+        )
+
+    def _softmax(self, leaf: np.ndarray) -> np.ndarray:
         """Return the estimator weights (E, rows) at these leaves."""
-        return softmax(self.leaf_weight.ravel().take(self._at(leaf)), axis=0)
+        return softmax(self.leaf_weight.ravel().take(self._flat(leaf)), axis=0)
 
     def top_estimators(self, X, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ``k`` trees with the greatest say on each row, heaviest first.
+        """Return the ``k`` highest-weighted trees for each row, the highest first.
+
+        Parameters
+        ----------
+        X : table
+        k : int, default=1
 
         Returns
         -------
@@ -229,9 +250,9 @@ class WeightedTrees(Arrays):
             )
 
         def top(leaf):
-            say = self._say(leaf).T
-            index = np.sort(np.argpartition(-say, k - 1, axis=1)[:, :k], axis=1)
-            weight = np.take_along_axis(say, index, axis=1)
+            weights = self._softmax(leaf).T
+            index = np.sort(np.argpartition(-weights, k - 1, axis=1)[:, :k], axis=1)
+            weight = np.take_along_axis(weights, index, axis=1)
             order = np.argsort(-weight, axis=1, kind="stable")
             both = index.astype(np.float64), weight
             return np.stack([np.take_along_axis(a, order, axis=1) for a in both])
@@ -240,8 +261,14 @@ class WeightedTrees(Arrays):
         both = np.concatenate(parts, axis=1) if parts else np.empty((2, 0, k))
         return both[0].astype(np.int64), both[1]
 
-    def estimators_for_share(self, X, share: float) -> np.ndarray:
-        """Count the heaviest trees that together hold ``share`` of each row's say.
+    def n_estimators_for_share(self, X, share: float) -> np.ndarray:
+        """Count the highest-weighted trees that hold ``share`` of each prediction.
+
+        Parameters
+        ----------
+        X : table
+        share : float
+            Sum of the estimator weights to reach, above 0 and at most 1.
 
         Returns
         -------
@@ -256,9 +283,10 @@ class WeightedTrees(Arrays):
             raise ValueError(f"share must be above 0 and at most 1, got {share!r}.")
 
         def count(leaf):
-            held = np.cumsum(-np.sort(-self._say(leaf), axis=0), axis=0)
+            weights = -np.sort(-self._softmax(leaf), axis=0)
+            total = np.cumsum(weights, axis=0)
             # The last sum may miss 1 by rounding.
-            enough = held >= share * held[-1] * (1 - 1e-12)
+            enough = total >= share * total[-1] * (1 - 1e-12)
             return enough.argmax(axis=0) + 1
 
         return self._collect(X, count, (), np.int64)
@@ -269,12 +297,12 @@ class WeightedTrees(Arrays):
         values = np.ascontiguousarray(self.leaf_value.reshape(-1, n_outputs).T)
 
         def decide(leaf):
-            at = self._at(leaf)
+            at = self._flat(leaf)
             weight = self.leaf_weight.ravel().take(at)
-            # Divided at the end: trees of equal say add up exactly where votes tie.
-            say = np.exp(weight - weight.max(axis=0))
-            sums = [np.einsum("eb,eb->b", say, value.take(at)) for value in values]
-            return np.stack(sums, axis=1) / say.sum(axis=0)[:, None]
+            # Divided at the end: trees of equal weight add up exactly where votes tie.
+            raised = np.exp(weight - weight.max(axis=0))
+            sums = [np.einsum("eb,eb->b", raised, value.take(at)) for value in values]
+            return np.stack(sums, axis=1) / raised.sum(axis=0)[:, None]
 
         return self._collect(X, decide, (n_outputs,))
 
@@ -292,7 +320,7 @@ class WeightedTrees(Arrays):
 
     def _as_probabilities(self, value: np.ndarray) -> np.ndarray:
         """Return class probabilities (..., n_classes) of values (..., n_outputs)."""
-        if self.leaves_say == "probabilities":
+        if self.leaf_output == "probabilities":
             return value
         return class_probabilities(value, len(self.classes or ()))
 
@@ -318,7 +346,7 @@ class WeightedTrees(Arrays):
         Returns
         -------
         Tree
-            Its leaves tell class probabilities, or the value of the target.
+            Its leaves hold class probabilities, or the value of the target.
         """
         if not 0 <= e < self.n_estimators:
             raise ValueError(
@@ -349,7 +377,7 @@ class WeightedTrees(Arrays):
         n_trees, n_leaves = self.leaf_weight.shape
         at_leaf = np.zeros(n_trees * n_leaves, dtype=np.int64)
         for _, leaf in self._blocks(X):
-            at_leaf += np.bincount(self._at(leaf).ravel(), minlength=len(at_leaf))
+            at_leaf += np.bincount(self._flat(leaf).ravel(), minlength=len(at_leaf))
         level = at_leaf.reshape(n_trees, n_leaves)
         levels = [level]
         while level.shape[1] > 1:

@@ -145,6 +145,6 @@ def test_a_forest_of_classes_becomes_a_run_that_predicts_alike(home, table, caps
     run = imported(capsys, home / "forest.json", table, "--target", "kind")
     stored = RunStore().model(run.id)
     assert stored.n_estimators == 3
-    assert stored.leaves_say == "probabilities"
+    assert stored.leaf_output == "probabilities"
     wanted = model.predict_proba(encoded())
     assert stored.predict_proba(encoded()) == pytest.approx(wanted, abs=1e-12)

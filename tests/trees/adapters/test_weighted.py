@@ -96,11 +96,11 @@ def test_a_forest_s_json_is_that_of_the_ensemble_a_run_keeps():
     model = ensemble.RandomForestClassifier(3, max_depth=4, random_state=0)
     stored = treelab.from_sklearn(model.fit(X, X["a"] > 0)).to_dict()
     read = WeightedTrees.from_dict(json.loads(json.dumps(stored)))
-    assert read.leaves_say == "probabilities"
+    assert read.leaf_output == "probabilities"
     assert read.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
 
 
-def test_what_no_mean_of_leaves_says_is_refused():
+def test_what_no_mean_of_leaf_outputs_is_refused():
     X = rows(200, 0)
     for objective in ("count:poisson", "reg:logistic"):
         model = boosted(objective, X, OBJECTIVES[objective](X))

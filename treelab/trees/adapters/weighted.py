@@ -77,7 +77,7 @@ def weighted_trees(forest) -> WeightedTrees:
         classes=forest.classes,
         target=forest.target,
         notes=(f"The {n_trees:,} trees of this model {how}.",),
-        leaves_say="probabilities" if shares else "logits",
+        leaf_output="probabilities" if shares else "logits",
     )
 
 
