@@ -1,4 +1,4 @@
-"""A learner for the tests: CART that takes its time and does as it is told."""
+"""A learner for the tests: CART that takes its time and fails where it has to."""
 
 import time
 
@@ -47,8 +47,9 @@ SPEC = LearnerSpec(
     classifier="tests.runs.workers.slow_tree:SlowTree",
     regressor="tests.runs.workers.slow_tree:SlowTree",
     settings=(
-        Setting("epochs", "Epochs", "", "int", 5, 1, 100),
+        Setting("epochs", "Epochs", "", "int", 5, 1),
         Setting("pause", "Pause", "", "float", 0.0, 0),
+        Setting("fail_at", "", "", "int", None, 1),
     ),
 )
 

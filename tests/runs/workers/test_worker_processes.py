@@ -13,6 +13,7 @@ import pytest
 
 from tests.runs.conftest import problem_in
 from tests.runs.workers.slow_tree import SPEC
+from treelab.cli.main import main
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers import worker_pool
@@ -222,12 +223,11 @@ def test_two_apps_share_the_workers(queue, store):
     assert other._pool._children == []
 
 
-def test_a_slot_that_is_filled_takes_no_second_worker(queue, store):
-    again = [*COMMAND, "--home", str(store.home), "--slot", "cpu:0"]
-    done = subprocess.run(again, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2
-    assert "'cpu:0' has a worker already" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_slot_that_is_filled_takes_no_second_worker(queue, store, capsys):
+    assert main(["worker", "--home", str(store.home), "--slot", "cpu:0"]) == 2
+    message = capsys.readouterr().err
+    assert "'cpu:0' has a worker already" in message
+    assert "Traceback" not in message
 
 
 @pytest.mark.slow
