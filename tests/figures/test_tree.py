@@ -47,7 +47,7 @@ def test_less_room_shows_fewer_levels():
 
 def test_a_plan_is_understood_by_to_dot():
     tree, _ = complete_tree(5)
-    dot = to_dot(tree, **plan_picture(tree).options)
+    dot = to_dot(tree, layout=plan_picture(tree).layout)
     assert "more" in dot
 
 

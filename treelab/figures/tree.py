@@ -7,6 +7,7 @@ import pandas as pd
 
 from treelab.figures.layout import tree_layout
 from treelab.figures.style.colors import Mode, palette, with_alpha
+from treelab.trees.text.dot import DotLayout
 from treelab.trees.text.nodes import split_text
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
@@ -43,9 +44,9 @@ class Plan:
     wrap: int
 
     @property
-    def options(self) -> dict:
-        """Options for ``to_dot``."""
-        return {"max_depth": self.depth, "direction": self.direction, "wrap": self.wrap}
+    def layout(self) -> DotLayout:
+        """Layout for ``to_dot``."""
+        return DotLayout(self.direction, max_depth=self.depth, wrap=self.wrap)
 
 
 def plan_picture(tree: Tree, room: int = ROOM, depth: int | None = None) -> Plan:

@@ -128,7 +128,7 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
         palette=label_colors(loaded) or None,
         mode=mode(),
         legend=False,
-        **plan.options,
+        layout=plan.layout,
     )
     with st.container(
         key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}",

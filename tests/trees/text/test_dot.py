@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_target, make_tree
 from treelab.trees.feature import Feature
-from treelab.trees.text.dot import to_dot
+from treelab.trees.text.dot import DotLayout, to_dot
 from treelab.trees.text.dot_colors import (
-    GROUNDS,
     OKABE_ITO,
     OTHER,
+    THEMES,
     class_palette,
     mix,
     value_color,
@@ -81,7 +81,7 @@ def hostile_tree(name: str, other: str = "plain") -> Tree:
 @needs_dot
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_shown_as_they_are_and_break_nothing(name):
-    svg = draw(to_dot(hostile_tree(name), max_name=400))
+    svg = draw(to_dot(hostile_tree(name), layout=DotLayout(max_name=400)))
     shown = " ".join(texts(svg).split())
     wanted = clean(name).strip("\u2068\u2069")
     assert shown.count(f"{wanted} ≤ 0.5") == 2  # in the node, and in its tooltip
@@ -115,7 +115,12 @@ def test_every_tree_can_be_drawn(seed, n_leaves, n_classes, mode, max_depth, obl
         tree = tree.with_rows(table, make_target(rng, tree, 60))
     path = tree.path(table.iloc[[0]])
     svg = draw(
-        to_dot(tree, mode=mode, max_depth=max_depth, highlight=path, direction="LR")
+        to_dot(
+            tree,
+            mode=mode,
+            highlight=path,
+            layout=DotLayout("LR", max_depth=max_depth),
+        )
     )
     drawn = {e.attrib["id"] for e in svg.iter() if "id" in e.attrib}
     deepest = tree.depth if max_depth is None else max_depth
@@ -166,7 +171,7 @@ def test_a_path_is_lit_and_nothing_beside_it():
     tree = make_tree(np.random.default_rng(1), 8)
     leaf = int(np.flatnonzero(tree.is_leaf)[-1])
     path = tree.path_to(leaf)
-    accent = GROUNDS["light"].accent
+    accent = THEMES["light"].accent
     dot = to_dot(tree, highlight=path)
     for node in range(tree.n_nodes):
         assert (accent in lines_of(dot, f"n{node} [")[0]) == (node in path)
@@ -178,7 +183,7 @@ def test_what_lies_too_deep_is_counted():
     tree = Tree.complete(
         [Feature("a")], [0] * 7, [0.0] * 7, [False] * 7, np.zeros((8, 1))
     )
-    dot = to_dot(tree, max_depth=1)
+    dot = to_dot(tree, layout=DotLayout(max_depth=1))
     assert dot.count("6 nodes more") == 2
     assert len(re.findall(r"^n\d+ \[", dot, re.M)) == 3
 
@@ -252,21 +257,19 @@ def contrast(first: str, second: str) -> float:
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_words_can_be_read_on_every_leaf(mode):
-    ground = GROUNDS[mode]
+    theme = THEMES[mode]
     scale = [value_color(x, 0, 1) for x in np.linspace(0, 1, 9)]
     for color in (*OKABE_ITO, OTHER, *scale):
         for tint in (0.04, 0.12):
-            fill = mix(color, ground.panel, tint)
-            assert contrast(ground.text, fill) >= 4.5
-            assert contrast(ground.muted, fill) >= 4.5
+            fill = mix(color, theme.panel, tint)
+            assert contrast(theme.text, fill) >= 4.5
+            assert contrast(theme.muted, fill) >= 4.5
 
 
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
         ({"mode": "grey"}, "mode"),
-        ({"direction": "up"}, "direction"),
-        ({"max_depth": -1}, "max_depth"),
         ({"highlight": [99]}, "nodes 0 to"),
         ({"palette": ['"]; evil']}, "#0072B2"),
         ({"palette": []}, "palette"),
@@ -275,3 +278,10 @@ def test_words_can_be_read_on_every_leaf(mode):
 def test_options_that_make_no_sense_are_refused(option, sentence):
     with pytest.raises(ValueError, match=sentence):
         to_dot(make_tree(np.random.default_rng(0), 3), **option)
+
+
+def test_layouts_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="direction"):
+        DotLayout(direction="up")
+    with pytest.raises(ValueError, match="max_depth"):
+        DotLayout(max_depth=-1)

@@ -6,7 +6,7 @@ import numpy as np
 
 from treelab.figures.style.colors import class_colors
 from treelab.figures.viewer.wording import NAME_LENGTH, plain_number
-from treelab.trees.text.dot_colors import OTHER, shares_at
+from treelab.trees.text.dot_colors import OTHER, class_fractions
 from treelab.trees.text.names import short
 from treelab.trees.tree import Tree
 
@@ -37,7 +37,7 @@ def class_entries(
     if colors is None:
         seen = np.bincount(codes, minlength=len(tree.classes))
         if not len(codes):
-            seen = shares_at(tree, 0)
+            seen = class_fractions(tree, 0)
         ranked = [tree.classes[i] for i in np.argsort(-seen, kind="stable")]
         colors = dict(zip(ranked, class_colors(len(ranked))))
     rank = {label: i for i, label in enumerate(colors)}

@@ -1,4 +1,4 @@
-"""Colours of a drawn tree: two grounds, the classes, and values from low to high."""
+"""Colours of a drawn tree: two themes, the classes, and values from low to high."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ import numpy as np
 
 from treelab.trees.tree import Tree
 
-# Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that reads
-# on both grounds.
+# Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that is
+# legible on both backgrounds.
 OKABE_ITO = (
     "#0072B2",
     "#E69F00",
@@ -35,7 +35,7 @@ _VIRIDIS = (
 
 
 @dataclass(frozen=True)
-class Ground:
+class ThemeColors:
     """Colours, hex, of what is drawn on a light or a dark page."""
 
     panel: str
@@ -45,17 +45,72 @@ class Ground:
     accent: str
 
 
-GROUNDS = {
-    "light": Ground("#F6F8F7", "#17211D", "#55625C", "#B9C4BF", "#1B7F5C"),
-    "dark": Ground("#18211E", "#E7EDEA", "#9DABA5", "#5A6963", "#4CC79A"),
+THEMES = {
+    "light": ThemeColors("#F6F8F7", "#17211D", "#55625C", "#B9C4BF", "#1B7F5C"),
+    "dark": ThemeColors("#18211E", "#E7EDEA", "#9DABA5", "#5A6963", "#4CC79A"),
 }
 
 
-def ground(mode: str) -> Ground:
-    """Return the colours of the light or the dark ground."""
-    if mode not in GROUNDS:
-        raise ValueError(f"mode must be one of {tuple(GROUNDS)}, got {mode!r}.")
-    return GROUNDS[mode]
+def theme_colors(mode: str) -> ThemeColors:
+    """Return the colours of the light or the dark theme."""
+    if mode not in THEMES:
+        raise ValueError(f"mode must be one of {tuple(THEMES)}, got {mode!r}.")
+    return THEMES[mode]
+
+
+class NodeColors:
+    """Colours of a tree's nodes: of their class, or of their value.
+
+    Parameters
+    ----------
+    tree : Tree
+    palette : sequence of str, dict of label to str, or None
+        Hex colours of the classes; see ``class_palette``.
+    value_range : (low, high) or None
+        Regression: values of the first and last colour; None: those of this tree.
+    mode : {"light", "dark"}
+
+    Attributes
+    ----------
+    colors : list of str
+        Hex colour of each class.
+    own : list of int
+        Classes that have a colour of their own.
+    """
+
+    def __init__(self, tree: Tree, palette, value_range, mode: str):
+        self._tree = tree
+        self.colors: list[str] = []
+        self.own: list[int] = []
+        if tree.classes is not None:
+            self.colors, self.own = class_palette(tree, palette)
+        low, high = value_range or (float(tree.value.min()), float(tree.value.max()))
+        self._low, self._high = low, high
+        self._darkest = 0.0 if mode == "light" else 0.2  # violet is lost on black
+
+    def of(self, node: int) -> tuple[str, float]:
+        """Return a node's colour, and how certain its prediction is, 0 to 1."""
+        value = self._tree.value[node]
+        if self._tree.classes is None:
+            color = value_color(float(value[0]), self._low, self._high, self._darkest)
+            return color, 1.0
+        best = int(value.argmax())
+        return self.colors[best], float(np.clip(value[best], 0, 1))
+
+    @property
+    def other_color(self) -> str | None:
+        """Colour that the classes without one of their own share; None without any."""
+        return next((c for i, c in enumerate(self.colors) if i not in self.own), None)
+
+    def classes_with_color(self) -> list[tuple[str, str]]:
+        """List colours and class names of a legend; the other classes as one."""
+        classes = self._tree.classes or ()
+        listed = [(self.colors[i], str(classes[i])) for i in self.own]
+        if (other := self.other_color) is not None:
+            n_others = len(classes) - len(self.own)
+            name = f"{n_others} other class" + ("es" if n_others > 1 else "")
+            listed.append((other, name))
+        return listed
 
 
 def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
@@ -86,13 +141,13 @@ def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
         raise ValueError(f"palette must hold hex colours, got {palette!r}.")
     if n <= len(OKABE_ITO):
         return colors, list(range(n))
-    shares = shares_at(tree, 0)
-    own = sorted(np.argsort(-shares, kind="stable")[: len(OKABE_ITO)].tolist())
+    fractions = class_fractions(tree, 0)
+    own = sorted(np.argsort(-fractions, kind="stable")[: len(OKABE_ITO)].tolist())
     return [c if i in own else OTHER for i, c in enumerate(colors)], own
 
 
-def shares_at(tree: Tree, node: int) -> np.ndarray:
-    """Return the class shares, (n_classes,), of the rows at a node, or of its value."""
+def class_fractions(tree: Tree, node: int) -> np.ndarray:
+    """Return the class fractions, (n_classes,), of a node's rows, or of its value."""
     if tree.class_counts is not None and tree.class_counts[node].sum() > 0:
         return tree.class_counts[node] / tree.class_counts[node].sum()
     return tree.value[node]
@@ -101,13 +156,13 @@ def shares_at(tree: Tree, node: int) -> np.ndarray:
 def value_color(value: float, low: float, high: float, darkest: float = 0.0) -> str:
     """Return viridis' colour of a value between ``low`` and ``high``.
 
-    The scale starts at the share ``darkest`` of viridis.
+    The scale starts at the fraction ``darkest`` of viridis.
     """
-    place = (value - low) / (high - low) if high > low else 0.5
-    place = darkest + (1 - darkest) * min(max(place, 0.0), 1.0)
-    place *= len(_VIRIDIS) - 1
-    i = min(int(place), len(_VIRIDIS) - 2)
-    return mix(_VIRIDIS[i + 1], _VIRIDIS[i], place - i)
+    position = (value - low) / (high - low) if high > low else 0.5
+    position = darkest + (1 - darkest) * min(max(position, 0.0), 1.0)
+    position *= len(_VIRIDIS) - 1
+    i = min(int(position), len(_VIRIDIS) - 2)
+    return mix(_VIRIDIS[i + 1], _VIRIDIS[i], position - i)
 
 
 def mix(color: str, other: str, share: float) -> str:
