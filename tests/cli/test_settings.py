@@ -8,20 +8,20 @@ from treelab.cli.settings import parse_settings
 @pytest.mark.parametrize(
     ("text", "settings"),
     [
-        ("depth=5", {"depth": 5}),
+        ("max_depth=5", {"max_depth": 5}),
         ("learning_rate=0.5", {"learning_rate": 0.5}),
         ("class_weight=balanced", {"class_weight": "balanced"}),
-        ("depth=", None),
-        ("depth", None),
-        ("depth=five", None),
-        ("depth=5.5", None),
+        ("max_depth=", None),
+        ("max_depth", None),
+        ("max_depth=five", None),
+        ("max_depth=5.5", None),
     ],
 )
 def test_settings_are_read_by_their_kind(text, settings):
     if settings is not None:
         assert parse_settings("gradtree", [text]) == settings
     else:
-        with pytest.raises(ValueError, match="depth"):
+        with pytest.raises(ValueError, match="max_depth"):
             parse_settings("gradtree", [text])
 
 

@@ -34,11 +34,11 @@ def test_an_empty_store_says_what_will_be_here(visit):
 
 def test_train_starts_the_ticked_learners_with_their_settings(store, visit):
     app = visit("train")
-    app.number_input(key="setting-gradtree-depth").set_value(3).run()
+    app.number_input(key="setting-gradtree-max_depth").set_value(3).run()
     app.button(key="train").click().run()
     runs = {run.learner: run for run in store.runs()}
     assert set(runs) == {"cart", "gradtree"}
-    assert runs["gradtree"].settings["depth"] == 3
+    assert runs["gradtree"].settings["max_depth"] == 3
     assert runs["cart"].settings["max_depth"] is None
     assert "depth 3" in cards(app)
 

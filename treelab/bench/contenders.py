@@ -161,7 +161,7 @@ def _encode(X, y, X_test, task, seed, *, numbers="none"):
 # After the papers' recipes, the rates and sizes ours: one tree chosen on one validation
 # set, constant learning rates.
 GRADTREE_PAPER = {
-    "depth": 10,
+    "max_depth": 10,
     "search_depth": False,
     "n_restarts": 3,
     "greedy_starts": False,

@@ -51,13 +51,18 @@ class BestCheckpoints:
         return improved
 
     @torch.no_grad()
-    def restore(self):
-        """Put the parameters saved last back into the module."""
+    def restore(self, where: Tensor | None = None):
+        """Put the parameters saved last back into the module.
+
+        Before the first improvement these are the parameters at the beginning. With
+        ``where`` (K,) only those of some candidates.
+        """
         n_saved = len(self._saved)
         last = (self._n_improved - 1).clamp(min=0) % n_saved
-        for name, now in self._tensors.items():
-            for slot, saved in enumerate(self._saved):
-                now.copy_(torch.where(self._of(name, last == slot), saved[name], now))
+        for slot, saved in enumerate(self._saved):
+            chosen = last == slot if where is None else (last == slot) & where
+            for name, now in self._tensors.items():
+                now.copy_(torch.where(self._of(name, chosen), saved[name], now))
 
     @torch.no_grad()
     def average(self):

@@ -12,10 +12,10 @@ from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 
-QUICK = {"depth": 4, "n_restarts": 4, "max_steps": 120, "random_state": 0}
+QUICK = {"max_depth": 4, "n_restarts": 4, "max_steps": 120, "random_state": 0}
 
 
-CHECKED = {"depth": 2, "n_restarts": 2, "max_steps": 30, "random_state": 0}
+CHECKED = {"max_depth": 2, "n_restarts": 2, "max_steps": 30, "random_state": 0}
 
 
 @parametrize_with_checks([GradTreeClassifier(**CHECKED), GradTreeRegressor(**CHECKED)])
@@ -30,11 +30,11 @@ def table(key):
 
 
 class Recording:
-    """A learner that keeps the tensors of what it exported last."""
+    """A learner that saves the tensors of what it exported last."""
 
-    def _export(self, batch, chosen, weighting, data):
-        self.exported = (batch, chosen, weighting, data)
-        return super()._export(batch, chosen, weighting, data)
+    def _export(self, table, objective, batch, tree, weighting):
+        self.exported = (table, objective, batch, tree, weighting)
+        return super()._export(table, objective, batch, tree, weighting)
 
 
 class RecordingClassifier(Recording, GradTreeClassifier):
@@ -49,17 +49,19 @@ class RecordingRegressor(Recording, GradTreeRegressor):
 def test_the_exported_tree_sends_every_training_row_where_the_tensors_did(key):
     task, X, y = table(key)
     learner = RecordingRegressor if task == "regression" else RecordingClassifier
-    plain = {"merge_leaves": False, "taught_trees": False}
+    plain = {"merge_leaves": False, "distilled_trees": False}
     fitted = learner(**QUICK, **({} if task == "regression" else plain)).fit(X, y)
-    batch, chosen, weighting, data = fitted.exported
+    folded, objective, batch, chosen, weighting = fitted.exported
+    data = folded.data
     encoded = torch.as_tensor(to_float32(data.encoder.transform(data.frame)))
     leaf = batch.leaves(encoded)[chosen]
-    value = fitted._leaf_values(batch.refitted(chosen, encoded, weighting))
+    value = batch.refitted_values(chosen, encoded, weighting)
+    value = fitted._leaf_values(objective, value)
     tree = fitted.tree_
-    told = tree.value[tree.apply(data.frame)]
-    np.testing.assert_allclose(told, value[leaf.numpy()], atol=1e-9)
+    exported = tree.value[tree.apply(data.frame)]
+    np.testing.assert_allclose(exported, value[leaf.numpy()], atol=1e-9)
     if task != "regression":
-        np.testing.assert_allclose(told.sum(axis=1), 1, rtol=1e-12)
+        np.testing.assert_allclose(exported.sum(axis=1), 1, rtol=1e-12)
 
 
 def test_it_finds_the_xor_at_the_depth_at_which_cart_cannot():
@@ -154,7 +156,7 @@ def test_more_classes_than_leaves_still_train():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
     y = pd.cut(X["a"], 6, labels=list("abcdef")).astype(str)
-    fitted = GradTreeClassifier(**{**QUICK, "depth": 1}).fit(X, y)
+    fitted = GradTreeClassifier(**{**QUICK, "max_depth": 1}).fit(X, y)
     assert fitted.tree_.n_leaves == 2
     assert set(fitted.predict(X)) <= set("abcdef")
 
@@ -167,8 +169,8 @@ def test_fewer_rows_than_a_batch_train():
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("depth", 0),
-        ("depth", 40),
+        ("max_depth", 0),
+        ("max_depth", 40),
         ("n_restarts", 0),
         ("selection", "bootstrap"),
         ("loss", "hinge"),
@@ -210,16 +212,3 @@ def test_a_table_of_thousands_of_columns_trains_on_subsets_of_them():
     y = (X[:, 4321] > 0).astype(int)
     fitted = GradTreeClassifier(**CHECKED).fit(X, y)
     assert fitted.score(X, y) > 0.95
-
-
-@pytest.mark.parametrize(
-    ("teacher", "name"), [("forest", "random forest"), ("grande", "GRANDE")]
-)
-@pytest.mark.parametrize("key", ["wine", "breast_cancer", "diabetes"])
-def test_an_ensemble_may_teach_and_the_tree_says_so(key, teacher, name):
-    task, X, y = table(key)
-    X, _, y, _ = train_test_split(X, y, train_size=120, random_state=0)
-    learner = GradTreeRegressor if task == "regression" else GradTreeClassifier
-    fitted = learner(**CHECKED, teacher=teacher).fit(X, y)
-    assert name in fitted.tree_.notes[-1]
-    assert fitted.score(X, y) > 0.3

@@ -5,9 +5,9 @@ import pytest
 import torch
 from sklearn.tree import DecisionTreeClassifier
 
-from tests.learners.gradtree.test_tree_choice import batch_of
+from tests.learners.gradtree.test_tree_choice import batch_of, plan_of
 from treelab.learners.gradtree.estimators import GradTreeClassifier
-from treelab.learners.gradtree.full_data_trees import NOTE, whole_trees
+from treelab.learners.gradtree.full_data_trees import NOTE, full_data_trees
 from treelab.learners.gradtree.tree_choice import (
     HALF_TRUSTED_ROWS,
     WORST,
@@ -17,20 +17,14 @@ from treelab.learners.gradtree.tree_choice import (
 SIZES = (1, 5)
 
 
-def whole_of(batch):
-    return whole_trees(
-        batch,
-        batch.rows.truth.numpy(),
-        greedy_leaf_rows=SIZES,
-        max_columns=256,
-        generator=torch.Generator().manual_seed(0),
-        seed=0,
-    )
+def full_data_of(batch):
+    generator = torch.Generator().manual_seed(0)
+    return full_data_trees(batch, batch.rows.target.numpy(), plan_of(), generator)
 
 
 def check_greedy(batch, seen):
     """Each greedy start is scikit-learn's tree of the rows (E, n) that it saw."""
-    x, y = batch.rows.x.numpy(), batch.rows.truth.numpy()
+    x, y = batch.rows.x.numpy(), batch.rows.target.numpy()
     leaf = batch.leaves(batch.rows.x).numpy()
     for candidate, leaves, rows in zip(batch.candidates, leaf, seen):
         if candidate.start == "random":
@@ -45,12 +39,14 @@ def check_greedy(batch, seen):
 
 def test_each_is_scikit_learns_tree_of_every_row():
     batch = batch_of()
-    whole = whole_of(batch).batch
-    assert len(whole.candidates) == len(SIZES) * len(set(batch.depths))
-    assert {candidate.fold for candidate in whole.candidates} == {-1}
-    assert whole.notes == (NOTE,)
+    full_data = full_data_of(batch).batch
+    assert len(full_data.candidates) == len(SIZES) * len(set(batch.depths))
+    assert {candidate.fold for candidate in full_data.candidates} == {-1}
+    assert full_data.notes == (NOTE,)
     assert batch.notes == ()
-    check_greedy(whole, np.ones((len(whole.candidates), len(batch.rows.x)), bool))
+    check_greedy(
+        full_data, np.ones((len(full_data.candidates), len(batch.rows.x)), bool)
+    )
 
 
 def test_the_greedy_starts_of_a_fold_are_scikit_learns_trees_of_its_rows():
@@ -59,24 +55,26 @@ def test_the_greedy_starts_of_a_fold_are_scikit_learns_trees_of_its_rows():
     check_greedy(batch, ~batch.held_out.numpy())
 
 
-def test_they_are_judged_by_rows_that_their_like_did_not_see():
+def test_they_are_scored_on_rows_that_their_like_did_not_see():
     batch = batch_of()
-    whole = whole_of(batch)
-    assert torch.isfinite(whole.answers).all()
-    # Were a row's own label heard, turning it would turn what is said of it.
+    full_data = full_data_of(batch)
+    assert torch.isfinite(full_data.predictions).all()
+    # Did a row's own label count, changing it would change its prediction.
     row = 7
-    turned = batch.rows.truth.clone()
+    turned = batch.rows.target.clone()
     turned[row] = 1 - turned[row]
     other = batch_of()
-    other.rows = replace(other.rows, truth=turned, target=turned)
-    torch.testing.assert_close(whole_of(other).answers[:, row], whole.answers[:, row])
-    assert np.isfinite(whole.loss()).all()
+    other.rows = replace(other.rows, target=turned)
+    torch.testing.assert_close(
+        full_data_of(other).predictions[:, row], full_data.predictions[:, row]
+    )
+    assert np.isfinite(full_data.loss()).all()
 
 
 @pytest.mark.parametrize("n_rows", [90, 300])
 def test_with_two_classes_trees_of_all_rows_are_judged_as_the_trained_ones(n_rows):
     batch = batch_of(n_rows, depths=(2, 4))
-    table = choose_tree(batch, batch.valid_loss(), whole_of(batch)).table
+    table = choose_tree(batch, batch.valid_loss(), full_data_of(batch)).table
     of_all = (table["fold"] < 0).to_numpy()
     trusted = n_rows / 3 / (n_rows / 3 + HALF_TRUSTED_ROWS)
     score = (1 - trusted) * table["agreement"] + trusted * table["held_out_score"]
@@ -87,24 +85,24 @@ def test_with_two_classes_trees_of_all_rows_are_judged_as_the_trained_ones(n_row
 
 @pytest.mark.parametrize("n_classes", [3, 4])
 @pytest.mark.parametrize("n_rows", [90, 300])
-def test_with_more_classes_the_best_tree_of_all_rows_is_taken(n_classes, n_rows):
+def test_with_more_classes_the_best_tree_of_all_rows_is_chosen(n_classes, n_rows):
     batch = batch_of(n_rows, depths=(2, 4), n_classes=n_classes)
-    whole = whole_of(batch)
-    choice = choose_tree(batch, batch.valid_loss(), whole)
-    assert choice.batch is whole.batch
+    full_data = full_data_of(batch)
+    choice = choose_tree(batch, batch.valid_loss(), full_data)
+    assert choice.batch is full_data.batch
     score = choice.table.loc[choice.table["fold"] < 0, "held_out_score"]
     assert choice.table["chosen"].idxmax() == score.idxmax()
     assert choice.tree == score.argmax()
 
 
-def test_with_more_classes_a_trained_tree_is_kept_where_all_others_fail():
+def test_with_more_classes_a_trained_tree_is_chosen_where_all_others_fail():
     batch = batch_of(300, depths=(2, 4), n_classes=3)
-    whole = whole_of(batch)
-    nonsense = replace(whole, answers=whole.answers.roll(150, 1))
+    full_data = full_data_of(batch)
+    nonsense = replace(full_data, predictions=full_data.predictions.roll(150, 1))
     choice = choose_tree(batch, batch.valid_loss(), nonsense)
     assert choice.batch is batch
     assert choice.table["chosen"].idxmax() == choice.tree
-    # One that failed in training is not kept there either.
+    # One that failed in training is not chosen there either.
     loss = batch.valid_loss().clone()
     loss[choice.tree] = torch.inf
     other = choose_tree(batch, loss, nonsense)

@@ -4,7 +4,7 @@ import pytest
 from treelab.learners.gradtree.estimators import GradTreeClassifier
 from treelab.learners.gradtree.oversample import smote_rows
 
-QUICK = {"depth": 4, "n_restarts": 3, "max_steps": 60, "random_state": 0}
+QUICK = {"max_depth": 4, "n_restarts": 3, "max_steps": 60, "random_state": 0}
 
 
 def uneven(n_rows=200):
@@ -17,20 +17,20 @@ def uneven(n_rows=200):
 
 def test_made_rows_even_the_classes_out_and_lie_between_rows_of_their_class():
     X, y = uneven()
-    made, told = smote_rows(X, y, seed=0)
-    counts = np.bincount(np.concatenate([y, told]))
+    made, labels = smote_rows(X, y, seed=0)
+    counts = np.bincount(np.concatenate([y, labels]))
     assert counts.tolist() == [counts[0], counts[0], 1]
     assert made.dtype == X.dtype
-    assert set(told) == {1}
+    assert set(labels) == {1}
     assert (made >= X[y == 1].min(0)).all()
     assert (made <= X[y == 1].max(0)).all()
 
 
 def test_even_classes_get_no_rows():
     X, _ = uneven()
-    made, told = smote_rows(X, np.arange(len(X)) % 2, seed=0)
+    made, labels = smote_rows(X, np.arange(len(X)) % 2, seed=0)
     assert made.shape == (0, 3)
-    assert told.shape == (0,)
+    assert labels.shape == (0,)
 
 
 def test_a_tree_learns_from_made_rows_but_counts_the_real_ones():
@@ -41,11 +41,10 @@ def test_a_tree_learns_from_made_rows_but_counts_the_real_ones():
     assert (fitted.predict(X[y == 1]) == 1).mean() > 0.9
 
 
-@pytest.mark.parametrize("wrong", [{"selection": "cv"}, {"teacher": "forest"}])
-def test_what_does_not_go_with_made_rows_is_refused(wrong):
+def test_made_rows_are_refused_in_cross_validation():
     X, y = uneven()
     with pytest.raises(ValueError, match="smote=True"):
-        GradTreeClassifier(**QUICK, smote=True, **wrong).fit(X, y)
+        GradTreeClassifier(**QUICK, smote=True, selection="cv").fit(X, y)
 
 
 def test_averaged_checkpoints_are_never_worse_on_validation():

@@ -4,9 +4,11 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 
 from treelab.learners.common.folds import assign_folds
-from treelab.learners.common.rows import FoldedRows
+from treelab.learners.common.objective import ClassObjective
+from treelab.learners.common.rows import to_rows
 from treelab.learners.common.splits import random_splits, write_greedy_splits
-from treelab.learners.gradtree.starts import greedy_splits, start_batch
+from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.gradtree.starts import StartPlan, greedy_splits, start_batch
 from treelab.ops.axis_trees import axis_leaves
 
 
@@ -22,7 +24,7 @@ def test_a_tree_with_greedy_splits_sends_rows_where_cart_does(depth, subset):
         y,
         np.ones(200),
         depth=depth,
-        min_leaf_rows=5,
+        min_samples_leaf=5,
         regression=False,
         seed=0,
     )
@@ -65,28 +67,26 @@ def test_random_trees_of_many_classes_are_no_deeper_than_the_rows_fill(
     n_classes, greedy
 ):
     rng = np.random.default_rng(0)
-    x = torch.tensor(rng.normal(size=(90, 3)), dtype=torch.float32)
+    x = rng.normal(size=(90, 3))
     y = np.arange(90) % n_classes
-    rows = FoldedRows(
-        x=x,
-        target=torch.tensor(y),
-        truth=torch.tensor(y),
-        weight=torch.ones(90, 1),
-        fold=torch.tensor(assign_folds(y, 3, seed=0)),
-        n_train=90,
-        n_classes=n_classes,
-    )
-    batch = start_batch(
-        rows,
+    objective = ClassObjective(class_weights=np.ones((n_classes, 1)))
+    rows = to_rows(
+        x,
         y,
+        assign_folds(y, 3, seed=0),
+        n_train=90,
+        objective=objective,
+        device=torch.device("cpu"),
+    )
+    plan = StartPlan(
         depths=(2, 4, 6),
         n_folds=3,
         n_restarts=4,
-        greedy_leaf_rows=(1,) if greedy else (),
-        max_columns=256,
-        generator=torch.Generator().manual_seed(0),
+        min_samples_leaf=(1,) if greedy else (),
         seed=0,
     )
+    generator = torch.Generator().manual_seed(0)
+    batch = start_batch(rows, y, plan, objective, GradTreeSettings(), generator)
     at_random = {c.depth for c in batch.candidates if c.start == "random"}
     # 60 rows fill 16 leaves with two rows each, but not 64.
     few = n_classes > 2 and greedy

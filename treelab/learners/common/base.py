@@ -153,6 +153,10 @@ class TableEstimator(BaseEstimator):
         """Return an encoded target as the caller gave it."""
         raise NotImplementedError
 
+    def labels(self) -> tuple | None:
+        """Return the classes as plain Python values; None for regression."""
+        raise NotImplementedError
+
     def _task(self) -> str:
         """One of "binary", "multiclass" and "regression"."""
         raise NotImplementedError

@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+import torch
 from torch import Tensor
+
+from treelab.data.encoding.table_encoder import to_float32
+from treelab.learners.common.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -13,11 +18,8 @@ class FoldedRows:
     ----------
     x : Tensor of shape (n, F)
         Encoded features, float32.
-    target : Tensor of shape (n,) or (n, n_classes)
-        What to train on: class codes (long), class probabilities, or standardised
-        values.
-    truth : Tensor of shape (n,)
-        What to validate on: class codes, or standardised values.
+    target : Tensor of shape (n,)
+        Class codes (long), or standardised values (float32).
     weight : Tensor of shape (n, W)
         Weight of a row, under each of ``W`` weightings. Trees train under the first;
         their leaves may predict under another.
@@ -31,7 +33,6 @@ class FoldedRows:
 
     x: Tensor
     target: Tensor
-    truth: Tensor
     weight: Tensor
     fold: Tensor
     n_train: int
@@ -45,5 +46,36 @@ class FoldedRows:
     def class_weights(self) -> Tensor:
         """Weight of a row of each class under each weighting, (W, n_classes)."""
         weights = self.weight.new_ones(self.weight.shape[1], self.n_classes)
-        weights[:, self.truth] = self.weight.t()
+        weights[:, self.target] = self.weight.t()
         return weights
+
+
+def to_rows(
+    x: np.ndarray,
+    y: np.ndarray,
+    fold: np.ndarray,
+    *,
+    n_train: int,
+    objective: Objective,
+    device: torch.device,
+) -> FoldedRows:
+    """Put encoded rows on the device, target and weights as the objective has them.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, F)
+    y : ndarray of shape (n,)
+        Class codes, or values in the unit of the target.
+    fold : int64 array of shape (n,)
+    n_train, objective, device
+        See ``FoldedRows``.
+    """
+    weight = objective.row_weights(y)
+    return FoldedRows(
+        x=torch.tensor(to_float32(x), device=device),
+        target=torch.tensor(objective.encode(y), device=device),
+        weight=torch.tensor(weight, dtype=torch.float32, device=device),
+        fold=torch.tensor(fold, device=device),
+        n_train=n_train,
+        n_classes=objective.n_classes,
+    )

@@ -43,7 +43,8 @@ class Setting:
     above : number or None
         Exclusive lower bound of a number.
     choices : tuple
-        Of a "choice"; of a number: words allowed in its place, such as "auto" or None.
+        Of a "choice"; of a number: words allowed in its place, such as "auto" or None;
+        of "other": the only words allowed beside values that are no text.
     tasks : tuple of str
         Those that know the setting.
     """
@@ -63,12 +64,16 @@ class Setting:
         """Raise ValueError that names the setting, unless ``value`` is allowed."""
         if self.kind == "bool":
             check_choice(self.name, value, (True, False))
-        elif self.kind == "choice":
+        elif self.kind == "choice" or (self.choices and self._is_text(value)):
             check_choice(self.name, value, self.choices)
         elif self.kind == "floats":
             check_ascending(self.name, value, minimum=self.minimum or 0)
         elif self.kind in ("int", "float") and not self._is_word(value):
             self._check_number(value)
+
+    def _is_text(self, value) -> bool:
+        """Whether a value of kind "other" is a text, which must be a known word."""
+        return self.kind == "other" and isinstance(value, str)
 
     def _is_word(self, value) -> bool:
         """Whether a value is one of the words, or the one that is the default."""

@@ -1,13 +1,15 @@
-"""Trees of all rows, judged by what their like said of rows held out."""
+"""Greedy trees of all rows, scored by trees like them that held rows out."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from treelab.learners.gradtree.starts import start_batch
-from treelab.learners.gradtree.tree_batch import TreeBatch
+from treelab.learners.common.rows import FoldedRows
+from treelab.learners.gradtree.starts import StartPlan, start_batch
+from treelab.learners.gradtree.tree_batch import Candidate, TreeBatch
 
 NOTE = (
     "Grown greedily on all training rows; validation preferred it to the trees that "
@@ -15,60 +17,75 @@ NOTE = (
 )
 
 
+class Trees(Protocol):
+    """Trees that may be chosen and exported, trained or not."""
+
+    rows: FoldedRows
+    candidates: tuple[Candidate, ...]
+    n_candidates: int
+    notes: tuple[str, ...]
+
+    def splits(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
+        """Feature and threshold (encoded, float32) of every split of one tree."""
+        ...
+
+    def refitted_values(self, tree: int, x: Tensor, weighting: int = 0) -> np.ndarray:
+        """Leaf values (L, n_classes or 1) of one tree, for the first rows ``x``."""
+        ...
+
+    def refitted_predictions(self):
+        """Each tree's predictions on every row, one Tensor (n, n_classes or 1)."""
+        ...
+
+
 @dataclass(frozen=True)
-class WholeTrees:
-    """Trees that saw every row, beside the batch whose trees saw a part.
+class FullDataTrees:
+    """Trees that saw every row, beside the batch whose trees held out a fold.
 
     Attributes
     ----------
-    batch : TreeBatch or TaughtTrees
+    batch : TreeBatch or DistilledTrees
         K trees, not trained further; the fold of each is -1.
-    answers : Tensor of shape (K, n, n_classes or 1)
-        What their like (of the same depth and leaf size, or as many leaves), each grown
-        without a fold, say of that fold's rows.
+    predictions : Tensor of shape (K, n, n_classes or 1)
+        Held-out predictions of their like (of the same depth and leaf size, or as many
+        leaves): on each fold's rows those of a tree that was grown without them.
     """
 
-    batch: TreeBatch
-    answers: Tensor
+    batch: Trees
+    predictions: Tensor
 
     def loss(self) -> np.ndarray:
-        """Mean loss (K,) of the answers: nats, or variances of the target."""
+        """Mean loss (K,) of the predictions: nats, or variances of the target."""
         rows = self.batch.rows
-        return row_loss(self.answers, rows.truth, rows.n_classes).mean(1).cpu().numpy()
+        loss = row_loss(self.predictions, rows.target, rows.n_classes)
+        return loss.mean(1).cpu().numpy()
 
 
-def row_loss(answers: Tensor, truth: Tensor, n_classes: int) -> Tensor:
-    """Loss (K, n) of answers (K, n, n_classes or 1): nats, or squared errors."""
+def row_loss(predictions: Tensor, target: Tensor, n_classes: int) -> Tensor:
+    """Loss (K, n) of predictions (K, n, n_classes or 1): nats, or squared errors."""
     if n_classes == 0:
-        return (answers[..., 0] - truth).square()
-    index = truth[None, :, None].expand(len(answers), -1, 1)
-    return -answers.gather(2, index)[..., 0].clamp(min=1e-6).log()
+        return (predictions[..., 0] - target).square()
+    index = target[None, :, None].expand(len(predictions), -1, 1)
+    return -predictions.gather(2, index)[..., 0].clamp(min=1e-6).log()
 
 
 @torch.no_grad()
-def whole_trees(
-    batch: TreeBatch,
-    y: np.ndarray,
-    *,
-    greedy_leaf_rows,
-    max_columns: int,
-    generator: torch.Generator,
-    seed: int,
-    **settings,
-) -> WholeTrees | None:
+def full_data_trees(
+    batch: TreeBatch, y: np.ndarray, plan: StartPlan, generator: torch.Generator
+) -> FullDataTrees | None:
     """Grow on all rows what each fold's greedy starts are, before these are trained.
 
     Parameters
     ----------
     batch : TreeBatch
         As `start_batch` made it, every row in one of its folds.
-    y, greedy_leaf_rows, max_columns, generator, seed
+    y, plan, generator
         As given to `start_batch`.
 
     Returns
     -------
-    WholeTrees or None
-        None where no tree starts as a greedy one.
+    FullDataTrees or None
+        None where no tree starts from a greedy one.
     """
     greedy = [e for e, c in enumerate(batch.candidates) if c.start != "random"]
     if not greedy:
@@ -76,24 +93,25 @@ def whole_trees(
     grown = start_batch(
         replace(batch.rows, fold=torch.full_like(batch.rows.fold, -1)),
         y,
-        depths=sorted(set(batch.depths)),
-        n_folds=1,
-        n_restarts=len(greedy_leaf_rows),
-        greedy_leaf_rows=greedy_leaf_rows,
-        only_greedy=True,
-        max_columns=max_columns,
-        generator=generator,
-        seed=seed,
-        **settings,
+        replace(
+            plan,
+            depths=tuple(sorted(set(batch.depths))),
+            n_folds=1,
+            n_restarts=len(plan.min_samples_leaf),
+            only_greedy=True,
+        ),
+        batch.objective,
+        batch.settings,
+        generator,
     )
     grown.notes = (NOTE,)
     grown.candidates = tuple(replace(c, fold=-1) for c in grown.candidates)
-    told = batch.held_out_answers()
-    shape = (grown.n_candidates, len(batch.rows.x), told[0].shape[1])
-    answers = told[0].new_full(shape, np.nan)
+    held_out = batch.held_out_predictions()
+    shape = (grown.n_candidates, len(batch.rows.x), held_out[0].shape[1])
+    predictions = held_out[0].new_full(shape, np.nan)
     kind = {(c.depth, c.start): k for k, c in enumerate(grown.candidates)}
     for e in greedy:
         candidate = batch.candidates[e]
         place = kind[candidate.depth, candidate.start]
-        answers[place, batch.held_out[e]] = told[e]
-    return WholeTrees(grown, answers)
+        predictions[place, batch.held_out[e]] = held_out[e]
+    return FullDataTrees(grown, predictions)

@@ -1,6 +1,7 @@
-"""Where trees start: at random, or as the greedy tree of the same rows."""
+"""Where trees start: at random, or initialised from a greedy tree of the same rows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -9,35 +10,91 @@ from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
 from treelab.learners.common.complete_tree import lay_out
+from treelab.learners.common.objective import Objective
 from treelab.learners.common.rows import FoldedRows
 from treelab.learners.common.splits import random_splits, write_greedy_splits
-from treelab.learners.gradtree.tree_batch import Candidate, TreeBatch
+from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.gradtree.tree_batch import Candidate, SplitTensors, TreeBatch
 
+MIN_SAMPLES_LEAF = (1, 5, 20)  # of the greedy trees that some restarts start from
+MAX_COLUMNS = 384  # features that one tree may use, times its depth
+FEWEST_COLUMNS = 32  # that a tree may use, however deep
 SHALLOW = 4  # trees of up to this depth get twice the restarts
 # With more than two classes a step costs more and trees of all rows mostly win: deeper
 # trees at random than the training rows fill, with so many rows a leaf, are left out.
 ROWS_A_LEAF = 2
-FEWEST_COLUMNS = 32  # that a tree may use, however deep
-
-
 # Threshold where a greedy tree has no split, in the units of `x`: all rows go left, by
 # so much that no gradient gets through.
-ASKS_NOTHING = 1e3
+ALWAYS_LEFT = 1e3
+
+GreedySplits = tuple[np.ndarray, np.ndarray]  # feature and threshold, (N,) each
+
+
+@dataclass(frozen=True)
+class StartPlan:
+    """Which trees a batch holds, and what each starts from.
+
+    Attributes
+    ----------
+    depths : tuple of int
+        Ascending.
+    n_folds : int
+        Folds that take turns at being held out.
+    n_restarts : int
+        Trees of each fold and depth, twice as many of shallow ones. The first are
+        initialised from greedy trees, one for each of ``min_samples_leaf``, the rest
+        at random.
+    min_samples_leaf : tuple of int
+        Of the greedy trees, at most ``n_restarts``.
+    seed : int
+        Breaks the greedy trees' ties.
+    max_columns : int, default=384
+        A tree may use this many features, divided by its depth, where the table has
+        more: those that a greedy tree of its fold uses first, then others at random.
+    only_greedy : bool, default=False
+        Whether the starts at random are left out.
+    """
+
+    depths: tuple[int, ...]
+    n_folds: int
+    n_restarts: int
+    min_samples_leaf: tuple[int, ...]
+    seed: int
+    max_columns: int = MAX_COLUMNS
+    only_greedy: bool = False
+
+    @classmethod
+    def of(cls, settings: GradTreeSettings, n_folds: int, seed: int) -> "StartPlan":
+        """Plan what the settings ask for."""
+        sizes = MIN_SAMPLES_LEAF if settings.greedy_starts else ()
+        return cls(
+            depths=settings.depths,
+            n_folds=n_folds,
+            n_restarts=settings.n_restarts,
+            min_samples_leaf=sizes[: settings.n_restarts],
+            seed=seed,
+        )
+
+    def starts(self, depth: int, rows: FoldedRows) -> list[int | None]:
+        """List, for each restart of a depth, its greedy leaf size; None: at random."""
+        sizes = self.min_samples_leaf
+        held_out = int((rows.fold[: rows.n_train] >= 0).sum()) // self.n_folds
+        n_shown = rows.n_train - held_out  # rows that each tree trains on
+        # Shallow trees cost little and depend most on where they start.
+        times = 2 if depth <= SHALLOW else 1
+        too_deep = depth > self.depths[0] and n_shown < ROWS_A_LEAF * 2**depth
+        if self.only_greedy or (rows.n_classes > 2 and sizes and too_deep):
+            return [*sizes]
+        return [*sizes, *[None] * (times * self.n_restarts - len(sizes))]
 
 
 def start_batch(
     rows: FoldedRows,
     y: np.ndarray,
-    *,
-    depths: Sequence[int],
-    n_folds: int,
-    n_restarts: int,
-    greedy_leaf_rows: Sequence[int],
-    max_columns: int,
+    plan: StartPlan,
+    objective: Objective,
+    settings: GradTreeSettings,
     generator: torch.Generator,
-    seed: int,
-    only_greedy: bool = False,
-    **settings,
 ) -> TreeBatch:
     """Lay out folds x depths x restarts as one batch and give each tree its start.
 
@@ -47,78 +104,32 @@ def start_batch(
         Encoded rows and their folds.
     y : ndarray of shape (n,)
         Class codes or values, for the greedy trees.
-    depths : sequence of int
-        Ascending.
-    n_restarts : int
-        Trees of each fold and depth, twice as many of shallow ones. The first start as
-        greedy trees, one for each of `greedy_leaf_rows`, the rest at random.
-    greedy_leaf_rows : sequence of int
-        Fewest rows in a leaf of the greedy trees.
-    max_columns : int
-        A tree may use this many features, divided by its depth, where the table has
-        more: those that a greedy tree of its fold uses first, then others at random.
-    only_greedy : bool, default=False
-        Whether the starts at random are left out.
-    **settings
-        For `TreeBatch`.
+    plan : StartPlan
+    objective, settings
+        For ``TreeBatch``.
+    generator : torch.Generator
+        On the device of the rows; draws the random starts.
     """
-    sizes = tuple(greedy_leaf_rows[:n_restarts])
-    candidates, greedy = [], {}
-    x = rows.x.cpu().numpy()
-    weight = rows.weight[:, 0].cpu().numpy()
-    fold_of_row = rows.fold.cpu().numpy()
-    held_out = (fold_of_row[: rows.n_train] >= 0).sum() // n_folds
-    n_shown = rows.n_train - held_out  # rows that each tree trains on
-    for depth in depths:
-        # Shallow trees cost little and depend most on where they start.
-        times = 2 if depth <= SHALLOW else 1
-        too_deep = depth > depths[0] and n_shown < ROWS_A_LEAF * 2**depth
-        left_out = only_greedy or (rows.n_classes > 2 and sizes and too_deep)
-        at_random = 0 if left_out else times * n_restarts - len(sizes)
-        starts = [*sizes, *[None] * at_random]
-        for fold in range(n_folds):
-            trained_on = weight * (fold_of_row != fold)
-            trained_on[rows.n_train :] = 0
-            for size in starts:
-                name = "random" if size is None else f"greedy, {size} rows a leaf"
-                if size is not None:
-                    greedy[len(candidates)] = delayed(greedy_splits)(
-                        x,
-                        y,
-                        trained_on,
-                        depth=depth,
-                        min_leaf_rows=size,
-                        regression=rows.n_classes == 0,
-                        seed=seed,
-                    )
-                candidates.append(Candidate(depth, fold, name))
-    grown = Parallel(n_jobs=torch.get_num_threads(), prefer="threads")(greedy.values())
-    planted = dict(zip(greedy, grown, strict=True))
-    of_depth = np.array([c.depth for c in candidates])
-    columns, logits, threshold = [], [], []
-    for depth in depths:
-        trees = np.flatnonzero(of_depth == depth)
-        offered = _columns(
+    candidates, sizes = [], []
+    for depth in plan.depths:
+        starts = plan.starts(depth, rows)
+        for fold in range(plan.n_folds):
+            candidates += [Candidate(depth, fold, _start_name(n)) for n in starts]
+            sizes += starts
+    greedy = _greedy_splits_of(candidates, sizes, rows, y, seed=plan.seed)
+    splits = []
+    for depth in plan.depths:
+        trees = [e for e, c in enumerate(candidates) if c.depth == depth]
+        own = [greedy.get(e) for e in trees]
+        columns = _offered_columns(
             [candidates[e].fold for e in trees],
-            [planted[e][0] if e in planted else None for e in trees],
-            x.shape[1],
-            max(FEWEST_COLUMNS, max_columns // depth),
+            [None if g is None else g[0] for g in own],
+            rows.x.shape[1],
+            max(FEWEST_COLUMNS, plan.max_columns // depth),
             generator,
         )
-        drawn = random_splits(
-            rows.x[: rows.n_train], len(trees), 2**depth - 1, generator, offered
-        )
-        for place, tree in enumerate(trees):
-            if tree in planted:  # it stays greedy: no splits below its leaves
-                nothing = torch.as_tensor(planted[tree][0] < 0, device=rows.x.device)
-                drawn[1][place, nothing] = ASKS_NOTHING
-                own = None if offered is None else offered[place]
-                splits = drawn[0][place], drawn[1][place]
-                write_greedy_splits(*splits, *planted[tree], own)
-        columns.append(offered)
-        logits.append(drawn[0])
-        threshold.append(drawn[1])
-    return TreeBatch(rows, candidates, logits, threshold, columns, **settings)
+        splits.append(_initial_splits(rows, depth, own, columns, generator))
+    return TreeBatch(rows, candidates, splits, objective, settings)
 
 
 def greedy_splits(
@@ -127,10 +138,10 @@ def greedy_splits(
     weight: np.ndarray,
     *,
     depth: int,
-    min_leaf_rows: int,
+    min_samples_leaf: int,
     regression: bool,
     seed: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> GreedySplits:
     """Grow CART on encoded rows and lay it into a complete tree.
 
     Parameters
@@ -140,6 +151,8 @@ def greedy_splits(
         Class codes or values.
     weight : ndarray of shape (n,)
         Rows of weight 0 take no part.
+    depth, min_samples_leaf, regression, seed
+        Of the greedy tree.
 
     Returns
     -------
@@ -150,32 +163,103 @@ def greedy_splits(
     """
     grower = DecisionTreeRegressor if regression else DecisionTreeClassifier
     used = weight > 0
-    grown = grower(max_depth=depth, min_samples_leaf=min_leaf_rows, random_state=seed)
+    grown = grower(
+        max_depth=depth, min_samples_leaf=min_samples_leaf, random_state=seed
+    )
     tree = grown.fit(x[used], y[used], sample_weight=weight[used]).tree_
     return lay_out(tree, depth)[:2]
 
 
-def _columns(folds, planted, n_features, n_offered, generator) -> Tensor | None:
+def _start_name(min_samples_leaf: int | None) -> str:
+    """Name what a candidate starts from."""
+    if min_samples_leaf is None:
+        return "random"
+    return f"greedy, {min_samples_leaf} rows a leaf"
+
+
+def _greedy_splits_of(
+    candidates: Sequence[Candidate],
+    sizes: Sequence[int | None],
+    rows: FoldedRows,
+    y: np.ndarray,
+    *,
+    seed: int,
+) -> dict[int, GreedySplits]:
+    """Grow the greedy tree of each candidate that starts from one, by its position."""
+    x = rows.x.cpu().numpy()
+    fold = rows.fold.cpu().numpy()
+    weight = rows.weight[:, 0].cpu().numpy().copy()
+    weight[rows.n_train :] = 0
+    jobs = {
+        e: delayed(greedy_splits)(
+            x,
+            y,
+            weight * (fold != candidate.fold),
+            depth=candidate.depth,
+            min_samples_leaf=size,
+            regression=rows.n_classes == 0,
+            seed=seed,
+        )
+        for e, (candidate, size) in enumerate(zip(candidates, sizes))
+        if size is not None
+    }
+    grown = Parallel(n_jobs=torch.get_num_threads(), prefer="threads")(jobs.values())
+    return dict(zip(jobs, grown, strict=True))
+
+
+def _initial_splits(
+    rows: FoldedRows,
+    depth: int,
+    greedy: Sequence[GreedySplits | None],
+    columns: Tensor | None,
+    generator: torch.Generator,
+) -> SplitTensors:
+    """Draw the splits of trees of one depth; write greedy ones over where there are."""
+    logits, threshold = random_splits(
+        rows.x[: rows.n_train], len(greedy), 2**depth - 1, generator, columns
+    )
+    for place, splits in enumerate(greedy):
+        if splits is None:
+            continue
+        # The tree stays greedy: no splits below its leaves.
+        nothing = torch.as_tensor(splits[0] < 0, device=rows.x.device)
+        threshold[place, nothing] = ALWAYS_LEFT
+        own = None if columns is None else columns[place]
+        write_greedy_splits(logits[place], threshold[place], *splits, own)
+    return SplitTensors(logits, threshold, columns)
+
+
+def _offered_columns(
+    folds: list[int],
+    greedy_features: list[np.ndarray | None],
+    n_features: int,
+    n_offered: int,
+    generator: torch.Generator,
+) -> Tensor | None:
     """Features that each tree may use, (E, K): greedy ones of its fold, then others.
 
     Parameters
     ----------
     folds : list of E int
-    planted : list of E (ndarray of shape (N,) or None)
+    greedy_features : list of E (ndarray of shape (N,) or None)
         Features of the greedy tree that a tree starts from, -1 for none.
+    n_features, n_offered : int
+        F, and the features that a tree may use unless its greedy tree uses more.
+    generator : torch.Generator
+        Draws the others.
     """
     device = generator.device
-    used = [None if p is None else np.unique(p[p >= 0]) for p in planted]
+    used = [None if f is None else np.unique(f[f >= 0]) for f in greedy_features]
     n_offered = max([n_offered, *[len(own) for own in used if own is not None]])
     if n_features <= n_offered:
         return None
     rank = torch.rand(len(folds), n_features, generator=generator, device=device)
     for fold in set(folds):
         trees = [e for e, own in enumerate(folds) if own == fold]
-        greedy = [used[e] for e in trees if used[e] is not None]
+        greedy = [own for e in trees if (own := used[e]) is not None]
         if greedy:
-            greedy = torch.as_tensor(np.unique(np.concatenate(greedy)), device=device)
-            rank[torch.tensor(trees, device=device)[:, None], greedy] -= 1
+            of_fold = torch.as_tensor(np.unique(np.concatenate(greedy)), device=device)
+            rank[torch.tensor(trees, device=device)[:, None], of_fold] -= 1
     for e, own in enumerate(used):  # its own splits must be among them
         if own is not None:
             rank[e, torch.as_tensor(own, device=device)] -= 1

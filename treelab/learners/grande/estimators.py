@@ -144,11 +144,12 @@ class GrandeClassifier(GrandeFit, TableClassifier):
 
     def _objective(self, settings, y):
         """Class codes, weighted as the settings say; logits are not shifted yet."""
-        n_classes = len(self.classes_)
-        automatic = _is_auto(settings.class_weight)
+        weights = np.ones(len(self.classes_))
+        if not _is_auto(settings.class_weight):
+            weights = self._class_weights(y)
         return ClassObjective(
-            class_weights=np.ones(n_classes) if automatic else self._class_weights(y),
-            logit_shift=np.zeros(n_classes),
+            class_weights=weights[:, None],
+            logit_shift=np.zeros(len(weights)),
             loss_kind=settings.loss,
             focal_gamma=settings.focal_gamma,
         )
@@ -157,7 +158,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         """Choose, by macro F1 on held-out rows, the shift towards rare classes."""
         if not _is_auto(self.class_weight):
             return network.objective
-        target = network.rows.truth.cpu().numpy()
+        target = network.rows.target.cpu().numpy()
         rows = torch.cat(network.held_out).cpu().numpy()
         log_p = torch.cat([log_shares(o) for o in network.valid_outputs()], 1)
         balanced = np.log(self._balanced_weights(target))  # (C,)

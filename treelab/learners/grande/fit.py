@@ -8,10 +8,9 @@ import pandas as pd
 import torch
 from sklearn.utils import check_random_state
 
-from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.device import resolve_device
-from treelab.learners.common.rows import FoldedRows
+from treelab.learners.common.rows import to_rows
 from treelab.learners.common.spec import read_settings
 from treelab.learners.grande.export import export_ensemble
 from treelab.learners.grande.fold_encoding import FoldedTable, fold_table
@@ -23,6 +22,7 @@ from treelab.learners.grande.starts import (
     greedy_starts,
     random_starts,
 )
+from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Callback, Monitor
 from treelab.training.loop import TrainingPlan, train
 from treelab.training.schedule import cosine_decay
@@ -135,7 +135,14 @@ def make_network(
     seed : int
         Draws the trees' features, and seeds the greedy ensembles.
     """
-    rows = to_rows(table, objective, generator.device)
+    rows = to_rows(
+        table.x,
+        table.y,
+        table.fold,
+        n_train=table.n_train,
+        objective=objective,
+        device=generator.device,
+    )
     random = np.random.RandomState(seed)
     trees_per_fold = -(-settings.n_estimators // table.n_folds)
     offered = [own for own in table.columns_by_fold for _ in range(trees_per_fold)]
@@ -154,23 +161,6 @@ def make_network(
         )
     return WeightedTreesNetwork(
         rows, starts, objective, settings, n_folds=table.n_folds, generator=generator
-    )
-
-
-def to_rows(
-    table: FoldedTable, objective: Objective, device: torch.device
-) -> FoldedRows:
-    """Put a table on the device, its target as the objective has it."""
-    target = torch.tensor(objective.encode(table.y), device=device)
-    weight = objective.row_weights(table.y)[:, None]
-    return FoldedRows(
-        x=torch.tensor(to_float32(table.x), device=device),
-        target=target,
-        truth=target,
-        weight=torch.tensor(weight, dtype=torch.float32, device=device),
-        fold=torch.tensor(table.fold, device=device),
-        n_train=table.n_train,
-        n_classes=objective.n_classes,
     )
 
 
@@ -205,7 +195,7 @@ def train_network(
     if settings.cosine_decay:
         scheduler = cosine_decay(optimizer, max_epochs * steps, warm_up=0.05)
     monitor = Monitor(max_epochs, callbacks, snapshot=snapshot)
-    at_start = network.state()
+    start = BestCheckpoints(network)
     loss_at_start = network.valid_loss()
     result = train(
         network,
@@ -221,7 +211,7 @@ def train_network(
         scheduler=scheduler,
     )
     result.warn_if_diverged()
-    network.reset(at_start, loss_at_start <= result.best_loss)
+    start.restore(loss_at_start <= result.best_loss)
     return monitor.history_frame()
 
 

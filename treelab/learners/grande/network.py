@@ -162,7 +162,7 @@ class WeightedTreesNetwork(nn.Module):
         means = []
         for output, rows in zip(self.valid_outputs(), self.held_out):
             weight = self.rows.weight[rows, 0]
-            loss = self.objective.loss(output, self.rows.truth[rows])
+            loss = self.objective.loss(output, self.rows.target[rows])
             means.append((loss * weight).sum() / weight.sum())
         return torch.stack(means)
 
@@ -179,17 +179,6 @@ class WeightedTreesNetwork(nn.Module):
             )
             for g, rows in enumerate(self.held_out)
         ]
-
-    @torch.no_grad()
-    def state(self) -> dict[str, Tensor]:
-        """A copy of every parameter."""
-        return {name: t.detach().clone() for name, t in self.named_parameters()}
-
-    @torch.no_grad()
-    def reset(self, state: dict[str, Tensor], mask: Tensor) -> None:
-        """Put the sub-ensembles of ``mask`` (G,) back to what `state` copied."""
-        for name, now in self.named_parameters():
-            now[mask] = state[name][mask]
 
     def _draw_rows(self, fraction: float) -> Tensor:
         """Draw which training rows each tree sees, (G, E, n_train).
