@@ -1,0 +1,137 @@
+"""Base of learners that grow one tree at once, with no epochs: CART, optimal trees."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from treelab.learners.common.base import (
+    TableClassifier,
+    TableEstimator,
+    TableRegressor,
+    TrainingData,
+)
+from treelab.training.events import HISTORY, Callback, Progress, notify
+from treelab.trees.pruning.simplify import simplify
+from treelab.trees.tree import Tree
+
+
+class GrownTree(TableEstimator):
+    """Base of estimators whose ``_grow`` returns a tree of all training rows."""
+
+    model_: Tree
+    history_: pd.DataFrame
+
+    def fit(
+        self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
+    ):
+        """Grow the tree on ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+
+        Validation rows do not shape the tree; they only give ``history_`` its
+        validation loss. Without them the tree grows on every row.
+        """
+        started = time.monotonic()
+        self._check_settings()
+        data = self._read(X, y, X_valid, y_valid, numbers="none")
+        # Grown on cross-fitted categories; the leaves predict the means of the rows
+        # that reach them at prediction time. On numbers alone the two are the same.
+        tree = self._grow(data).with_rows(data.frame, self._labels_of(data.y))
+        values, weights = self._values_of(data.y), self._row_weights(data.y)
+        self.model_ = simplify(with_leaf_means(tree, data.frame, values, weights))
+        train_loss = self._loss(data.frame, data.y)
+        valid_loss = self._loss(data.frame_valid, data.y_valid)
+        seconds = time.monotonic() - started
+        self.history_ = pd.DataFrame(
+            [(1, train_loss, valid_loss, seconds, "")], columns=HISTORY
+        )
+        progress = Progress(
+            1, 1, train_loss, valid_loss, seconds, snapshot=lambda: self.model_
+        )
+        notify(callbacks, progress)  # there is nothing left to stop
+        return self
+
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree, thresholds in the units of ``X``."""
+        return self.model_
+
+    def _hold_out(self, target):
+        """Hold no rows out: the tree grows on all of them."""
+        rows = np.arange(len(target))
+        return rows, rows
+
+    def _check_settings(self) -> None:
+        """Raise ValueError for a setting out of range."""
+        raise NotImplementedError
+
+    def _grow(self, data: TrainingData) -> Tree:
+        """Return a tree in the user's columns and units."""
+        raise NotImplementedError
+
+    def _labels_of(self, y) -> np.ndarray:
+        raise NotImplementedError
+
+    def _values_of(self, y) -> np.ndarray:
+        raise NotImplementedError
+
+    def _row_weights(self, y) -> np.ndarray:
+        raise NotImplementedError
+
+    def _loss(self, frame, target) -> float:
+        raise NotImplementedError
+
+
+class GrownClassifier(GrownTree, TableClassifier):
+    """Base of classifiers that grow one tree at once."""
+
+    def _labels_of(self, y):
+        """Labels of class codes."""
+        return self.classes_[y]
+
+    def _values_of(self, y):
+        """Class codes as indicators, (n_rows, n_classes)."""
+        return np.eye(len(self.classes_))[y]
+
+    def _row_weights(self, y):
+        """Weight of each row, by its class."""
+        return self._class_weights(y)[y]
+
+    def _loss(self, frame, target):
+        """Log loss, in nats, of the exported tree; a pure wrong leaf costs 16."""
+        proba = self.model_.predict_proba(frame)[np.arange(len(target)), target]
+        return float(-np.log(np.maximum(proba, 1e-7)).mean())
+
+
+class GrownRegressor(GrownTree, TableRegressor):
+    """Base of regressors that grow one tree at once."""
+
+    def _labels_of(self, y):
+        """The target itself."""
+        return y
+
+    def _values_of(self, y):
+        """The target as a column, (n_rows, 1)."""
+        return y[:, None]
+
+    def _row_weights(self, y):
+        """Equal weights."""
+        return np.ones(len(y))
+
+    def _loss(self, frame, target):
+        """Mean squared error, in squared units of the target."""
+        return float(np.mean((self.model_.predict(frame) - target) ** 2))
+
+
+def with_leaf_means(
+    tree: Tree, frame: pd.DataFrame, values: np.ndarray, row_weights: np.ndarray
+) -> Tree:
+    """Let each leaf predict the weighted mean of ``values`` (n_rows, n_outputs)."""
+    leaf = tree.apply(frame)
+    total = np.bincount(leaf, row_weights, minlength=tree.n_nodes)
+    sums = [
+        np.bincount(leaf, row_weights * v, minlength=tree.n_nodes) for v in values.T
+    ]
+    mean = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
+    return replace(tree, value=np.where((total > 0)[:, None], mean, tree.value))
