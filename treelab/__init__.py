@@ -18,6 +18,8 @@ _HOMES = {
     "GradTreeRegressor": "treelab.learners.gradtree.estimators",
     "GrandeClassifier": "treelab.learners.grande.estimators",
     "GrandeRegressor": "treelab.learners.grande.estimators",
+    "OptimalTreeClassifier": "treelab.learners.optimal.estimators",
+    "OptimalTreeRegressor": "treelab.learners.optimal.estimators",
     "PruningPath": "treelab.trees.pruning.path",
     "Tree": "treelab.trees.tree",
     "WeightedTrees": "treelab.trees.ensemble",

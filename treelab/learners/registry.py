@@ -3,7 +3,7 @@
 Imports no estimator, so a page can list them without loading torch.
 """
 
-from importlib import import_module
+from importlib import import_module, util
 from typing import Any
 
 from treelab.learners.argmin.settings import CLUSTERS
@@ -13,12 +13,15 @@ from treelab.learners.common.spec import LearnerSpec
 from treelab.learners.get.settings import SPEC as GET
 from treelab.learners.gradtree.settings import SPEC as GRADTREE
 from treelab.learners.grande.settings import SPEC as GRANDE
+from treelab.learners.optimal.settings import SPEC as OPTIMAL
 
 IMPORTED = "imported"  # in the place of a learner: the model came from elsewhere
 
 LEARNERS: dict[str, LearnerSpec] = {
     spec.key: spec for spec in (CART, GRADTREE, GRANDE, GET, ARGMIN)
 }
+if util.find_spec("pystreed") is not None:  # the extra treelab[optimal]
+    LEARNERS[OPTIMAL.key] = OPTIMAL
 
 
 def find_spec(key: str) -> LearnerSpec | None:
@@ -33,6 +36,8 @@ def find_spec(key: str) -> LearnerSpec | None:
         return None
     if key == CLUSTERS.key:
         return CLUSTERS
+    if key == OPTIMAL.key:  # a run may come from a machine that has the package
+        return OPTIMAL
     if key not in LEARNERS:
         raise ValueError(f"There is no learner {key!r}; choose {', '.join(LEARNERS)}.")
     return LEARNERS[key]

@@ -15,6 +15,7 @@ LEARNER_COLORS = {
     "get": "#009E73",
     "get_linear": "#56B4E9",
     "argmin": "#CC79A7",
+    "optimal": "#8C564B",
     "clusters": "#CC79A7",  # an argmin tree as well
 }
 

@@ -1,0 +1,1 @@
+"""Optimal tree: the best tree of a small depth, proven by search."""

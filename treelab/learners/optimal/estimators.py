@@ -1,0 +1,251 @@
+"""Optimal tree: of all trees of a small depth the one with the lowest training loss.
+
+The search is STreeD's, by dynamic programming (van der Linden, de Weerdt and Demirovic,
+"Necessary and Sufficient Conditions for Optimal Decision Trees using Dynamic
+Programming", NeurIPS 2023), in the package ``pystreed``, which the extra
+``treelab[optimal]`` installs.
+"""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from treelab.learners.common.base import TrainingData
+from treelab.learners.common.grown_tree import (
+    GrownClassifier,
+    GrownRegressor,
+    GrownTree,
+)
+from treelab.learners.common.spec import read_settings
+from treelab.learners.optimal.settings import OptimalSettings
+from treelab.learners.optimal.thresholds import Candidates, candidate_thresholds
+from treelab.trees.tree import Tree
+
+
+class _Optimal(GrownTree):
+    """What the classifier and the regressor share."""
+
+    objective: str  # in STreeD's words
+
+    def _check_settings(self):
+        """Raise ValueError for a setting out of range."""
+        read_settings(OptimalSettings, self)
+
+    def _grow(self, data: TrainingData) -> Tree:
+        """Search the best tree; written in the user's columns and units."""
+        settings = read_settings(OptimalSettings, self)
+        candidates = candidate_thresholds(data.X, settings.n_thresholds)
+        root, self.proven_ = self._search(candidates, data, settings)
+        feature, threshold = _complete(root, candidates, settings.max_depth)
+        # A split that sends every row left stands below a leaf; it is dropped later.
+        used = np.isfinite(threshold)
+        raw = threshold.copy()
+        missing_left = np.ones(len(threshold), dtype=bool)
+        raw[used], missing_left[used] = data.encoder.axis_splits(
+            feature[used], threshold[used], dtype=np.float64
+        )
+        return Tree.complete(
+            data.encoder.features_,
+            feature,
+            raw,
+            missing_left,
+            np.zeros((len(feature) + 1, data.n_outputs)),
+            classes=self.labels(),
+            notes=(self._note(settings),),
+        )
+
+    def _search(self, candidates: Candidates, data: TrainingData, settings):
+        """Run STreeD; return its root and whether no better tree exists."""
+        solver = _solvers()[self.objective](
+            self.objective,
+            max_depth=settings.max_depth,
+            max_num_nodes=_most_splits(settings),
+            min_leaf_node_size=settings.min_samples_leaf,
+            time_limit=settings.time_limit,
+            random_seed=int(check_random_state(self.random_state).randint(2**31)),
+        )
+        right = candidates.right(data.X)
+        if right.shape[1] == 0:  # constant columns: the tree is one leaf
+            right = np.zeros((len(right), 1), dtype=np.int32)
+        solver.fit(right, data.y)
+        if not solver.is_fitted():
+            raise ValueError(
+                f"No tree was found in {settings.time_limit:g} seconds with at least "
+                f"{settings.min_samples_leaf} rows a leaf. Allow more time_limit, a "
+                "smaller max_depth or fewer n_thresholds."
+            )
+        return solver.get_tree(), bool(solver.fit_result.is_optimal())
+
+    def _note(self, settings: OptimalSettings) -> str:
+        """Say what was proven, over which trees."""
+        trees = f"trees of depth {settings.max_depth}"
+        if settings.max_leaf_nodes is not None:
+            trees += f" with at most {settings.max_leaf_nodes} leaves"
+        thresholds = f"{settings.n_thresholds} candidate thresholds a column"
+        if self.proven_:
+            return (
+                f"Proven best on the training rows among {trees} over at most "
+                f"{thresholds}."
+            )
+        return (
+            f"Best found in {settings.time_limit:g} seconds among {trees} over at "
+            f"most {thresholds}; not proven."
+        )
+
+
+class OptimalTreeClassifier(_Optimal, GrownClassifier):
+    """Classification tree with the fewest training errors of all of its depth.
+
+    Candidate thresholds are quantiles of each column, so the proof is about trees over
+    these. Missing numbers take the training median, categories their cross-fitted
+    target rate. The search holds the interpreter until ``time_limit``.
+
+    Source: van der Linden, de Weerdt and Demirovic, NeurIPS 2023 (STreeD).
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Splits on the longest path, 1 to 5.
+    max_leaf_nodes : int or None, default=None
+        Most leaves, 2 to 32; None: as many as the depth allows.
+    min_samples_leaf : int, default=1
+        Training rows that every leaf keeps, at least 1.
+    n_thresholds : int, default=16
+        Candidate thresholds of each column, 1 to 1,000.
+    time_limit : float, default=30.0
+        Seconds until the search ends with the best tree found.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the cross-fitting of categories and the search.
+    device : str, default="auto"
+        Accepted for the common interface; the search runs on the CPU.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``; its note says what is proven.
+    proven_ : bool
+        Whether no tree over the candidate thresholds has fewer training errors.
+    history_ : DataFrame
+        One row: log loss on training and validation rows, seconds.
+    """
+
+    objective = "accuracy"
+    class_weight = None
+
+    def __init__(
+        self,
+        max_depth=OptimalSettings.max_depth,
+        *,
+        max_leaf_nodes=OptimalSettings.max_leaf_nodes,
+        min_samples_leaf=OptimalSettings.min_samples_leaf,
+        n_thresholds=OptimalSettings.n_thresholds,
+        time_limit=OptimalSettings.time_limit,
+        random_state=None,
+        device="auto",
+    ):
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.n_thresholds = n_thresholds
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.device = device
+
+
+class OptimalTreeRegressor(_Optimal, GrownRegressor):
+    """Regression tree with the lowest squared training error of all of its depth.
+
+    Candidate thresholds are quantiles of each column, so the proof is about trees over
+    these. Missing numbers take the training median, categories their cross-fitted
+    target mean. The search holds the interpreter until ``time_limit``.
+
+    Source: van den Bos, van der Linden and Demirovic, "Piecewise Constant and Linear
+    Regression Trees: An Optimal Dynamic Programming Approach", ICML 2024 (STreeD).
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Splits on the longest path, 1 to 5.
+    max_leaf_nodes : int or None, default=None
+        Most leaves, 2 to 32; None: as many as the depth allows.
+    min_samples_leaf : int, default=1
+        Training rows that every leaf keeps, at least 1.
+    n_thresholds : int, default=16
+        Candidate thresholds of each column, 1 to 1,000.
+    time_limit : float, default=30.0
+        Seconds until the search ends with the best tree found.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the cross-fitting of categories and the search.
+    device : str, default="auto"
+        Accepted for the common interface; the search runs on the CPU.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``; its note says what is proven.
+    proven_ : bool
+        Whether no tree over the candidate thresholds has a lower squared error.
+    history_ : DataFrame
+        One row: squared error on training and validation rows, seconds.
+    """
+
+    objective = "regression"
+
+    def __init__(
+        self,
+        max_depth=OptimalSettings.max_depth,
+        *,
+        max_leaf_nodes=OptimalSettings.max_leaf_nodes,
+        min_samples_leaf=OptimalSettings.min_samples_leaf,
+        n_thresholds=OptimalSettings.n_thresholds,
+        time_limit=OptimalSettings.time_limit,
+        random_state=None,
+        device="auto",
+    ):
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.n_thresholds = n_thresholds
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.device = device
+
+
+def _solvers() -> dict[str, type]:
+    """Return STreeD's estimators by objective; ImportError says how to install it."""
+    try:
+        from pystreed import STreeDClassifier, STreeDRegressor
+    except ImportError as error:
+        raise ImportError(
+            "Optimal trees need the package pystreed: pip install 'pystreed>=1.4,<2'."
+        ) from error
+    return {"accuracy": STreeDClassifier, "regression": STreeDRegressor}
+
+
+def _most_splits(settings: OptimalSettings) -> int:
+    """Most splits that the depth and the number of leaves allow."""
+    of_depth = 2**settings.max_depth - 1
+    if settings.max_leaf_nodes is None:
+        return of_depth
+    return min(of_depth, settings.max_leaf_nodes - 1)
+
+
+def _complete(root, candidates: Candidates, depth: int):
+    """Lay STreeD's tree into a complete one, breadth first.
+
+    Returns
+    -------
+    feature : ndarray of shape (N,), int64
+    threshold : ndarray of shape (N,), float64
+        In encoded numbers; infinite below a leaf, where every row goes left.
+    """
+    feature = np.zeros(2**depth - 1, dtype=np.int64)
+    threshold = np.full(2**depth - 1, np.inf)
+    waiting = [(root, 0)]
+    while waiting:
+        node, place = waiting.pop()
+        if node.is_branching_node():
+            feature[place] = candidates.feature[node.feature]
+            threshold[place] = candidates.threshold[node.feature]
+            waiting.append((node.left_child, 2 * place + 1))
+            waiting.append((node.right_child, 2 * place + 2))
+    return feature, threshold

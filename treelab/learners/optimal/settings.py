@@ -1,0 +1,61 @@
+"""Optimal tree: names, ranges, help and defaults of the settings."""
+
+from dataclasses import dataclass
+
+from treelab.learners.common.spec import LearnerSpec, setting, settings_in
+
+
+@dataclass(frozen=True)
+class OptimalSettings:
+    """What can be set of the search for the best tree."""
+
+    max_depth: int = setting(
+        3,
+        "int",
+        "Most splits on the way to a leaf; each one more takes far longer.",
+        label="Max depth",
+        minimum=1,
+        maximum=5,
+    )
+    max_leaf_nodes: int | None = setting(
+        None,
+        "int",
+        "Most leaves; none: as many as the depth allows.",
+        label="Max leaf nodes",
+        minimum=2,
+        maximum=32,
+        choices=(None,),
+    )
+    min_samples_leaf: int = setting(
+        1,
+        "int",
+        "Fewest training rows in a leaf.",
+        label="Min samples per leaf",
+        minimum=1,
+    )
+    n_thresholds: int = setting(
+        16,
+        "int",
+        "Candidate thresholds of each column, at quantiles of its values.",
+        label="Candidate thresholds",
+        minimum=1,
+        maximum=1000,
+    )
+    time_limit: float = setting(
+        30.0,
+        "float",
+        "Seconds until the search ends with the best tree found, perhaps unproven.",
+        label="Time limit, seconds",
+        above=0,
+    )
+
+
+SPEC = LearnerSpec(
+    key="optimal",
+    title="Optimal tree",
+    summary="The tree of a small depth with the fewest training errors, by search.",
+    paper="van der Linden, de Weerdt and Demirovic, NeurIPS 2023 (STreeD)",
+    classifier="treelab.learners.optimal.estimators:OptimalTreeClassifier",
+    regressor="treelab.learners.optimal.estimators:OptimalTreeRegressor",
+    settings=settings_in(OptimalSettings),
+)
