@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from treelab.trees.code import to_c, to_python, to_sql
-from treelab.trees.code.asked import inputs
+from treelab.trees.code.splits import inputs
 
 GCC = shutil.which("gcc")
 needs_gcc = pytest.mark.skipif(GCC is None, reason="gcc is not installed")
 
 
-def python_answers(tree, table: pd.DataFrame) -> list:
-    """What the Python function says of each row."""
+def python_predictions(tree, table: pd.DataFrame) -> list:
+    """What the Python function predicts for each row."""
     names = {}
     exec(compile(to_python(tree), "tree.py", "exec"), names)
     return [names["predict"](row) for row in table.to_dict("records")]
@@ -30,8 +30,8 @@ def cell(value, kind: str = "category"):
     return float(value) if kind == "number" else str(value)
 
 
-def sql_answers(tree, table: pd.DataFrame) -> list:
-    """What the CASE expression says of each row."""
+def sql_predictions(tree, table: pd.DataFrame) -> list:
+    """What the CASE expression predicts for each row."""
     kinds = {source.column: source.kind for source in inputs(tree)}
     quoted = ['"' + column.replace('"', '""') + '"' for column in table.columns]
     database = sqlite3.connect(":memory:")
@@ -44,11 +44,11 @@ def sql_answers(tree, table: pd.DataFrame) -> list:
         f"INSERT INTO rows VALUES ({', '.join('?' * len(quoted))})", rows
     )
     found = database.execute(f"SELECT {to_sql(tree)} FROM rows ORDER BY rowid")
-    return [answer for (answer,) in found]
+    return [predicted for (predicted,) in found]
 
 
-def c_answers(tree, table: pd.DataFrame, folder: Path) -> list:
-    """What the C function says of each row: a label as text, or a number."""
+def c_predictions(tree, table: pd.DataFrame, folder: Path) -> list:
+    """What the C function predicts for each row: a label as text, or a number."""
     read = inputs(tree)
     members = []
     for source in read:
@@ -76,12 +76,12 @@ def c_answers(tree, table: pd.DataFrame, folder: Path) -> list:
     subprocess.run(
         [*command, "-o", "tree", "main.c", "-lm"], cwd=folder, check=True, timeout=120
     )
-    said = subprocess.run(
+    printed = subprocess.run(
         [folder / "tree"], capture_output=True, check=True, text=True
     ).stdout.split()
     if tree.classes is None:
-        return [float(value) for value in said]
-    return [None if int(k) < 0 else tree.classes[int(k)] for k in said]
+        return [float(value) for value in printed]
+    return [None if int(k) < 0 else tree.classes[int(k)] for k in printed]
 
 
 def _double(value: float) -> str:
@@ -97,9 +97,9 @@ def _bytes(value: str) -> str:
 
 
 def check_all(tree, table: pd.DataFrame, folder: Path | None = None) -> None:
-    """Assert that the code says what the tree says, to the last bit, on every row."""
+    """Assert that the code predicts as the tree does, to the last bit, on every row."""
     wanted = tree.predict(table).tolist()
-    assert python_answers(tree, table) == wanted
-    assert sql_answers(tree, table) == wanted
+    assert python_predictions(tree, table) == wanted
+    assert sql_predictions(tree, table) == wanted
     if folder is not None and GCC is not None:
-        assert c_answers(tree, table, folder) == wanted
+        assert c_predictions(tree, table, folder) == wanted

@@ -1,4 +1,4 @@
-"""Exported Python, SQL and C answer as the tree does, on every row."""
+"""Exported Python, SQL and C predict as the tree does, on every row."""
 
 import ast
 from dataclasses import replace
@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.code.run import (
-    c_answers,
+    c_predictions,
     check_all,
     needs_gcc,
-    python_answers,
-    sql_answers,
+    python_predictions,
+    sql_predictions,
 )
 from tests.trees.make import make_table, make_tree
 from treelab.data.builtin import BUILTIN
@@ -53,7 +53,7 @@ def stump(tested: Feature, threshold=0.5, *, labels=("no", "yes"), **changes) ->
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_random_trees_answer_alike_in_every_language(kind, seed, tmp_path):
+def test_random_trees_predict_alike_in_every_language(kind, seed, tmp_path):
     rng = np.random.default_rng(seed)
     tree = make_tree(rng, 14, **KINDS[kind])
     check_all(tree, make_table(rng, 300), tmp_path)
@@ -65,7 +65,7 @@ def test_random_trees_answer_alike_in_every_language(kind, seed, tmp_path):
     n_leaves=st.integers(1, 40),
     kind=st.sampled_from(sorted(KINDS)),
 )
-def test_any_tree_answers_alike_in_python_and_sql(seed, n_leaves, kind):
+def test_any_tree_predicts_alike_in_python_and_sql(seed, n_leaves, kind):
     rng = np.random.default_rng(seed)
     check_all(make_tree(rng, n_leaves, **KINDS[kind]), make_table(rng, 60))
 
@@ -193,7 +193,9 @@ def test_a_name_that_a_language_cannot_write_is_refused_by_name():
     for write in (to_sql, to_c):
         with pytest.raises(ValueError, match=r"'a\\x00'.*Rename it"):
             write(stump(category))
-    assert python_answers(stump(category), pd.DataFrame({"kind": ["a\0"]})) == ["no"]
+    assert python_predictions(stump(category), pd.DataFrame({"kind": ["a\0"]})) == [
+        "no"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -203,11 +205,11 @@ def test_labels_keep_their_type(labels):
     tree = stump(Feature("x"), labels=labels)
     table = pd.DataFrame({"x": [0.0, 1.0, np.nan]})
     wanted = [labels[0], labels[1], labels[1]]
-    said = python_answers(tree, table)
-    assert said == wanted
-    assert [type(label) for label in said] == [type(label) for label in wanted]
+    predicted = python_predictions(tree, table)
+    assert predicted == wanted
+    assert [type(label) for label in predicted] == [type(label) for label in wanted]
     mixed = len({type(label) for label in labels}) > 1
-    assert sql_answers(tree, table) == ([*map(str, wanted)] if mixed else wanted)
+    assert sql_predictions(tree, table) == ([*map(str, wanted)] if mixed else wanted)
 
 
 def test_infinite_values_and_thresholds(tmp_path):
@@ -239,7 +241,7 @@ def unfilled(linear: bool) -> Tree:
 
 
 @pytest.mark.parametrize("linear", [False, True])
-def test_where_nothing_stands_for_a_missing_value_no_answer_is_made_up(
+def test_where_nothing_stands_for_a_missing_value_no_prediction_is_made_up(
     linear, tmp_path
 ):
     tree = unfilled(linear)
@@ -247,17 +249,17 @@ def test_where_nothing_stands_for_a_missing_value_no_answer_is_made_up(
     with pytest.raises(ValueError, match="'x' has missing values"):
         tree.predict(table)
     with pytest.raises(ValueError, match="'x' is missing"):
-        python_answers(tree, table)
-    assert sql_answers(tree, table) == [None]
+        python_predictions(tree, table)
+    assert sql_predictions(tree, table) == [None]
     check_all(tree, table.fillna(3.0), tmp_path)
 
 
 @needs_gcc
 @pytest.mark.parametrize("linear", [False, True])
-def test_c_says_that_it_has_no_answer(linear, tmp_path):
+def test_c_shows_that_it_has_no_prediction(linear, tmp_path):
     table = pd.DataFrame({"x": [np.nan], "filled": [7.0]})
-    (said,) = c_answers(unfilled(linear), table, tmp_path)
-    assert said is None if not linear else np.isnan(said)
+    (predicted,) = c_predictions(unfilled(linear), table, tmp_path)
+    assert predicted is None if not linear else np.isnan(predicted)
 
 
 def test_a_tree_of_one_leaf(tmp_path):
@@ -272,8 +274,8 @@ def test_probabilities_in_python_are_the_leafs():
     tree, table = make_tree(rng, 20), make_table(rng, 100)
     names = {}
     exec(to_python(tree), names)
-    said = [names["predict_proba"](row) for row in table.to_dict("records")]
-    assert np.array_equal(said, tree.predict_proba(table))
+    predicted = [names["predict_proba"](row) for row in table.to_dict("records")]
+    assert np.array_equal(predicted, tree.predict_proba(table))
     assert names["CLASSES"] == tree.classes
 
 
@@ -290,7 +292,7 @@ def test_python_imports_math_alone():
 def test_python_takes_the_missing_values_of_pandas():
     tree = stump(Feature("x"), missing_left=[True] * 3)
     table = pd.DataFrame({"x": pd.array([0, 1, None], dtype="Int64")})
-    assert python_answers(tree, table) == ["no", "yes", "no"]
+    assert python_predictions(tree, table) == ["no", "yes", "no"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

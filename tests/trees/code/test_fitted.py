@@ -1,4 +1,4 @@
-"""Trees that learners fitted answer alike in every language."""
+"""Trees that learners fitted predict alike in every language."""
 
 import pytest
 
@@ -22,7 +22,7 @@ FITTED = {
 
 
 @pytest.mark.parametrize("name", FITTED)
-def test_a_fitted_tree_answers_alike_in_every_language(name, tmp_path):
+def test_a_fitted_tree_predicts_alike_in_every_language(name, tmp_path):
     key, learner = FITTED[name]
     table = BUILTIN[key]
     frame = table.load()

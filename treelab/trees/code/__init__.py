@@ -1,6 +1,6 @@
 """One tree as code that needs no treelab: a Python function, SQL, a C function.
 
-Each gives the same answer as ``Tree.predict`` on every row: thresholds, weights and
+Each predicts as ``Tree.predict`` does on every row: thresholds, weights and
 values are written so that they read back as the same float64, and weighted sums are
 added up in the tree's own order.
 """

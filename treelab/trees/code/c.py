@@ -1,17 +1,19 @@
 """A tree as a function in C99; NaN and NULL are missing values."""
 
-from treelab.trees.code.asked import CategoryTest, NumberTest, Term
 from treelab.trees.code.names import comment, heading
 from treelab.trees.code.nested import NestedWriter, Style
+from treelab.trees.code.splits import CategoryTest, NumberTest, Term
+from treelab.trees.tree import Tree
 
 _TYPES = {"number": "double ", "category": "const char *"}
 _BUILD = (
-    "It answers as the tree does to the last bit where products and sums are rounded "
-    "one by one: compile with -std=c99 or -ffp-contract=off, not with -ffast-math."
+    "It predicts as the tree does, to the last bit, where products and sums are "
+    "rounded one by one: compile with -std=c99 or -ffp-contract=off, not with "
+    "-ffast-math."
 )
 
 
-def to_c(tree) -> str:
+def to_c(tree: Tree) -> str:
     """Write a tree as C99.
 
     Parameters
@@ -42,9 +44,11 @@ class _File(NestedWriter):
 
     style = Style("if ({}) {{", "} else {", "}", " /* {} */")
 
-    def __init__(self, tree):
+    def __init__(self, tree: Tree):
         super().__init__(tree)
-        self.scores = {}  # feature index to the lines of its function
+        self.scores: dict[
+            int, list[str]
+        ] = {}  # feature index to the lines of its function
         leaves = tree.is_leaf.nonzero()[0].tolist()
         self.place = {leaf: i for i, leaf in enumerate(leaves)}
         self.kind = "double" if tree.classes is None else "int"
@@ -77,32 +81,33 @@ class _File(NestedWriter):
         return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
     def _comment(self) -> list[str]:
+        """Write the heading."""
         lines = [*heading(self.tree, self.inputs), comment(_BUILD)]
         return ["/*", *(f" * {line}" for line in lines), " */"]
 
     def _struct(self) -> list[str]:
-        """The row, a member a column."""
+        """Write the row, a member a column."""
         members = []
         for source, name in self.names.items():
             unit = f", {source.unit}" if source.unit else ""
-            said = comment(f"{source.column}{unit}")
-            members.append(f"    {_TYPES[source.kind]}{name}; /* {said} */")
+            column = comment(f"{source.column}{unit}")
+            members.append(f"    {_TYPES[source.kind]}{name}; /* {column} */")
         members = members or ["    char unused; /* this tree reads no column */"]
         return ["struct tree_row {", *members, "};"]
 
     def _tables(self) -> list[str]:
-        """The classes, and what each leaf says of them."""
-        tree = self.tree
-        lines = [f"#define TREE_N_CLASSES {len(tree.classes)}", ""]
+        """Write the classes, and their probabilities at each leaf."""
+        tree, classes = self.tree, self.tree.classes or ()
+        lines = [f"#define TREE_N_CLASSES {len(classes)}", ""]
         lines.append("const char *const tree_classes[TREE_N_CLASSES] = {")
-        lines += [f"    {c_text(str(label))}," for label in tree.classes]
+        lines += [f"    {c_text(str(label))}," for label in classes]
         lines += ["};", ""]
         lines.append(
             f"static const double leaf_value[{len(self.place)}][TREE_N_CLASSES] = {{"
         )
         for leaf in self.place:
-            shares = ", ".join(map(number, tree.value[leaf].tolist()))
-            lines.append(f"    {{{shares}}},")
+            probabilities = ", ".join(map(number, tree.value[leaf].tolist()))
+            lines.append(f"    {{{probabilities}}},")
         return [*lines, "};"]
 
     def _head(self, name: str, root: int) -> list[str]:
@@ -118,14 +123,14 @@ class _File(NestedWriter):
     def call(self, node: int) -> str:
         return f"return branch_{node}(row);"
 
-    def returned(self, answer: str) -> str:
-        return f"return {answer};"
+    def return_line(self, prediction: str) -> str:
+        return f"return {prediction};"
 
     def guard(self, node: int) -> list[str]:
-        """Leave where a sum lacks a number."""
-        answer = "NAN" if self.tree.classes is None else "-1"
+        """Write the early return where a sum lacks a number."""
+        nothing = "NAN" if self.tree.classes is None else "-1"
         missing = " || ".join(f"isnan({value})" for value in self.may_lack(node))
-        return [f"if ({missing}) return {answer};"] if missing else []
+        return [f"if ({missing}) return {nothing};"] if missing else []
 
     def number(self, value: float) -> str:
         return number(value)
@@ -145,11 +150,11 @@ class _File(NestedWriter):
         condition = f"!({found})" if found else "1"
         return condition if test.missing_left else f"{name} != NULL && {condition}"
 
-    def class_answer(self, leaf: int) -> str:
+    def class_prediction(self, leaf: int) -> str:
         return str(self.place[leaf])
 
     def value(self, term: Term) -> str:
-        """A term's number; NAN where it has none."""
+        """Write a term's number; NAN where it has none."""
         name = f"row->{self.names[term.source]}"
         if term.scores is None:
             return name if term.may_fail else f"filled({name}, {number(term.fill)})"
@@ -158,7 +163,7 @@ class _File(NestedWriter):
 
 
 def _score_function(term: Term) -> list[str]:
-    """The number of each category, as a function."""
+    """Write the number of each category as a function."""
     lines = [f"static double score_{term.index}(const char *category)", "{"]
     lines.append(f"    if (category == NULL) return {number(term.fill)};")
     for category, score in (term.scores or {}).items():
@@ -223,11 +228,11 @@ const double *tree_probabilities(const struct tree_row *row)
 
 int tree_class(const struct tree_row *row)
 {
-    const double *share = tree_probabilities(row);
+    const double *probability = tree_probabilities(row);
     int best = 0;
-    if (share == NULL) return -1;
+    if (probability == NULL) return -1;
     for (int i = 1; i < TREE_N_CLASSES; i++) {
-        if (share[i] > share[best]) best = i;
+        if (probability[i] > probability[best]) best = i;
     }
     return best;
 }

@@ -1,13 +1,14 @@
-"""Names of the user's as identifiers, and their words in comments."""
+"""The user's names as identifiers, and words of theirs in comments."""
 
 import keyword
 import re
 import unicodedata
 from collections.abc import Iterable
 
-from treelab.trees.code.asked import Input
+from treelab.trees.code.splits import Input
 from treelab.trees.text.names import clean
 from treelab.trees.text.nodes import prediction_text, rows_text
+from treelab.trees.tree import Tree
 
 # Keywords of C and C++, and words that headers or compilers define as macros.
 _C_WORDS = """alignas alignof and asm atomic auto bool break case catch char class
@@ -42,7 +43,7 @@ def identifiers(names: Iterable[str]) -> list[str]:
     return found
 
 
-def comment(text) -> str:
+def comment(text: object) -> str:
     """Return text on one line that ends no comment in Python, SQL or C."""
     one_line = clean(text).strip("\u2068\u2069")
     one_line = one_line.replace("*/", "* /").replace("/*", "/ *")
@@ -50,14 +51,14 @@ def comment(text) -> str:
     return one_line.replace("??", "? ?").rstrip("\\")
 
 
-def said_at_leaf(tree, leaf: int) -> str:
-    """Return what a leaf says and how many training rows it held, for a comment."""
-    said = prediction_text(tree, leaf, most=_MOST)
+def leaf_comment(tree: Tree, leaf: int) -> str:
+    """Return what a leaf predicts and how many training rows it held, as a comment."""
+    prediction = prediction_text(tree, leaf, most=_MOST)
     rows = rows_text(tree, leaf)
-    return comment(f"{said} · {rows}" if rows else said)
+    return comment(f"{prediction} · {rows}" if rows else prediction)
 
 
-def heading(tree, read: list[Input]) -> list[str]:
+def heading(tree: Tree, read: list[Input]) -> list[str]:
     """Return the lines that open the code: what it predicts, from which columns."""
     unit = f" ({tree.target_unit})" if tree.target_unit else ""
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"

@@ -8,9 +8,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from treelab.trees.code.asked import CategoryTest, NumberTest, asked
-from treelab.trees.code.names import identifiers, said_at_leaf
+from treelab.trees.code.names import identifiers, leaf_comment
+from treelab.trees.code.splits import CategoryTest, NumberTest, split_test
 from treelab.trees.code.writer import Writer
+from treelab.trees.tree import Tree
 
 LEVELS = 12
 
@@ -36,7 +37,7 @@ class NestedWriter(Writer):
 
     style: ClassVar[Style]
 
-    def __init__(self, tree):
+    def __init__(self, tree: Tree):
         super().__init__(tree)
         self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
 
@@ -84,13 +85,13 @@ class NestedWriter(Writer):
 
         return write(root, "    ")
 
-    def returned(self, answer: str) -> str:
-        """Write the line that gives a leaf's answer."""
-        return f"return {answer}"
+    def return_line(self, prediction: str) -> str:
+        """Write the line that returns a leaf's prediction."""
+        return f"return {prediction}"
 
     def _test(self, node: int) -> str:
         """Write the condition that leads left."""
-        test = asked(self.tree, node)
+        test = split_test(self.tree, node)
         if isinstance(test, NumberTest):
             return self.number_test(test)
         if isinstance(test, CategoryTest):
@@ -98,9 +99,9 @@ class NestedWriter(Writer):
         return self.sum_test(test)
 
     def _leaf(self, node: int) -> list[str]:
-        """Write the answer of a leaf; a formula has its comment on a line above."""
-        answer = self.returned(self.answer(node))
-        why = self.style.comment.format(said_at_leaf(self.tree, node))
-        return (
-            [answer + why] if self.tree.leaf_weights is None else [why.strip(), answer]
-        )
+        """Write the lines of a leaf; a linear model's comment has a line of its own."""
+        line = self.return_line(self.prediction(node))
+        comment = self.style.comment.format(leaf_comment(self.tree, node))
+        if self.tree.leaf_weights is None:
+            return [line + comment]
+        return [comment.strip(), line]

@@ -1,8 +1,9 @@
 """A tree as a Python function that needs nothing but the standard library."""
 
-from treelab.trees.code.asked import CategoryTest, NumberTest, Term
 from treelab.trees.code.names import heading
 from treelab.trees.code.nested import NestedWriter, Style
+from treelab.trees.code.splits import CategoryTest, NumberTest, Term
+from treelab.trees.tree import Tree
 
 _READERS = {"number": "_number", "category": "_text"}
 _HELPERS = {
@@ -37,7 +38,7 @@ def _known(value, column):
 }
 
 
-def to_python(tree) -> str:
+def to_python(tree: Tree) -> str:
     """Write a tree as Python source.
 
     Parameters
@@ -49,7 +50,7 @@ def to_python(tree) -> str:
     str
         A module with ``predict(row)`` and, for classes, ``CLASSES`` and
         ``predict_proba(row)``. A row is a dict, or any record that is indexed by
-        column names; None, NaN and pandas' NA are missing values. It answers as
+        column names; None, NaN and pandas' NA are missing values. It predicts as
         ``tree.predict`` does, and raises ValueError where that does.
     """
     return _Module(tree).text()
@@ -60,9 +61,11 @@ class _Module(NestedWriter):
 
     style = Style("if {}:", "else:", None, "  # {}")
 
-    def __init__(self, tree):
+    def __init__(self, tree: Tree):
         super().__init__(tree)
-        self.scores = {}  # feature index to the lines of its table of scores
+        self.scores: dict[
+            int, list[str]
+        ] = {}  # feature index to the lines of its table of scores
 
     def text(self) -> str:
         """Write the module."""
@@ -92,7 +95,7 @@ class _Module(NestedWriter):
         return "\n\n\n".join(["\n".join(top), *helpers, *functions]) + "\n"
 
     def _main(self) -> list[str]:
-        """The function that reads a row."""
+        """Write the function that reads a row."""
         if self.tree.classes is None:
             lines = ["def predict(row):", '    """Return the value for one row."""']
         else:
@@ -106,11 +109,11 @@ class _Module(NestedWriter):
         return [*lines, *self.body(0)]
 
     def _branch(self, root: int) -> list[str]:
-        """A function for a branch far below the root."""
+        """Write the function of a branch far below the root."""
         return [f"def _branch_{root}({self._arguments()}):", *self.body(root)]
 
     def _arguments(self) -> str:
-        """What a branch is handed: everything that was read."""
+        """Name what a branch is called with: everything that was read."""
         return ", ".join(self.names.values())
 
     def call(self, node: int) -> str:
@@ -132,11 +135,11 @@ class _Module(NestedWriter):
         group = f"{{{', '.join(listed)}}}" if listed else "()"
         return f"{name} {'in' if test.inside else 'not in'} {group}"
 
-    def class_answer(self, leaf: int) -> str:
+    def class_prediction(self, leaf: int) -> str:
         return repr(tuple(self.tree.value[leaf].tolist()))
 
     def value(self, term: Term) -> str:
-        """A term's number."""
+        """Write a term's number."""
         name = self.names[term.source]
         if term.scores is not None:
             name = f"{self._table(term)}.get({name}, {term.unseen!r})"
@@ -147,7 +150,7 @@ class _Module(NestedWriter):
         return f"_filled({name}, {term.fill!r})"
 
     def _table(self, term: Term) -> str:
-        """Name the table of a category column's scores, and keep it for the top."""
+        """Name the table of a category column's scores, which goes to the top."""
         table = f"_SCORES_{term.index}"
         entries = {None: term.fill} | (term.scores or {})
         rows = [f"    {category!r}: {score!r}," for category, score in entries.items()]
@@ -157,5 +160,5 @@ class _Module(NestedWriter):
 
 _PREDICT_CLASS = '''def predict(row):
     """Return the most probable of CLASSES for one row."""
-    shares = predict_proba(row)
-    return CLASSES[shares.index(max(shares))]'''
+    probabilities = predict_proba(row)
+    return CLASSES[probabilities.index(max(probabilities))]'''

@@ -3,16 +3,17 @@
 from fractions import Fraction
 from math import inf, isinf, ulp
 
-from treelab.trees.code.asked import (
+from treelab.trees.code.names import heading, leaf_comment
+from treelab.trees.code.splits import (
     CategoryTest,
     Input,
     NumberTest,
     SumTest,
     Term,
-    asked,
+    split_test,
 )
-from treelab.trees.code.names import heading, said_at_leaf
 from treelab.trees.code.writer import Writer
+from treelab.trees.tree import Tree
 
 # Some databases allow ten nested CASEs, and SQLite's parser about twenty; what lies
 # deeper is one list of leaves.
@@ -20,7 +21,7 @@ LEVELS = 8
 _LARGEST = 1.7976931348623157e308
 
 
-def to_sql(tree) -> str:
+def to_sql(tree: Tree) -> str:
     """Write a tree as a CASE expression.
 
     Parameters
@@ -31,7 +32,7 @@ def to_sql(tree) -> str:
     -------
     str
         Comments, then an expression of the columns, quoted as standard SQL has it,
-        to be put after SELECT: a label, or a value of the target. It answers as
+        to be put after SELECT: a label, or a value of the target. It predicts as
         ``tree.predict`` does, NULL where that raises ValueError because nothing
         stands for a missing value. A label that is not text is a number or TRUE and
         FALSE, unless labels are of several types: then all are text.
@@ -49,7 +50,7 @@ def to_sql(tree) -> str:
 class _Case(Writer):
     """Writes the branches of one tree."""
 
-    def __init__(self, tree):
+    def __init__(self, tree: Tree):
         super().__init__(tree)
         n_leaves = tree.is_leaf.astype(int)
         for node in sorted(range(1, tree.n_nodes), key=lambda n: -tree.level[n]):
@@ -62,7 +63,7 @@ class _Case(Writer):
         """Write a branch as nested CASEs down to a number of levels."""
         tree = self.tree
         if tree.is_leaf[node]:
-            return [f"{before}{self.answer(node)}  -- {said_at_leaf(tree, node)}"]
+            return [f"{before}{self.prediction(node)}  -- {leaf_comment(tree, node)}"]
         if levels == 0:
             return self.listed(node, before)
         lines = [f"{before}CASE"]
@@ -75,11 +76,11 @@ class _Case(Writer):
         return [*lines, f"{before}END"]
 
     def listed(self, root: int, before: str) -> list[str]:
-        """Write a branch as one CASE, a line a leaf; the first that holds answers.
+        """Write a branch as one CASE, a line a leaf; the first that holds counts.
 
-        Of two branches the smaller comes first. A leaf need not ask again what brings
-        a row into the later branch: had it not held, an earlier leaf had answered. So
-        a leaf asks at most log2(leaves) times, oblique splits aside.
+        Of two branches the smaller comes first. A leaf need not repeat the condition
+        that leads into the later branch: had it not held, an earlier line would have
+        matched. So a line has at most log2(leaves) conditions, oblique splits aside.
         """
         tree = self.tree
         lines = [f"{before}CASE"]
@@ -87,13 +88,13 @@ class _Case(Writer):
         while waiting:
             node, conditions = waiting.pop()
             if tree.is_leaf[node]:
-                why = said_at_leaf(tree, node)
+                comment = leaf_comment(tree, node)
                 if waiting:
                     when = " AND ".join(conditions)
-                    then = f"WHEN {when} THEN {self.answer(node)}"
+                    then = f"WHEN {when} THEN {self.prediction(node)}"
                 else:
-                    then = f"ELSE {self.answer(node)}"
-                lines.append(f"{before}  {then}  -- {why}")
+                    then = f"ELSE {self.prediction(node)}"
+                lines.append(f"{before}  {then}  -- {comment}")
                 continue
             if unknown := self.unknown(node):
                 when = " AND ".join([*conditions, f"({unknown})"])
@@ -101,7 +102,7 @@ class _Case(Writer):
             left, right = int(tree.left[node]), int(tree.right[node])
             # A sum may be infinity minus infinity: then only "not left" is sure.
             left_first = self.n_leaves[left] <= self.n_leaves[right] or isinstance(
-                asked(tree, node), SumTest
+                split_test(tree, node), SumTest
             )
             first, later = (left, right) if left_first else (right, left)
             waiting.append((later, conditions))
@@ -120,7 +121,7 @@ class _Case(Writer):
 
     def side(self, node: int, left: bool) -> str:
         """Write the condition that leads to a side of a split; of a sum to the left."""
-        test = asked(self.tree, node)
+        test = split_test(self.tree, node)
         if isinstance(test, SumTest):
             return self.sum_test(test)
         name = quoted_name(test.source)
@@ -133,8 +134,9 @@ class _Case(Writer):
             return known or "1 = 0"
         return f"{known} OR {missing}" if known else missing
 
-    def class_answer(self, leaf: int) -> str:
-        label = self.tree.classes[int(self.tree.value[leaf].argmax())]
+    def class_prediction(self, leaf: int) -> str:
+        classes = self.tree.classes or ()
+        label = classes[int(self.tree.value[leaf].argmax())]
         return _label(str(label) if self.as_text else label)
 
     def value(self, term: Term) -> str:

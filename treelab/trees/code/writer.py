@@ -1,12 +1,13 @@
-"""What code in any language has in common: the columns it reads, its answers."""
+"""What code in any language shares: the columns it reads, its predictions."""
 
 from abc import ABC, abstractmethod
 
-from treelab.trees.code.asked import SumTest, Term, asked, inputs, terms
+from treelab.trees.code.splits import SumTest, Term, inputs, split_test, terms
+from treelab.trees.tree import Tree
 
 
 class Writer(ABC):
-    """Writes one tree; a language says how its numbers, columns and labels look.
+    """Writes one tree; a language adds how its numbers, columns and labels look.
 
     Attributes
     ----------
@@ -15,7 +16,7 @@ class Writer(ABC):
         The columns that the code reads.
     """
 
-    def __init__(self, tree):
+    def __init__(self, tree: Tree):
         self.tree = tree
         self.inputs = inputs(tree)
 
@@ -25,19 +26,20 @@ class Writer(ABC):
 
     @abstractmethod
     def value(self, term: Term) -> str:
-        """Write the number that a term weighs."""
+        """Write the number that a term multiplies by its weight."""
 
     @abstractmethod
-    def class_answer(self, leaf: int) -> str:
-        """Write what a leaf says of the classes."""
+    def class_prediction(self, leaf: int) -> str:
+        """Write a leaf's class, or its probabilities."""
 
-    def answer(self, leaf: int) -> str:
-        """Write what a leaf says."""
+    def prediction(self, leaf: int) -> str:
+        """Write what a leaf predicts."""
         tree = self.tree
         if tree.classes is not None:
-            return self.class_answer(leaf)
+            return self.class_prediction(leaf)
         if tree.leaf_weights is None:
             return self.number(float(tree.value[leaf, 0]))
+        assert tree.leaf_bias is not None  # as of every tree with linear leaves
         bias = self.number(float(tree.leaf_bias[leaf, 0]))
         added = self.sum(terms(tree, tree.leaf_weights[leaf]))
         return f"{bias} + {added}" if added else bias
@@ -52,7 +54,7 @@ class Writer(ABC):
 
     def may_lack(self, node: int) -> list[str]:
         """Write the numbers that a split's sum may lack; none for other splits."""
-        test = asked(self.tree, node)
+        test = split_test(self.tree, node)
         if not isinstance(test, SumTest):
             return []
         return list(dict.fromkeys(self.value(t) for t in test.terms if t.may_fail))

@@ -1,11 +1,13 @@
-"""What code must ask at a split, free of any language."""
+"""What a split tests, free of any language."""
 
 from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
 
+from treelab.trees.feature import Feature
 from treelab.trees.text.conditions import score_goes_left
+from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, used_features
 
 
@@ -81,22 +83,23 @@ class SumTest:
 Test = NumberTest | CategoryTest | SumTest
 
 
-def source_of(feature) -> Input:
+def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     return Input(feature.column, feature.kind, feature.unit)
 
 
-def inputs(tree) -> list[Input]:
+def inputs(tree: Tree) -> list[Input]:
     """Return the columns that a tree reads, in the order of its features."""
     used = used_features(tree, leaves=True)
     return list(dict.fromkeys(source_of(tree.features[j]) for j in used))
 
 
-def asked(tree, node: int) -> Test:
-    """Return what one split of a tree asks."""
+def split_test(tree: Tree, node: int) -> Test:
+    """Return what one split of a tree tests."""
     j = tree.feature[node]
     threshold = float(tree.threshold[node])
     if j == OBLIQUE:
+        assert tree.weights is not None  # as of every tree with an oblique split
         return SumTest(terms(tree, tree.weights[node]), threshold)
     feature = tree.features[j]
     missing_left = bool(tree.missing_left[node])
@@ -111,15 +114,15 @@ def asked(tree, node: int) -> Test:
     return CategoryTest(source_of(feature), listed, inside, missing_left)
 
 
-def terms(tree, weights: np.ndarray) -> tuple[Term, ...]:
-    """Return what a weighted sum adds up, in the order in which the tree does."""
+def terms(tree: Tree, weights: np.ndarray) -> tuple[Term, ...]:
+    """Return the terms of a weighted sum, in the order in which the tree adds them."""
     return tuple(
         _term(int(j), tree.features[j], float(weights[j]))
         for j in np.flatnonzero(weights)
     )
 
 
-def _term(index: int, feature, weight: float) -> Term:
+def _term(index: int, feature: Feature, weight: float) -> Term:
     """Return one term; a score that is NaN is missing, so ``fill`` stands for it."""
     source, fill = source_of(feature), feature.fill
     if feature.kind == "number":
