@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.pruned_scores import pruned_depths, pruned_scores
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.simplify import cost_complexity_path
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.tree import Tree
 
 

@@ -1,4 +1,4 @@
-"""NodePredictor: the small model that answers from how far a row passes each node."""
+"""NodePredictor: the small model that reads how far a row passes each node."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,9 @@ _ACTIVATIONS = {
 class NodePredictor:
     """A linear model or a multilayer perceptron on an argmin tree's traversal.
 
-    Source: Zantedeschi, Kusner, Niculae, "Learning Binary Decision Trees by Argmin
-    Differentiation", ICML 2021, arXiv:2010.04627.
+    f_phi(z, x) of eq. 10 in the first version of Zantedeschi, Kusner and Niculae,
+    "Learning Binary Decision Trees by Argmin Differentiation", ICML 2021,
+    arXiv:2010.04627.
 
     Parameters
     ----------

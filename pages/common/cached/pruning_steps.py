@@ -11,8 +11,8 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import drawn_tree
 from treelab.evaluation.pruning_table import cost_complexity_table, trained_path_table
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.simplify import cost_complexity_path
 from treelab.trees.tree import Tree
 
 

@@ -12,7 +12,10 @@ from tests.trees.make import (
     make_tree,
     same_arrays,
 )
-from treelab.trees.pruning.simplify import cost_complexity_path, cost_complexity_prune
+from treelab.trees.pruning.cost_complexity import (
+    cost_complexity_path,
+    cost_complexity_prune,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 

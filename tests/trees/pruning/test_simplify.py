@@ -69,17 +69,17 @@ def test_a_sum_of_nothing_is_no_split():
 
 
 @settings(deadline=None, max_examples=60)
-@given(seed=SEEDS, n_leaves=st.integers(1, 40), same_answer=st.booleans())
-def test_merging_leaves_that_agree_changes_no_prediction(seed, n_leaves, same_answer):
+@given(seed=SEEDS, n_leaves=st.integers(1, 40), same_class=st.booleans())
+def test_merging_leaves_that_agree_changes_no_prediction(seed, n_leaves, same_class):
     rng = np.random.default_rng(seed)
     tree = make_tree(rng, n_leaves)
     few = np.array([[0.5, 0.3, 0.2], [0.6, 0.2, 0.2], [0.1, 0.1, 0.8]])
     tree = replace(tree, value=few[rng.integers(3, size=tree.n_nodes)])
     table = make_table(rng, 40)
     tree = tree.with_rows(table, make_target(rng, tree, len(table)))
-    small = merge_equal(tree, same_answer=same_answer)
+    small = merge_equal(tree, same_class=same_class)
     assert (small.predict(table) == tree.predict(table)).all()
-    if not same_answer:
+    if not same_class:
         np.testing.assert_allclose(
             small.predict_proba(table), tree.predict_proba(table), atol=1e-8
         )
@@ -89,7 +89,7 @@ def test_merging_leaves_that_agree_changes_no_prediction(seed, n_leaves, same_an
             first, second = small.value[pair]
             assert not (
                 first.argmax() == second.argmax()
-                if same_answer
+                if same_class
                 else np.allclose(first, second, rtol=0, atol=1e-9)
             )
 
@@ -118,7 +118,7 @@ def test_a_merged_leaf_says_the_mean_of_its_rows():
         [Feature("a")], [0], [0.0], [0], [[0.6, 0.4], [0.9, 0.1]], classes=("x", "y")
     )
     tree = replace(tree, n_rows=[4, 1, 3])
-    merged = merge_equal(tree, same_answer=True)
+    merged = merge_equal(tree, same_class=True)
     assert merged.n_leaves == 1
     np.testing.assert_allclose(merged.value, [[0.825, 0.175]])
 

@@ -185,7 +185,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
 
     def _merge(self, tree):
         """Merge sibling leaves that predict the same class."""
-        return merge_equal(tree, same_answer=True) if self.merge_leaves else tree
+        return merge_equal(tree, same_class=True) if self.merge_leaves else tree
 
 
 class GradTreeRegressor(GradTreeFit, TableRegressor):

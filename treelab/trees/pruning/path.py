@@ -16,7 +16,7 @@ from treelab.trees.walk import filled, margins, used_features
 
 @dataclass(frozen=True, eq=False)
 class PruningPath(Stored):
-    """Trees of ascending pruning strength, and what predicts on top of each.
+    """Trees of ascending pruning strength, and the predictor on top of each.
 
     Source: Zantedeschi, Kusner, Niculae, "Learning Binary Decision Trees by Argmin
     Differentiation", ICML 2021, arXiv:2010.04627.
@@ -28,14 +28,14 @@ class PruningPath(Stored):
     trees : tuple of Tree
         One a strength, with ``activity``, of the same features and classes.
     predictors : tuple of NodePredictor or None
-        What answers from each tree's traversal; None where the tree answers itself.
+        Model that reads each tree's traversal; None where the leaves predict.
     chosen : int, default=0
         The strength that ``predict`` uses when none is named.
     scores : DataFrame
         A row a strength: strength, valid_loss, valid_score, active_splits, ...
     split : {"linear", "elu"}, default="linear"
-        What the traversal counts at a split: the margin, or ELU of it, which is
-        above -1 for rows far on the right. Sides do not depend on it.
+        Split score: the margin, or ELU of it, which is above -1 for rows far on the
+        right. Sides do not depend on it.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class PruningPath(Stored):
             raise ValueError(f"chosen must be from 0 to {n - 1}, got {self.chosen}.")
         if len({(tree.classes, tree.target) for tree in self.trees}) != 1:
             raise ValueError("All trees of a path must predict the same target.")
-        # By what they say: a fill that is NaN equals no other.
+        # Compared as text: a fill that is NaN equals no other.
         if len({repr(tree.features) for tree in self.trees}) != 1:
             raise ValueError("All trees of a path must have the same features.")
         for tree, predictor in zip(self.trees, self.predictors):
@@ -87,7 +87,7 @@ class PruningPath(Stored):
             f"n_strengths={len(self)}, chosen={self.chosen})"
         )
 
-    # What it is: the trees agree on all of this
+    # On all of this the trees agree
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -126,13 +126,14 @@ class PruningPath(Stored):
         """Return the tree of the chosen strength."""
         return self.trees[self.chosen]
 
-    # What it does to rows
+    # Rows
 
     def traversal(self, i: int, X) -> np.ndarray:
         """Return how far each row passes each node of tree ``i``.
 
-        The path score is 1 at the root, and at a child the smaller of its parent's
-        and the margin towards it; the traversal is the score clipped to [0, activity].
+        The path score q (eq. 1 of the paper's first version) is 1 at the root, and at
+        a child the smaller of its parent's and the margin towards it; the traversal z
+        is q clipped to [0, a], a the node's activity (proposition 1).
 
         Returns
         -------
@@ -153,7 +154,7 @@ class PruningPath(Stored):
             raise ValueError("A regression path has no class probabilities.")
         if self.predictors[i] is None:
             return self.trees[i].predict_proba(X)
-        return class_probabilities(self._on_top(i, X), len(self.classes))
+        return class_probabilities(self._raw_outputs(i, X), len(self.classes))
 
     def predict(self, X, i: int | None = None) -> np.ndarray:
         """Return classes, or values of the target, (n_rows,), at strength ``i``.
@@ -170,21 +171,21 @@ class PruningPath(Stored):
             return most_probable(self.classes, self.predict_proba(X, i))
         if self.predictors[i] is None:
             return self.trees[i].predict(X)
-        return self._on_top(i, X)[:, 0]
+        return self._raw_outputs(i, X)[:, 0]
 
     def with_rows(self, X, y) -> "PruningPath":
         """Return the path with the numbers of these rows in every tree."""
         return replace(self, trees=tuple(tree.with_rows(X, y) for tree in self.trees))
 
     def _index(self, i):
-        """Return the place of a strength, or ValueError where there is none."""
+        """Return the index of a strength, or ValueError where there is none."""
         i = self.chosen if i is None else i
         if not 0 <= i < len(self):
             raise ValueError(f"The path has strengths 0 to {len(self) - 1}, not {i}.")
         return i
 
     def _reads_x(self, i: int) -> bool:
-        """Tell whether the predictor at this strength reads the features."""
+        """Whether the predictor at this strength reads the features."""
         predictor = self.predictors[i]
         return predictor is not None and predictor.uses_x
 
@@ -193,8 +194,8 @@ class PruningPath(Stored):
         used = None if self._reads_x(i) else used_features(self.trees[i])
         return feature_matrix(self.features, X, used)
 
-    def _on_top(self, i: int, X) -> np.ndarray:
-        """Return what the predictor says, (n_rows, n_outputs)."""
+    def _raw_outputs(self, i: int, X) -> np.ndarray:
+        """Return the predictor's raw outputs, (n_rows, n_outputs)."""
         matrix = self._read(i, X)
         z = _traversal(self.trees[i], matrix, self.split)
         x = None
@@ -205,7 +206,7 @@ class PruningPath(Stored):
         assert predictor is not None  # the caller asks only where there is one
         return predictor(z, x)
 
-    # What it is kept as: see Stored for to_dict, from_dict, save and load
+    # Files: see Stored for to_dict, from_dict, save and load
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
@@ -270,7 +271,7 @@ class PruningPath(Stored):
 
 
 def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
-    """Return the path scores, (n_rows, n_nodes), clipped to [0, activity]."""
+    """Return the traversal z, (n_rows, n_nodes): path scores clipped to [0, a]."""
     margin = margins(tree, matrix).T  # one node's rows lie together
     if split == "elu":
         margin = np.where(margin > 0, margin, np.expm1(np.minimum(margin, 0)))
@@ -284,7 +285,7 @@ def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
 
 
 def _check_predictor(tree: Tree, predictor: NodePredictor | None) -> None:
-    """Raise ValueError unless the predictor reads this tree and answers its target."""
+    """Raise ValueError unless the predictor reads this tree and predicts its target."""
     if predictor is None:
         return
     n_inputs = tree.n_nodes + (len(tree.features) if predictor.uses_x else 0)

@@ -1,92 +1,82 @@
-"""Smaller trees that say the same: no empty branches, no two leaves that agree."""
+"""Smaller trees of the same predictions: no empty branches, no two equal leaves."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from treelab.trees.pruning.cost_complexity import (
-    CostComplexityPath,
-    cost_complexity_path,
-    cost_complexity_prune,
-)
 from treelab.trees.pruning.cut import rebuild
+from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
-__all__ = [
-    "CostComplexityPath",
-    "cost_complexity_path",
-    "cost_complexity_prune",
-    "merge_equal",
-    "prune_empty",
-    "simplify",
-]
 
-
-def simplify(tree):
-    """Drop empty branches, then merge sibling leaves that say the same."""
+def simplify(tree: Tree) -> Tree:
+    """Drop empty branches, then merge sibling leaves of equal predictions."""
     return merge_equal(prune_empty(tree))
 
 
-def prune_empty(tree):
+def prune_empty(tree: Tree) -> Tree:
     """Drop branches that no training row takes; the other branch moves up.
 
-    A split that sends every possible row the same way (an infinite threshold) goes as
-    well. Every training row keeps its answer. A tree that was shown no rows loses only
-    splits of that second kind.
+    So is a split that sends every possible row to one side (an infinite threshold).
+    The prediction for every training row stays the same. A tree without rows loses
+    only splits of that second kind.
 
     Parameters
     ----------
     tree : Tree
-        Its ``n_rows`` say which branches are empty.
+        Branches are empty where its ``n_rows`` are 0.
 
     Returns
     -------
     Tree
         Nodes are numbered anew, depth first.
     """
-    shown = tree.n_rows[0] > 0
-    stands_for = np.arange(tree.n_nodes)  # the node that takes each node's place
+    has_rows = tree.n_rows[0] > 0
+    replacement = np.arange(tree.n_nodes)  # the node that takes each node's place
     for node in _bottom_up(tree):
         if tree.is_leaf[node]:
             continue
         left, right = tree.left[node], tree.right[node]
         only = _only_branch(tree, node)
-        if only is None and shown:
+        if only is None and has_rows:
             if tree.n_rows[right] == 0:
                 only = left
             elif tree.n_rows[left] == 0:
                 only = right
         if only is not None:
-            stands_for[node] = stands_for[only]
-    return rebuild(tree, stands_for)
+            replacement[node] = replacement[only]
+    return rebuild(tree, replacement)
 
 
-def _only_branch(tree, node: int):
+def _only_branch(tree: Tree, node: int) -> int | None:
     """Return the child that every possible row takes, or None where it depends."""
     threshold = tree.threshold[node]
     oblique = tree.feature[node] == OBLIQUE
-    if oblique and not tree.weights[node].any():
-        goes_left = threshold >= 0  # it sums up nothing
+    if oblique and tree.weights is not None and not tree.weights[node].any():
+        goes_left = threshold >= 0  # a sum of nothing is 0
     elif np.isfinite(threshold):
         return None
     else:
         goes_left = threshold > 0
         if not oblique and tree.missing_left[node] != goes_left:
-            return None  # it asks whether the value is missing
+            return None  # it tests whether the value is missing
     return tree.left[node] if goes_left else tree.right[node]
 
 
-def merge_equal(tree, *, same_answer: bool = False, tolerance: float = 1e-9):
-    """Merge sibling leaves that say the same, from the bottom up.
+def merge_equal(
+    tree: Tree, *, same_class: bool = False, tolerance: float = 1e-9
+) -> Tree:
+    """Merge sibling leaves of equal predictions, from the bottom up.
 
     Parameters
     ----------
     tree : Tree
-    same_answer : bool, default=False
-        Merge leaves that predict the same class, however sure each of them is. The
-        merged leaf says the mean of both, by rows. Changes nothing for regression.
+    same_class : bool, default=False
+        Merge leaves that predict the same class with whatever probabilities; the
+        merged leaf predicts their mean, weighted by rows. Changes nothing for
+        regression.
     tolerance : float, default=1e-9
-        Values that differ by at most this are the same.
+        Values that differ by at most this are equal.
 
     Returns
     -------
@@ -108,16 +98,16 @@ def merge_equal(tree, *, same_answer: bool = False, tolerance: float = 1e-9):
         if linear is not None and same:
             same = np.abs(np.subtract(*linear[pair])).max() <= tolerance
         if tree.classes is not None:
-            answers_same = first.argmax() == second.argmax()
-            same = answers_same and (same or same_answer)
+            class_is_same = first.argmax() == second.argmax()
+            same = class_is_same and (same or same_class)
         if not same:
             continue
         leaf[node] = True
-        share = tree.n_rows[pair] / max(tree.n_rows[pair].sum(), 1)
-        if not share.any():
-            share = np.array([0.5, 0.5])
+        fraction = tree.n_rows[pair] / max(tree.n_rows[pair].sum(), 1)
+        if not fraction.any():
+            fraction = np.array([0.5, 0.5])
         # Leaves that agree to the last bit stay so: rounding a mean could move them.
-        value[node] = first if (first == second).all() else share @ value[pair]
+        value[node] = first if (first == second).all() else fraction @ value[pair]
         if linear is not None:
             linear[node] = linear[pair[0]]
         if leaf_weights is not None and bias is not None:
@@ -126,13 +116,13 @@ def merge_equal(tree, *, same_answer: bool = False, tolerance: float = 1e-9):
     return rebuild(changed, cut=leaf)
 
 
-def _linear_leaves(tree):
+def _linear_leaves(tree: Tree) -> np.ndarray | None:
     """Return weights and bias of linear leaves side by side, or None."""
-    if tree.leaf_weights is None:
+    if tree.leaf_weights is None or tree.leaf_bias is None:
         return None
     return np.concatenate([tree.leaf_weights, tree.leaf_bias], axis=1)
 
 
-def _bottom_up(tree):
+def _bottom_up(tree: Tree) -> list[int]:
     """Return node numbers, children before their parents."""
     return np.argsort(-tree.level, kind="stable").tolist()
