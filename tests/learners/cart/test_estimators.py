@@ -11,7 +11,7 @@ from treelab.data.problem import Problem
 
 
 # Leaves of ten rows: one check weighs a class 10 million times the other in pure noise
-# and expects hardly an answer for the light one, as no leaf of one row would give.
+# and expects the light one to be predicted hardly ever, which no leaf of one row does.
 @parametrize_with_checks([CartClassifier(min_samples_leaf=10), CartRegressor()])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -46,14 +46,14 @@ def test_every_built_in_table_trains_and_beats_a_constant(key):
     assert model.score(split.X_test, split.y_test) > constant + 0.05
 
 
-def test_leaves_of_a_table_with_categories_say_what_their_rows_say():
+def test_leaves_of_a_table_with_categories_have_the_fractions_of_their_rows():
     frame = BUILTIN["mixed"].load().dropna(subset=[BUILTIN["mixed"].target])
     target = frame.pop(BUILTIN["mixed"].target)
     model = CartClassifier(max_depth=5, random_state=0).fit(frame, target)
     tree, leaf = model.tree_, model.tree_.apply(frame)
     for node in np.unique(leaf):
-        share = [(target[leaf == node] == label).mean() for label in tree.classes]
-        assert np.allclose(tree.value[node], share)
+        fraction = [(target[leaf == node] == label).mean() for label in tree.classes]
+        assert np.allclose(tree.value[node], fraction)
 
 
 def test_linear_target_is_followed_in_its_own_units():
@@ -89,7 +89,7 @@ def test_a_class_that_only_validation_has_is_named():
         CartClassifier().fit([[1], [2]], ["a", "b"], X_valid=[[1]], y_valid=["c"])
 
 
-def test_class_weights_shift_the_answer_to_the_rare_class():
+def test_class_weights_shift_predictions_to_the_rare_class():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     y = (X[:, 0] + rng.normal(size=400) > 1.6).astype(int)
@@ -101,10 +101,10 @@ def test_class_weights_shift_the_answer_to_the_rare_class():
         assert model.predict(X).mean() > plain
 
 
-def test_history_holds_one_row_and_callbacks_hear_of_it():
-    heard = []
+def test_history_holds_one_row_and_callbacks_get_it():
+    reports = []
     model = CartClassifier().fit(
-        [[1.0], [2.0], [3.0]], [0, 1, 1], callbacks=[heard.append]
+        [[1.0], [2.0], [3.0]], [0, 1, 1], callbacks=[reports.append]
     )
-    assert len(model.history_) == len(heard) == 1
-    assert heard[0].snapshot().n_nodes == model.tree_.n_nodes
+    assert len(model.history_) == len(reports) == 1
+    assert reports[0].snapshot().n_nodes == model.tree_.n_nodes

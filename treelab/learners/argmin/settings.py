@@ -109,6 +109,7 @@ class ArgminSettings(TreeSettings):
         None,
         "other",
         'Weight of a row of each class: None, "balanced", or a weight for each label.',
+        choices=("balanced",),
         tasks=CLASSES,
     )
 

@@ -1,7 +1,11 @@
 """CART: the greedy tree, scikit-learn's, exported as ours."""
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import (
+    BaseDecisionTree,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
 
 from treelab.learners.cart.settings import CartSettings
 from treelab.learners.common.base import TrainingData
@@ -10,28 +14,21 @@ from treelab.learners.common.grown_tree import (
     GrownRegressor,
     GrownTree,
 )
-from treelab.learners.common.spec import read_settings
 from treelab.trees.tree import Tree
 
 
 class _Cart(GrownTree):
     """What the classifier and the regressor share."""
 
-    max_depth: int | None
-    min_samples_leaf: int
-    ccp_alpha: float
+    _settings = CartSettings
 
-    def _check_settings(self):
-        """Raise ValueError for a setting out of range."""
-        read_settings(CartSettings, self)
-
-    def _grower(self):
+    def _grower(self, settings: CartSettings) -> BaseDecisionTree:
         """Return scikit-learn's tree with our settings, not yet grown."""
         raise NotImplementedError
 
-    def _grow(self, data: TrainingData) -> Tree:
+    def _grow(self, data: TrainingData, settings: CartSettings) -> Tree:
         """Grow scikit-learn's tree, rewritten in the user's columns and units."""
-        grown = self._grower().fit(data.X.astype(np.float32), data.y).tree_
+        grown = self._grower(settings).fit(data.X.astype(np.float32), data.y).tree_
         leaf = grown.children_left < 0
         feature = np.where(leaf, -1, grown.feature).astype(np.int32)
         threshold = np.full(grown.node_count, np.nan)
@@ -65,7 +62,7 @@ class CartClassifier(_Cart, GrownClassifier):
     max_depth : int or None, default=None
         Splits on the longest path, 1 to 30; None grows until leaves are pure.
     min_samples_leaf : int, default=1
-        Training rows that every leaf keeps, at least 1.
+        Fewest training rows in a leaf, at least 1.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: impurity that a leaf must save, at least 0.
     class_weight : None, "balanced" or dict of label to weight, default=None
@@ -100,17 +97,13 @@ class CartClassifier(_Cart, GrownClassifier):
         self.random_state = random_state
         self.device = device
 
-    def _grower(self):
+    def _grower(self, settings):
         """scikit-learn's tree with our settings."""
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            codes = {label: code for code, label in enumerate(self.classes_)}
-            weight = {codes[label]: value for label, value in weight.items()}
         return DecisionTreeClassifier(
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            ccp_alpha=self.ccp_alpha,
-            class_weight=weight,
+            max_depth=settings.max_depth,
+            min_samples_leaf=settings.min_samples_leaf,
+            ccp_alpha=settings.ccp_alpha,
+            class_weight=self._class_weight_by_code(),
             random_state=self.random_state,
         )
 
@@ -127,7 +120,7 @@ class CartRegressor(_Cart, GrownRegressor):
     max_depth : int or None, default=None
         Splits on the longest path, 1 to 30; None grows until leaves are pure.
     min_samples_leaf : int, default=1
-        Training rows that every leaf keeps, at least 1.
+        Fewest training rows in a leaf, at least 1.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: variance that a leaf must save, at least 0.
     random_state : int, RandomState instance or None, default=None
@@ -158,11 +151,11 @@ class CartRegressor(_Cart, GrownRegressor):
         self.random_state = random_state
         self.device = device
 
-    def _grower(self):
+    def _grower(self, settings):
         """scikit-learn's tree with our settings."""
         return DecisionTreeRegressor(
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            ccp_alpha=self.ccp_alpha,
+            max_depth=settings.max_depth,
+            min_samples_leaf=settings.min_samples_leaf,
+            ccp_alpha=settings.ccp_alpha,
             random_state=self.random_state,
         )

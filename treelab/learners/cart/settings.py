@@ -18,7 +18,7 @@ class CartSettings:
     max_depth: int | None = setting(
         None,
         "int",
-        "Most splits on the way to a leaf; none: until leaves are pure.",
+        "Most splits on the way to a leaf; without a limit, until leaves are pure.",
         label="Max depth",
         minimum=1,
         maximum=30,
@@ -42,6 +42,7 @@ class CartSettings:
         None,
         "other",
         'Weight of a row of each class: None, "balanced", or a weight for each label.',
+        choices=("balanced",),
         tasks=CLASSES,
     )
 

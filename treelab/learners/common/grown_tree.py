@@ -1,8 +1,8 @@
 """Base of learners that grow one tree at once, with no epochs: CART, optimal trees."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,8 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
 )
-from treelab.training.events import HISTORY, Callback, Progress, notify
+from treelab.learners.common.spec import read_settings
+from treelab.training.events import Callback, Monitor
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 
@@ -21,6 +22,7 @@ from treelab.trees.tree import Tree
 class GrownTree(TableEstimator):
     """Base of estimators whose ``_grow`` returns a tree of all training rows."""
 
+    _settings: Callable[..., Any]  # dataclass that the parameters are read as
     model_: Tree
     history_: pd.DataFrame
 
@@ -32,24 +34,19 @@ class GrownTree(TableEstimator):
         Validation rows do not shape the tree; they only give ``history_`` its
         validation loss. Without them the tree grows on every row.
         """
-        started = time.monotonic()
-        self._check_settings()
+        settings = read_settings(self._settings, self)
+        monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
         data = self._read(X, y, X_valid, y_valid, numbers="none")
         # Grown on cross-fitted categories; the leaves predict the means of the rows
         # that reach them at prediction time. On numbers alone the two are the same.
-        tree = self._grow(data).with_rows(data.frame, self._labels_of(data.y))
+        tree = self._grow(data, settings)
+        tree = tree.with_rows(data.frame, self._decode_target(data.y))
         values, weights = self._values_of(data.y), self._row_weights(data.y)
         self.model_ = simplify(with_leaf_means(tree, data.frame, values, weights))
         train_loss = self._loss(data.frame, data.y)
         valid_loss = self._loss(data.frame_valid, data.y_valid)
-        seconds = time.monotonic() - started
-        self.history_ = pd.DataFrame(
-            [(1, train_loss, valid_loss, seconds, "")], columns=HISTORY
-        )
-        progress = Progress(
-            1, 1, train_loss, valid_loss, seconds, snapshot=lambda: self.model_
-        )
-        notify(callbacks, progress)  # there is nothing left to stop
+        monitor.report(1, train_loss, valid_loss)  # there is nothing left to stop
+        self.history_ = monitor.history_frame()
         return self
 
     @property
@@ -62,33 +59,25 @@ class GrownTree(TableEstimator):
         rows = np.arange(len(target))
         return rows, rows
 
-    def _check_settings(self) -> None:
-        """Raise ValueError for a setting out of range."""
-        raise NotImplementedError
-
-    def _grow(self, data: TrainingData) -> Tree:
+    def _grow(self, data: TrainingData, settings) -> Tree:
         """Return a tree in the user's columns and units."""
         raise NotImplementedError
 
-    def _labels_of(self, y) -> np.ndarray:
-        raise NotImplementedError
-
     def _values_of(self, y) -> np.ndarray:
+        """What leaves average, (n_rows, n_outputs)."""
         raise NotImplementedError
 
     def _row_weights(self, y) -> np.ndarray:
+        """Weight of each row, (n_rows,)."""
         raise NotImplementedError
 
     def _loss(self, frame, target) -> float:
+        """Mean loss of the exported tree."""
         raise NotImplementedError
 
 
 class GrownClassifier(GrownTree, TableClassifier):
     """Base of classifiers that grow one tree at once."""
-
-    def _labels_of(self, y):
-        """Labels of class codes."""
-        return self.classes_[y]
 
     def _values_of(self, y):
         """Class codes as indicators, (n_rows, n_classes)."""
@@ -107,10 +96,6 @@ class GrownClassifier(GrownTree, TableClassifier):
 class GrownRegressor(GrownTree, TableRegressor):
     """Base of regressors that grow one tree at once."""
 
-    def _labels_of(self, y):
-        """The target itself."""
-        return y
-
     def _values_of(self, y):
         """The target as a column, (n_rows, 1)."""
         return y[:, None]
@@ -127,7 +112,21 @@ class GrownRegressor(GrownTree, TableRegressor):
 def with_leaf_means(
     tree: Tree, frame: pd.DataFrame, values: np.ndarray, row_weights: np.ndarray
 ) -> Tree:
-    """Let each leaf predict the weighted mean of ``values`` (n_rows, n_outputs)."""
+    """Let each leaf predict the weighted mean of the rows that reach it.
+
+    Parameters
+    ----------
+    tree : Tree
+    frame : DataFrame of n_rows rows
+    values : ndarray of shape (n_rows, n_outputs)
+        What is averaged.
+    row_weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    Tree
+        A leaf that no row reaches is as it was.
+    """
     leaf = tree.apply(frame)
     total = np.bincount(leaf, row_weights, minlength=tree.n_nodes)
     sums = [

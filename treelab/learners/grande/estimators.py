@@ -145,7 +145,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     def _objective(self, settings, y):
         """Class codes, weighted as the settings say; logits are not shifted yet."""
         weights = np.ones(len(self.classes_))
-        if not _is_auto(settings.class_weight):
+        if settings.class_weight != "auto":
             weights = self._class_weights(y)
         return ClassObjective(
             class_weights=weights[:, None],
@@ -156,7 +156,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
 
     def _shifted_objective(self, network):
         """Choose, by macro F1 on held-out rows, the shift towards rare classes."""
-        if not _is_auto(self.class_weight):
+        if self.class_weight != "auto":
             return network.objective
         target = network.rows.target.cpu().numpy()
         rows = torch.cat(network.held_out).cpu().numpy()
@@ -290,8 +290,3 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     def _shifted_objective(self, network):
         """There are no classes to shift."""
         return network.objective
-
-
-def _is_auto(class_weight) -> bool:
-    """Whether the class-weight shift is chosen by validation."""
-    return isinstance(class_weight, str) and class_weight == "auto"

@@ -6,7 +6,6 @@ Named as in Marton et al., arXiv:2309.17130, tables 13 and 14, where those have 
 from dataclasses import dataclass
 from typing import Any
 
-from treelab.learners.common.checks import check_choice
 from treelab.learners.common.spec import (
     CLASSES,
     LearnerSpec,
@@ -142,12 +141,9 @@ class GrandeSettings:
         "other",
         'Weight of a row of each class: "auto", None, "balanced", or a weight for '
         "each label.",
+        choices=("auto", "balanced"),
         tasks=CLASSES,
     )
-
-    def __post_init__(self):
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("auto", "balanced"))
 
 
 SPEC = LearnerSpec(

@@ -15,7 +15,6 @@ from treelab.learners.common.grown_tree import (
     GrownRegressor,
     GrownTree,
 )
-from treelab.learners.common.spec import read_settings
 from treelab.learners.optimal.settings import OptimalSettings
 from treelab.learners.optimal.thresholds import Candidates, candidate_thresholds
 from treelab.trees.tree import Tree
@@ -25,14 +24,10 @@ class _Optimal(GrownTree):
     """What the classifier and the regressor share."""
 
     objective: str  # in STreeD's words
+    _settings = OptimalSettings
 
-    def _check_settings(self):
-        """Raise ValueError for a setting out of range."""
-        read_settings(OptimalSettings, self)
-
-    def _grow(self, data: TrainingData) -> Tree:
+    def _grow(self, data: TrainingData, settings: OptimalSettings) -> Tree:
         """Search the best tree; written in the user's columns and units."""
-        settings = read_settings(OptimalSettings, self)
         candidates = candidate_thresholds(data.X, settings.n_thresholds)
         root, self.proven_ = self._search(candidates, data, settings)
         feature, threshold = _complete(root, candidates, settings.max_depth)
@@ -108,7 +103,7 @@ class OptimalTreeClassifier(_Optimal, GrownClassifier):
     max_leaf_nodes : int or None, default=None
         Most leaves, 2 to 32; None: as many as the depth allows.
     min_samples_leaf : int, default=1
-        Training rows that every leaf keeps, at least 1.
+        Fewest training rows in a leaf, at least 1.
     n_thresholds : int, default=16
         Candidate thresholds of each column, 1 to 1,000.
     time_limit : float, default=30.0
@@ -168,7 +163,7 @@ class OptimalTreeRegressor(_Optimal, GrownRegressor):
     max_leaf_nodes : int or None, default=None
         Most leaves, 2 to 32; None: as many as the depth allows.
     min_samples_leaf : int, default=1
-        Training rows that every leaf keeps, at least 1.
+        Fewest training rows in a leaf, at least 1.
     n_thresholds : int, default=16
         Candidate thresholds of each column, 1 to 1,000.
     time_limit : float, default=30.0
