@@ -14,7 +14,7 @@ def test_the_first_split_parts_rows_as_kmeans_does():
 
 
 @pytest.mark.parametrize("depth", [2, 4])
-def test_where_rows_run_out_the_rest_of_the_splits_ask_nothing(depth):
+def test_where_rows_run_out_the_rest_of_the_splits_have_no_weights(depth):
     x = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     weights, bias = kmeans_splits(x, depth, seed=0)
     assert np.isfinite(weights).all()

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.cluster import KMeans
 
-SPREAD = 0.6  # standard deviation of a first score; scores count from -1/2 to 1
+SCORE_STD = 0.6  # of the first split scores; the program reads those from -1/2 to 1
 
 
 def kmeans_splits(
@@ -35,7 +35,7 @@ def kmeans_splits(
             near, far = halves.cluster_centers_[[large, 1 - large]]
             plane = near - far
             score = x[rows] @ plane - (near @ near - far @ far) / 2
-            scale = SPREAD / max(score.std(), 1e-12)
+            scale = SCORE_STD / max(score.std(), 1e-12)
             weights[t] = scale * plane
             bias[t] = -scale * (near @ near - far @ far) / 2
         left = x[rows] @ weights[t] + bias[t] >= 0
