@@ -229,20 +229,20 @@ def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
     runs = [add_run(store, learner) for learner in ("cart", "grande", "argmin")]
     add_run(store, "cart", "weight", title="Numbers")
     opened(page, "What have I tried?")
-    for ground in ("light", "dark"):
-        page.emulate_media(color_scheme=ground)
+    for mode in ("light", "dark"):
+        page.emulate_media(color_scheme=mode)
         page.goto(f"{address}/tree?run={runs[0]}")
         opened(page, "What did it learn?")
         for learner in ("CART", "GRANDE", "Argmin tree", "Numbers"):
             pick(page, learner)
             nodes(page).first.wait_for()
-            assert serious(page) == [], (ground, learner)
+            assert serious(page) == [], (mode, learner)
         node(page, "0").locator(".main").first.click()
         sync_api.expect(page.locator(".node-facts")).to_be_visible()
         page.get_by_text("Filter", exact=True).click()
         page.get_by_role("button", name="Follow").click()
         settled(page)
-        assert serious(page) == [], (ground, "a node is selected")
+        assert serious(page) == [], (mode, "a node is selected")
 
 
 @pytest.mark.browser

@@ -1,4 +1,4 @@
-"""The look that every page shares: ground, figures, dots and headings."""
+"""The look that every page shares: mode, figures, dots and headings."""
 
 import html
 from pathlib import Path
@@ -14,7 +14,7 @@ _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
 
 
 def mode() -> Mode:
-    """Return the ground the visitor sees, light until the browser has told."""
+    """Return the mode that the visitor sees, light until the browser reports it."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
@@ -28,23 +28,23 @@ export default function ({ parentElement, setStateValue }) {
     parentElement.append(probe);
   }
   const look = () => {
-    const ground = getComputedStyle(probe).color;
-    if (seen.has(parentElement) && seen.get(parentElement) !== ground) {
-      setStateValue("ground", ground);
+    const background = getComputedStyle(probe).color;
+    if (seen.has(parentElement) && seen.get(parentElement) !== background) {
+      setStateValue("background", background);
     }
-    seen.set(parentElement, ground);
+    seen.set(parentElement, background);
   };
   probe.ontransitionend = look;
   look();
 }"""
-_watch = st.components.v2.component("treelab_ground", js=_WATCH_JS)
+_watch = st.components.v2.component("treelab_background", js=_WATCH_JS)
 
 
 def load_style() -> None:
-    """Give the page our style sheet, and the grounds' colours as its variables.
+    """Give the page our style sheet, and the colours of both modes as its variables.
 
     Colours follow the visitor's theme at once, as the browser chooses between those of
-    the two grounds. What Python draws follows by a rerun, which a theme that changes
+    the two modes. What Python draws follows by a rerun, which a theme that changes
     while the page is open brings about.
     """
     light, dark = _variables(palette("light")), _variables(palette("dark"))
@@ -56,17 +56,17 @@ def load_style() -> None:
     st.html(f"<style>:root{{{lines}}}body{{color-scheme:{mode()}}}</style>")
     st.html(ASSETS / "style.css")
     with st.sidebar:  # where nothing stands below it that could move
-        _watch(key="ground", on_ground_change=_run_again)
+        _watch(key="background", on_background_change=_run_again)
 
 
 def _run_again() -> None:
-    """The run of the script that follows knows the ground."""
+    """Do nothing; the rerun that follows knows the mode."""
 
 
 def _variables(colors: Palette) -> dict[str, str]:
-    """Return the style sheet's colours on one ground."""
+    """Return the style sheet's colours in one mode."""
     return {
-        "ground": colors.ground,
+        "background": colors.background,
         "panel": colors.panel,
         "text": colors.text,
         "muted": colors.muted,
@@ -74,7 +74,7 @@ def _variables(colors: Palette) -> dict[str, str]:
         "accent": colors.accent,
         "bad": colors.bad,
         "on-accent": text_on(colors.accent),
-        "mark": mix(colors.accent, colors.ground, 0.1),
+        "mark": mix(colors.accent, colors.background, 0.1),
         "chosen": mix(colors.accent, colors.text, 0.75),
     }
 
@@ -89,7 +89,7 @@ def page_title(question: str, shows: str) -> None:
 def show_figure(
     figure: go.Figure, key: str, *, alt: str | None = None, on_select: str = "ignore"
 ):
-    """Draw a plotly figure on the visitor's ground, without a blink when it changes.
+    """Draw a plotly figure in the visitor's mode, without a blink when it changes.
 
     With ``on_select="rerun"`` it returns what the visitor clicked.
     """

@@ -45,10 +45,10 @@ def test_areas_name_what_was_asked_and_what_is_said():
 
 def test_the_surer_the_stronger_the_colour():
     tree, *_ = stump_and_more()
-    for mode, ground in (("light", "#FFFFFF"), ("dark", "#101614")):
+    for mode, background in (("light", "#FFFFFF"), ("dark", "#101614")):
         (trace,) = overview_figure(tree, COLORS, mode=mode).data
         assert trace.marker.colors[1] == COLORS["small"]  # sure
-        assert trace.marker.colors[0] not in {ground, *COLORS.values()}
+        assert trace.marker.colors[0] not in {background, *COLORS.values()}
 
 
 def test_a_regression_is_coloured_by_its_means():

@@ -35,8 +35,8 @@ def test_no_mark_of_markdown_is_left_bare(text):
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_shades_step_back_towards_the_ground(mode):
-    ground = palette(mode).ground
-    steps = [contrast(shade("#0072B2", step, mode), ground) for step in range(5)]
+    background = palette(mode).background
+    steps = [contrast(shade("#0072B2", step, mode), background) for step in range(5)]
     assert steps[:4] == sorted(steps[:4], reverse=True)
     assert steps[3] == steps[4]
     assert steps[3] > 1.2

@@ -32,18 +32,18 @@ def difference_figure(
     colors : tuple of two str
         The models' colours; a difference that is not clear is grey.
     mode : {"light", "dark"}, default="light"
-        The ground the figure lies on.
+        Colours to draw in.
 
     Returns
     -------
     go.Figure
     """
-    ground = palette(mode)
+    theme = palette(mode)
     figure = go.Figure()
     row: Any  # of these columns; pandas types no field
     for row in differences.itertuples():
         clear = row.low > 0 or row.high < 0
-        color = colors[int(row.estimate > 0)] if clear else ground.muted
+        color = colors[int(row.estimate > 0)] if clear else theme.muted
         figure.add_scatter(
             x=[row.low, row.estimate, row.high],
             y=[row.title] * 3,
@@ -62,7 +62,7 @@ def difference_figure(
             name=row.title,
         )
     reach = 1.15 * max(1e-3, np.abs(differences[["low", "high"]].to_numpy()).max())
-    figure.add_vline(x=0, line={"color": ground.text, "width": 1})
+    figure.add_vline(x=0, line={"color": theme.text, "width": 1})
     for x, name, anchor in ((-reach, first, "left"), (reach, second, "right")):
         arrow = f"← {name} better" if anchor == "left" else f"{name} better →"
         figure.add_annotation(

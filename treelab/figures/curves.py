@@ -63,7 +63,7 @@ def loss_figure(
     guess : float, optional
         Loss of answering the same for every row; drawn as a thin line.
     mode : {"light", "dark"}, default="light"
-        The ground that the figure lies on.
+        Colours to draw in.
     """
     figure, end = go.Figure(), _end(curves)
     for curve in curves:
@@ -109,7 +109,7 @@ def loss_panels(
     x_title, y_title : str
         What the axes hold, with units.
     mode : {"light", "dark"}, default="light"
-        The ground that the figure lies on.
+        Colours to draw in.
     """
     n_columns = min(COLUMNS, len(curves))
     n_rows = -(-len(curves) // n_columns)
@@ -225,7 +225,7 @@ def _add_lines(
             marker={
                 "color": curve.color,
                 "size": 10,
-                "line": {"color": palette(mode).ground, "width": 2},
+                "line": {"color": palette(mode).background, "width": 2},
             },
             legendgroup=name,
             showlegend=False,

@@ -85,7 +85,7 @@ def split_figure(
     most : int, default=12
         Columns that get a bar; a last one stands for all others together.
     mode : {"light", "dark"}, default="light"
-        The ground the figure lies on.
+        Colours to draw in.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def overview_figure(
         Hex colour of each class; empty for regression.
     kind : {"icicle", "sunburst"}, default="icicle"
     mode : {"light", "dark"}, default="light"
-        The ground that the figure lies on.
+        Colours to draw in.
 
     Returns
     -------
@@ -50,12 +50,12 @@ def overview_figure(
         One trace; ``customdata`` and ``ids`` are node numbers. Of a large tree only
         the levels above ``levels_shown(tree)`` are drawn.
     """
-    ground = palette(mode)
+    theme = palette(mode)
     drawn = np.flatnonzero(tree.level <= levels_shown(tree))
     size = tree.n_rows if tree.n_rows[0] else sum_up(tree, tree.is_leaf.astype(int))
     drawn = drawn[size[drawn] > 0]
     names = [_name(tree, node) for node in drawn.tolist()]
-    marker, shown = _marker(tree, drawn, colors, ground)
+    marker, shown = _marker(tree, drawn, colors, theme)
     trace = {
         "ids": [str(node) for node in drawn],
         "parents": [str(tree.parent[node]) if node else "" for node in drawn],
@@ -69,7 +69,7 @@ def overview_figure(
         "leaf": {"opacity": 1},
         "marker": {
             **marker,
-            "line": {"color": ground.ground, "width": 1.5},
+            "line": {"color": theme.background, "width": 1.5},
         },
         "insidetextfont": {"color": list(map(text_on, shown))},
     }
@@ -136,7 +136,7 @@ def _hover(tree: Tree, node: int) -> str:
     return f"{rule}<br><b>{rows}</b>{said} {prediction}"
 
 
-def _marker(tree: Tree, drawn, colors: dict, ground) -> tuple[dict, list[str]]:
+def _marker(tree: Tree, drawn, colors: dict, theme) -> tuple[dict, list[str]]:
     """Return what colours the areas, and each area's colour as hex.
 
     A class's colour is as strong as the answer is sure; a mean has its place on a
@@ -157,7 +157,7 @@ def _marker(tree: Tree, drawn, colors: dict, ground) -> tuple[dict, list[str]]:
                 "title": {"text": escape_html(tree.target + unit), "side": "right"},
                 "thickness": 10,
                 "outlinewidth": 0,
-                "tickfont": {"color": ground.muted},
+                "tickfont": {"color": theme.muted},
             },
         }
         scale = sample_colorscale(SEQUENTIAL, places, colortype="tuple")
@@ -170,7 +170,7 @@ def _marker(tree: Tree, drawn, colors: dict, ground) -> tuple[dict, list[str]]:
     sure = (tree.value[drawn].max(axis=1) - chance) / (1 - chance)
     strength = _PALEST + (1 - _PALEST) * np.clip(sure, 0, 1)
     shown = [
-        mix(colors[tree.classes[k]], ground.ground, share)
+        mix(colors[tree.classes[k]], theme.background, share)
         for k, share in zip(best, strength)
     ]
     return {"colors": shown}, shown

@@ -57,7 +57,7 @@ def pruning_figure(
     rows : dict of str to int
         Rows behind each score column, for the legend.
     mode : {"light", "dark"}, default="light"
-        The ground the figure lies on.
+        Colours to draw in.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def heat_tree_figure(
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
     mode : {"light", "dark"}, default="light"
-        The ground the figure lies on.
+        Colours to draw in.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def heat_tree_figure(
                 yanchor="top",
                 yshift=-(size[node] / 2 + 1),
                 font={"size": 12, "color": colors.text},
-                bgcolor=colors.ground,
+                bgcolor=colors.background,
                 borderpad=1,
             )
     below = 0.7 if named else 0.45

@@ -31,7 +31,7 @@ def target_figure(
     colors : dict or None, default=None
         Hex colour of each class; None: by frequency.
     mode : {"light", "dark"}, default="light"
-        The ground that the figure lies on.
+        Colours to draw in.
 
     Returns
     -------

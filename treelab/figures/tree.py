@@ -127,7 +127,7 @@ def thumbnail_svg(
     colors : dict
         Hex colour of each class; empty for regression.
     mode : {"light", "dark"}, default="light"
-        The ground the stamp lies on.
+        Colours to draw in.
     lit : bool, default=False
         Whether it has a frame in the accent colour, as the one that is open.
 
@@ -136,37 +136,37 @@ def thumbnail_svg(
     str
         SVG of 160 by 96 pixels, without any text of the table.
     """
-    ground = palette(mode)
+    theme = palette(mode)
     x, y = tree_layout(tree)
     across = 140 / max(tree.n_leaves - 1, 1)
     down = 70 / max(tree.depth, 1)
     x = x * across + (10 if tree.n_leaves > 1 else 80)
     y = 13 - y * down
     share = tree.n_rows / max(int(tree.n_rows[0]), 1)
-    frame = ground.accent if lit else ground.grid
+    frame = theme.accent if lit else theme.grid
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="96" '
         'viewBox="0 0 160 96">',
-        f'<rect x="1" y="1" width="158" height="94" rx="8" fill="{ground.panel}" '
+        f'<rect x="1" y="1" width="158" height="94" rx="8" fill="{theme.panel}" '
         f'stroke="{frame}" stroke-width="{2 if lit else 1}"/>',
     ]
     for node, parent in enumerate(tree.parent):
         if parent >= 0:
             parts.append(
                 f'<line x1="{x[parent]:.1f}" y1="{y[parent]:.1f}" x2="{x[node]:.1f}" '
-                f'y2="{y[node]:.1f}" stroke="{ground.line}" '
+                f'y2="{y[node]:.1f}" stroke="{theme.line}" '
                 f'stroke-width="{1 + 4 * share[node]:.1f}" stroke-linecap="round"/>'
             )
     for node in range(tree.n_nodes):
         if tree.is_leaf[node]:
             parts.append(
                 f'<rect x="{x[node] - 4:.1f}" y="{y[node] - 4:.1f}" width="8" '
-                f'height="8" rx="2" fill="{_fill(tree, node, colors, ground.accent)}"/>'
+                f'height="8" rx="2" fill="{_fill(tree, node, colors, theme.accent)}"/>'
             )
         else:
             parts.append(
                 f'<circle cx="{x[node]:.1f}" cy="{y[node]:.1f}" r="2.5" '
-                f'fill="{ground.muted}"/>'
+                f'fill="{theme.muted}"/>'
             )
     return "".join([*parts, "</svg>"])
 

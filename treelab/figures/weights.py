@@ -33,7 +33,7 @@ def weights_figure(
         Whether each tree alone says what the ensemble says; the others' bars are
         hatched.
     mode : {"light", "dark"}, default="light"
-        The ground the figure lies on.
+        Colours to draw in.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def weights_figure(
         marker={
             "color": fills,
             "line": {"width": 0},
-            "pattern": {"shape": hatches, "fgcolor": colors.ground, "size": 6},
+            "pattern": {"shape": hatches, "fgcolor": colors.background, "size": 6},
         },
         text=[percent(value) for value in values],
         textposition="outside",

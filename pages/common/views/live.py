@@ -133,7 +133,7 @@ def guess(problem: Problem) -> float:
 
 
 def state_color(state: str) -> str:
-    """Return the hex colour of a run's state on the visitor's ground."""
+    """Return the hex colour of a run's state in the visitor's mode."""
     return getattr(palette(mode()), STATE_COLORS[state])
 
 

@@ -51,5 +51,5 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
 
 
 @st.cache_data(show_spinner=False, max_entries=16)
-def _figure(home, run_id, epoch, key, kind, ground, _tree, _colors) -> go.Figure:
-    return overview_figure(_tree, _colors, kind=kind, mode=ground)
+def _figure(home, run_id, epoch, key, kind, shown_mode, _tree, _colors) -> go.Figure:
+    return overview_figure(_tree, _colors, kind=kind, mode=shown_mode)

@@ -15,10 +15,10 @@ from treelab.figures.style.colors import (
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("word", ["text", "muted", "accent", "good", "bad", "warn"])
-@pytest.mark.parametrize("ground", ["ground", "panel"])
-def test_words_stand_out_from_what_they_lie_on(mode, word, ground):
+@pytest.mark.parametrize("background", ["background", "panel"])
+def test_words_stand_out_from_what_they_lie_on(mode, word, background):
     colors = palette(mode)
-    assert contrast(getattr(colors, word), getattr(colors, ground)) >= 4.5
+    assert contrast(getattr(colors, word), getattr(colors, background)) >= 4.5
 
 
 def test_contrast_spans_from_one_to_twenty_one():

@@ -1,4 +1,4 @@
-"""Every colour and its one home: learners, classes, and the two grounds."""
+"""Every colour and its one home: learners, classes, light and dark mode."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -27,25 +27,25 @@ SEQUENTIAL = "Viridis"
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of one ground, as hex strings.
+    """The colours of one mode, as hex strings.
 
     Attributes
     ----------
-    ground, panel : str
-        The page and what lies on it: sidebar, cards, leaves without a colour.
+    background, panel : str
+        Of the page and of what lies on it: sidebar, cards, leaves without a colour.
     text, muted : str
-        Words, and words that step back; both at least 4.5:1 on ground and panel.
+        Text, and text that matters less; both at least 4.5:1 on background and panel.
     line, grid : str
         Edges and axes; lines behind a chart.
     accent : str
-        The one colour that asks to be looked at: a lit path, a marked column.
+        The one colour that draws attention: a highlighted path, a marked column.
     good, bad, warn : str
-        A run that is done, one that failed, one that was cut short.
+        A run that is done, one that failed, one that was stopped.
     diverging : tuple of str
         Two colours and the grey between them, for differences around zero.
     """
 
-    ground: str
+    background: str
     panel: str
     text: str
     muted: str
@@ -60,7 +60,7 @@ class Palette:
 
 _PALETTES = {
     "light": Palette(
-        ground="#FFFFFF",
+        background="#FFFFFF",
         panel="#F6F8F7",
         text="#17211D",
         muted="#55625C",
@@ -73,7 +73,7 @@ _PALETTES = {
         diverging=("#0072B2", "#D9DEDC", "#D55E00"),
     ),
     "dark": Palette(
-        ground="#101614",
+        background="#101614",
         panel="#18211E",
         text="#E7EDEA",
         muted="#9DABA5",
@@ -89,7 +89,7 @@ _PALETTES = {
 
 
 def palette(mode: Mode = "light") -> Palette:
-    """Return the colours of the light or the dark ground."""
+    """Return the colours of the light or the dark mode."""
     return _PALETTES[mode]
 
 
@@ -121,11 +121,12 @@ def class_colors(n_classes: int) -> list[str]:
     return [_CLASS_COLORS[i % len(_CLASS_COLORS)] for i in range(n_classes)]
 
 
-def mix(color: str, ground: str, share: float) -> str:
-    """Return ``share`` of one hex colour in another, as an opaque hex colour."""
+def mix(color: str, background: str, fraction: float) -> str:
+    """Return a fraction of one hex colour over another, as an opaque hex colour."""
     parts = (
         round(
-            share * int(color[i : i + 2], 16) + (1 - share) * int(ground[i : i + 2], 16)
+            fraction * int(color[i : i + 2], 16)
+            + (1 - fraction) * int(background[i : i + 2], 16)
         )
         for i in (1, 3, 5)
     )
@@ -133,11 +134,11 @@ def mix(color: str, ground: str, share: float) -> str:
 
 
 def shade(color: str, step: int, mode: Mode = "light") -> str:
-    """Return a colour that steps back towards the ground, for older runs of a learner.
+    """Return a colour mixed into the background, for older runs of a learner.
 
     ``step`` 0 is the colour itself; from 3 on shades are alike.
     """
-    return mix(color, palette(mode).ground, (1.0, 0.62, 0.42, 0.3)[min(step, 3)])
+    return mix(color, palette(mode).background, (1.0, 0.62, 0.42, 0.3)[min(step, 3)])
 
 
 def with_alpha(color: str, alpha: float) -> str:

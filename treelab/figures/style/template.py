@@ -9,12 +9,11 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 
 
 def template(mode: Mode = "light") -> go.layout.Template:
-    """Return the plotly template of one ground: quiet axes, no box, room to breathe.
+    """Return the plotly template of one mode: quiet axes, no box, room to breathe.
 
     Parameters
     ----------
     mode : {"light", "dark"}, default="light"
-        The ground that the figure lies on.
 
     Returns
     -------

@@ -87,9 +87,9 @@ def script_json(data: dict) -> str:
 
 
 def _page_style() -> str:
-    """Return the style of the page around the picture, for both grounds."""
+    """Return the style of the page around the picture, light and dark."""
     light, dark = palette("light"), palette("dark")
-    names = ("ground", "text", "muted")
+    names = ("background", "text", "muted")
     variables = "".join(
         f"--page-{name}:light-dark({getattr(light, name)},{getattr(dark, name)});"
         for name in names
@@ -101,6 +101,6 @@ def _page_style() -> str:
         "p{margin:.25rem 0;color:var(--page-muted)}"
         "#tree{margin:1rem 0}"
         "summary{cursor:pointer}pre{overflow-x:auto}"
-        "body{background:var(--page-ground);color:var(--page-text)}"
+        "body{background:var(--page-background);color:var(--page-text)}"
         f":root{{color-scheme:light dark;{variables}}}"
     )
