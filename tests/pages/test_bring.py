@@ -52,7 +52,7 @@ def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind)
     kept = store.model(run.id)
     assert kept.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
-    assert "answer by their mean" in notes
+    assert "predict by their mean" in notes
     assert "All have the same say" in said(app)
     for page in ("routing", "explain", "compare"):
         assert not visit(page, run=run.id).exception

@@ -1,4 +1,4 @@
-"""A float64 row takes the way that its float32 twin took."""
+"""A float64 row takes the decision path of its float32 twin."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ def around(value: float) -> np.ndarray:
     """Float64 values where rounding to float32 turns over, near a value."""
     middle = np.float32(np.clip(value, -LARGEST, LARGEST))
     near = [middle]
-    for way in (-np.inf, np.inf):
-        near.append(np.nextafter(middle, np.float32(way)))
-        near.append(np.nextafter(near[-1], np.float32(way)))
+    for end in (-np.inf, np.inf):
+        near.append(np.nextafter(middle, np.float32(end)))
+        near.append(np.nextafter(near[-1], np.float32(end)))
     near = np.sort(np.array(near, dtype=np.float64))
     near = near[np.isfinite(near)]
     points = np.concatenate([near, (near[1:] + near[:-1]) / 2, [value]])
-    ways = [np.nextafter(points, way) for way in (-np.inf, np.inf)]
-    return np.concatenate([points, *ways])
+    beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
+    return np.concatenate([points, *beside])
 
 
 @pytest.mark.parametrize("strict", [False, True])

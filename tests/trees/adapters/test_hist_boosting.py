@@ -1,4 +1,4 @@
-"""scikit-learn's histogram gradient boosting answers the same once it is ours."""
+"""scikit-learn's histogram gradient boosting predicts the same once it is ours."""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ def truth(X: pd.DataFrame) -> np.ndarray:
 
 
 def check(model, tables) -> None:
-    """Assert that the sums of both agree to the last bit, and so the answers."""
+    """Assert that the sums of both agree to the last bit, and so the predictions."""
     ours = treelab.from_sklearn(model)
     assert len(ours) == model.n_iter_ * model.n_trees_per_iteration_
     for table in tables(ours):
@@ -54,7 +54,7 @@ def check(model, tables) -> None:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_classifiers_of_numbers_answer_alike_on_every_row(n_classes):
+def test_classifiers_of_numbers_predict_alike_on_every_row(n_classes):
     X = rows(400, 0)
     y = np.array(["no", "yes", "perhaps"])[
         np.digitize(truth(X), [0.5, 1.5][: n_classes - 1])
@@ -64,7 +64,7 @@ def test_classifiers_of_numbers_answer_alike_on_every_row(n_classes):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
-def test_regressors_of_numbers_answer_alike_on_every_row(loss):
+def test_regressors_of_numbers_predict_alike_on_every_row(loss):
     X = rows(400, 0)
     model = HistGradientBoostingRegressor(loss=loss, **SMALL)
     model.fit(X, np.abs(truth(X)))
@@ -83,7 +83,7 @@ def test_categories_known_missing_and_new_go_the_same_way():
     check(model, lambda _: (mixed(1), mixed(2, extra=True)))
 
 
-def test_an_ensemble_of_them_can_be_kept(tmp_path):
+def test_an_ensemble_of_them_can_be_saved(tmp_path):
     X = mixed(0)
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **SMALL)
     model.fit(X, truth(X))

@@ -1,4 +1,4 @@
-"""scikit-learn's trees and forests answer the same once they are ours."""
+"""scikit-learn's trees and forests predict the same once they are ours."""
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ def hard_rows(model: Tree | Forest) -> pd.DataFrame:
     trees = model if isinstance(model, Forest) else [model]
     values = np.concatenate([t.threshold[~t.is_leaf] for t in trees])
     values = values[np.abs(values) < 1e30][:400]  # infinite where missing values part
-    beside = [np.nextafter(values, way) for way in (-np.inf, np.inf)]
+    beside = [np.nextafter(values, end) for end in (-np.inf, np.inf)]
     near = np.concatenate([values, *beside, values.astype(np.float32)])
     rng = np.random.default_rng(1)
     names = [f.column for f in model.features]
@@ -48,7 +48,7 @@ def hard_rows(model: Tree | Forest) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: str(m)[:30])
-def test_classifiers_answer_alike_on_every_row(model):
+def test_classifiers_predict_alike_on_every_row(model):
     X = rows(300, 0)
     y = np.where(X["a"].fillna(0) + X["d"].fillna(1) > 0, "yes", "no")
     model.fit(X, y)
@@ -59,7 +59,7 @@ def test_classifiers_answer_alike_on_every_row(model):
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: str(m)[:30])
-def test_regressors_answer_alike_on_every_row(model):
+def test_regressors_predict_alike_on_every_row(model):
     missing = 0.1 if "absolute" not in str(model) else 0.0
     X = rows(300, 0, missing)
     model.fit(X, X["a"].fillna(0) + X["d"].fillna(1) ** 2)
@@ -102,7 +102,7 @@ def test_names_may_be_given_where_the_model_has_none():
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "sentence"),
     [
         (tree.DecisionTreeRegressor(), "not fitted"),
         (LinearRegression().fit([[1.0], [2.0]], [1, 2]), "LinearRegression is none"),
@@ -122,6 +122,6 @@ def test_names_may_be_given_where_the_model_has_none():
         ),
     ],
 )
-def test_other_models_are_refused_by_name(model, said):
-    with pytest.raises(ValueError, match=said):
+def test_other_models_are_refused_by_name(model, sentence):
+    with pytest.raises(ValueError, match=sentence):
         treelab.from_sklearn(model)

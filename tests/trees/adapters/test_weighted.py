@@ -1,4 +1,4 @@
-"""Trees of other programs answer the same as an ensemble that a run can keep."""
+"""Trees of other programs predict the same as an ensemble that a run can store."""
 
 import json
 
@@ -9,27 +9,32 @@ from sklearn import ensemble
 
 import treelab
 from tests.trees.adapters.test_scikit_learn import hard_rows, rows
-from tests.trees.adapters.test_xgboost_json import OBJECTIVES, answers, boosted
+from tests.trees.adapters.test_xgboost_json import (
+    OBJECTIVES,
+    as_probabilities,
+    boosted,
+    predictions,
+)
 from treelab.trees.ensemble import WeightedTrees
 
 
 @pytest.mark.parametrize(
     "objective", ["binary:logistic", "multi:softprob", "reg:squarederror"]
 )
-def test_boosted_trees_answer_alike_on_every_row(objective, tmp_path):
+def test_boosted_trees_predict_alike_on_every_row(objective, tmp_path):
     X = rows(400, 0)
     model = boosted(objective, X, OBJECTIVES[objective](X))
     forest = treelab.from_xgboost(model)
-    forest.to_weighted_trees().save(tmp_path / "kept")
-    ours = WeightedTrees.load(tmp_path / "kept")
+    forest.to_weighted_trees().save(tmp_path / "saved")
+    ours = WeightedTrees.load(tmp_path / "saved")
     assert ours.n_estimators == len(forest)
     for table in (rows(2000, 1), hard_rows(forest)):
-        said = answers(model, table)
+        predicted = predictions(model, table)
         if ours.classes is None:
-            assert ours.predict(table) == pytest.approx(said, rel=1e-4, abs=1e-5)
+            assert ours.predict(table) == pytest.approx(predicted, rel=1e-4, abs=1e-5)
         else:
             proba = ours.predict_proba(table)
-            wanted = np.column_stack([1 - said, said]) if said.ndim == 1 else said
+            wanted = as_probabilities(predicted)
             assert proba == pytest.approx(wanted, abs=1e-5)
 
 
@@ -43,11 +48,11 @@ def test_categories_of_a_boosted_model_go_the_same_way():
     y = X["kind"].isin(["a", "e"]) * 2 + X["n"]
     model = boosted("reg:squarederror", X, y)
     ours = treelab.from_xgboost(model).to_weighted_trees()
-    wanted = answers(model, X)
+    wanted = predictions(model, X)
     assert ours.predict(X.astype({"kind": object})) == pytest.approx(wanted, abs=1e-5)
 
 
-def test_a_forest_of_numbers_answers_by_its_mean():
+def test_a_forest_of_numbers_predicts_by_its_mean():
     X = rows(300, 0)
     y = X["a"].fillna(0) + X["e"].fillna(1) ** 2
     model = ensemble.RandomForestRegressor(8, max_depth=7, random_state=0).fit(X, y)
@@ -61,7 +66,7 @@ def test_a_forest_of_numbers_answers_by_its_mean():
 @pytest.mark.parametrize(
     "kind", [ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier]
 )
-def test_a_forest_of_classes_answers_by_its_mean_distribution(
+def test_a_forest_of_classes_predicts_by_its_mean_distribution(
     kind, n_classes, tmp_path
 ):
     X = rows(400, 0)
@@ -69,8 +74,8 @@ def test_a_forest_of_classes_answers_by_its_mean_distribution(
     y = np.array(["d", "c", "b", "a"])[(rank * n_classes * 0.999).astype(int)]
     model = kind(10, max_depth=8, class_weight="balanced", random_state=0).fit(X, y)
     forest = treelab.from_sklearn(model)
-    forest.to_weighted_trees().save(tmp_path / "kept")
-    ours = WeightedTrees.load(tmp_path / "kept")
+    forest.to_weighted_trees().save(tmp_path / "saved")
+    ours = WeightedTrees.load(tmp_path / "saved")
     assert ours.classes == tuple(model.classes_)
     for table in (rows(2000, 1), hard_rows(forest)):
         proba = ours.predict_proba(table)
@@ -91,7 +96,7 @@ def test_votes_that_tie_are_decided_as_scikit_learn_does():
     assert (ours.predict(table) == model.predict(table)).all()
 
 
-def test_a_forest_s_json_is_that_of_the_ensemble_a_run_keeps():
+def test_a_forest_s_json_is_that_of_the_ensemble_a_run_stores():
     X = rows(200, 0)
     model = ensemble.RandomForestClassifier(3, max_depth=4, random_state=0)
     stored = treelab.from_sklearn(model.fit(X, X["a"] > 0)).to_dict()
@@ -100,14 +105,14 @@ def test_a_forest_s_json_is_that_of_the_ensemble_a_run_keeps():
     assert read.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
 
 
-def test_what_no_mean_of_leaf_outputs_is_refused():
+def test_what_no_mean_of_leaves_predicts_is_refused():
     X = rows(200, 0)
     for objective in ("count:poisson", "reg:logistic"):
         model = boosted(objective, X, OBJECTIVES[objective](X))
-        with pytest.raises(ValueError, match="bends the sum of its trees"):
+        with pytest.raises(ValueError, match="exponential function of the sum"):
             treelab.from_xgboost(model).to_weighted_trees()
-    y = 1.5 ** np.arange(len(X))  # each split parts one row from the others
+    y = 1.5 ** np.arange(len(X))  # each split separates one row from the others
     deep = ensemble.RandomForestRegressor(2, max_features=1, random_state=0)
     deep.fit(pd.DataFrame({"a": y}), y)
-    with pytest.raises(ValueError, match="too large to be kept"):
+    with pytest.raises(ValueError, match="too large to be stored"):
         treelab.from_sklearn(deep).to_weighted_trees()

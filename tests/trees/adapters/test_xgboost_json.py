@@ -1,4 +1,4 @@
-"""xgboost's models answer the same once they are ours."""
+"""xgboost's models predict the same once they are ours."""
 
 import json
 
@@ -32,14 +32,21 @@ def boosted(objective: str, X: pd.DataFrame, y, **settings):
     return xgboost.train(parameters, data, rounds)
 
 
-def answers(booster, X: pd.DataFrame, **options) -> np.ndarray:
-    """What xgboost says."""
+def predictions(booster, X: pd.DataFrame, **options) -> np.ndarray:
+    """What xgboost predicts."""
     return booster.predict(xgboost.DMatrix(X, enable_categorical=True), **options)
+
+
+def as_probabilities(predicted: np.ndarray) -> np.ndarray:
+    """A column a class, where xgboost predicts the second of two classes alone."""
+    if predicted.ndim == 2:
+        return predicted
+    return np.column_stack([1 - predicted, predicted])
 
 
 def check_margins(ours: Forest, booster, X: pd.DataFrame) -> None:
     """Assert that sums agree to the last bit of xgboost's float32."""
-    wanted = answers(booster, X, output_margin=True).reshape(len(X), -1)
+    wanted = predictions(booster, X, output_margin=True).reshape(len(X), -1)
     assert np.array_equal(ours.decision_function(X), wanted)
 
 
@@ -54,16 +61,16 @@ def test_sums_agree_to_the_last_bit_on_every_row(objective, booster, tmp_path):
     ours = treelab.from_xgboost(tmp_path / "model.json")
     for table in (rows(2000, 1), hard_rows(ours)):
         check_margins(ours, model, table)
-        said = answers(model, table)
+        predicted = predictions(model, table)
         if ours.classes is None:
-            assert ours.predict(table) == pytest.approx(said, rel=1e-5)
+            assert ours.predict(table) == pytest.approx(predicted, rel=1e-5)
         else:
             proba = ours.predict_proba(table)
-            wanted = said if said.ndim == 2 else np.column_stack([1 - said, said])
+            wanted = as_probabilities(predicted)
             assert proba == pytest.approx(wanted, abs=1e-6)
 
 
-def test_scikit_learns_interface_says_the_same_classes(tmp_path):
+def test_scikit_learns_interface_predicts_the_same_classes(tmp_path):
     X = rows(400, 0)
     y = OBJECTIVES["multi:softprob"](X)
     model = xgboost.XGBClassifier(n_estimators=20).fit(X, y)
@@ -118,23 +125,23 @@ def test_names_of_categories_beyond_ascii_must_be_given():
     assert np.array_equal(ours.predict(X), y)
 
 
-def test_one_tree_answers_alone():
+def test_one_tree_predicts_alone():
     X = rows(300, 0)
     for objective in ("binary:logistic", "reg:squarederror", "count:poisson"):
         y = OBJECTIVES[objective](X)
         model = boosted(objective, X, y, rounds=1)
         ours = treelab.from_xgboost(model, target="kind")
         assert isinstance(ours, Tree)
-        said = answers(model, rows(2000, 1))
+        predicted = predictions(model, rows(2000, 1))
         if ours.classes:
-            assert ours.predict_proba(rows(2000, 1))[:, 1] == pytest.approx(said)
-            assert np.array_equal(ours.predict(rows(2000, 1)), said > 0.5)
+            assert ours.predict_proba(rows(2000, 1))[:, 1] == pytest.approx(predicted)
+            assert np.array_equal(ours.predict(rows(2000, 1)), predicted > 0.5)
         else:
-            assert ours.predict(rows(2000, 1)) == pytest.approx(said, rel=1e-6)
+            assert ours.predict(rows(2000, 1)) == pytest.approx(predicted, rel=1e-6)
 
 
 @pytest.mark.parametrize("stats", [False, True])
-def test_a_dump_answers_the_sum_without_the_base(stats, tmp_path):
+def test_a_dump_predicts_the_sum_without_the_base(stats, tmp_path):
     X = with_categories(0)
     X["whole"] = np.arange(len(X)) % 5
     y = X["a"].fillna(0) + X["colour"].isin(["red"]) + X["whole"]
@@ -143,14 +150,14 @@ def test_a_dump_answers_the_sum_without_the_base(stats, tmp_path):
     ours = treelab.from_xgboost(tmp_path / "dump.json")
     codes = X.assign(colour=X["colour"].cat.codes.astype(str).replace("-1", np.nan))
     assert np.array_equal(
-        ours.decision_function(codes)[:, 0], answers(model, X, output_margin=True)
+        ours.decision_function(codes)[:, 0], predictions(model, X, output_margin=True)
     )
     texts = model.get_dump(dump_format="json")
     assert len(treelab.from_xgboost(texts)) == 7
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         (lambda m: m["learner"]["objective"].update(name="rank:ndcg"), "'rank:ndcg'"),
         (
@@ -168,12 +175,12 @@ def test_a_dump_answers_the_sum_without_the_base(stats, tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_a_sentence(change, said):
+def test_what_cannot_be_read_is_refused_in_a_sentence(change, sentence):
     X = rows(100, 0)
     model = boosted("reg:squarederror", X, OBJECTIVES["reg:squarederror"](X), rounds=2)
     stored = json.loads(bytes(model.save_raw("json")))
     change(stored)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=sentence):
         treelab.from_xgboost(stored)
 
 

@@ -1,14 +1,15 @@
-"""Boosted trees of another program, whose sum answers, as a Forest."""
+"""Boosted trees of another program, which are added up, as a Forest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from treelab.trees.adapters.forest import Forest
+from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
 
 def boosted_forest(
     grown: Sequence[dict],
-    features,
+    features: Iterable[Feature],
     *,
     target: str,
     classes: tuple | None,
@@ -17,13 +18,13 @@ def boosted_forest(
     link: str,
     dtype: str,
 ) -> Forest:
-    """Return trees that are added up, each with a note that it does not answer alone.
+    """Return trees that are added up, each with a note that it is one of many.
 
     Parameters
     ----------
     grown : sequence of dict
-        What a Tree is told of each tree, but its features and target.
-    features : sequence of Feature
+        Arguments of ``Tree`` for each tree, but its features, target and notes.
+    features : iterable of Feature
         Of all trees.
     target : str
     classes : tuple or None
@@ -31,21 +32,22 @@ def boosted_forest(
         As a Forest takes them.
     """
     n = len(grown)
+    shared = tuple(features)
     trees = []
-    for i, (about, k) in enumerate(zip(grown, output)):
+    for i, (arguments, k) in enumerate(zip(grown, output)):
         margin = target if link == "identity" else "margin"
         if classes is not None:
             margin = f"margin of {classes[k] if len(classes) > 2 else classes[1]}"
         note = (
-            f"Tree {i + 1:,} of {n:,} that are added up: its leaves say what they add "
-            f"to {margin}; it does not answer alone."
+            f"Tree {i + 1:,} of {n:,} that are added up: its leaves hold what they add "
+            f"to {margin}; it does not predict alone."
         )
-        trees.append(Tree(features=features, target=margin, notes=(note,), **about))
+        trees.append(Tree(features=shared, target=margin, notes=(note,), **arguments))
     return Forest(
         tuple(trees),
         classes,
         target,
-        added=True,
+        is_sum=True,
         base=tuple(base),
         output=tuple(output),
         link=link,

@@ -1,31 +1,53 @@
 """The columns of another program's boosted trees, as features that its trees share."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from treelab.trees.feature import Feature
 
 
 class Columns:
-    """Features by column, and by set of categories where a split parts those.
+    """Features by column, and by set of categories where a split tests those.
 
     Parameters
     ----------
-    names : list of str
-    units : dict of str to str
-    categories : dict of int to list of str
+    names : sequence of str
+    units : mapping of str to str
+        Unit of each column that has one.
+    categories : mapping of int to sequence of str
         Names of the categories of each category column, in the order of their codes.
+
+    Attributes
+    ----------
+    features : list of Feature
+        One a column, then those of the sets.
     """
 
-    def __init__(self, names, units, categories):
+    def __init__(
+        self,
+        names: Sequence[str],
+        units: Mapping[str, str],
+        categories: Mapping[int, Sequence[str] | None],
+    ):
         self.names, self.categories = names, categories
         self.features = [Feature(name, unit=units.get(name, "")) for name in names]
-        self._sets = {}
+        self._sets: dict[tuple[int, frozenset[int]], int] = {}
 
     def index(self, column: int, right: frozenset[int] | None = None) -> int:
-        """Return the feature that a split tests; a set of categories is one of its own.
+        """Return the feature that a split tests; a set of categories has its own.
 
-        ``right`` are the codes that go right, None where the split tests a number. A
-        category's score is 0 where it goes left and 1 where it goes right.
+        Parameters
+        ----------
+        column : int
+        right : frozenset of int, default=None
+            Codes that go right; their score is 1, that of the others 0. None where
+            the split tests a number.
+
+        Returns
+        -------
+        int
+            Place in ``features``.
         """
         if right is None:
             return column
@@ -38,6 +60,8 @@ class Columns:
             name = self.names[column]
             self._sets[column, right] = len(self.features)
             self.features.append(
-                Feature(name, "category", "", np.nan, known, scores, unseen)
+                Feature(
+                    name, "category", "", np.nan, tuple(known), tuple(scores), unseen
+                )
             )
         return self._sets[column, right]

@@ -6,7 +6,7 @@ _BEYOND = 2.0**128  # one step above the largest float32; what rounds to it over
 
 
 def float32_thresholds(threshold, *, strict: bool) -> np.ndarray:
-    """Return thresholds at which float64 values part as their float32 values did.
+    """Return thresholds that split float64 values as their float32 values were split.
 
     Rounding to float32 keeps the order, so ``float32(x) <= threshold`` holds for every
     float64 ``x`` up to the largest one that rounds to a float32 at or below the

@@ -1,4 +1,4 @@
-"""Forest: trees of another program, and how they answer together."""
+"""Forest: trees of another program, and how they predict together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 
 from treelab.trees.adapters.weighted import weighted_trees
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
 from treelab.trees.labels import most_probable, task_of
 from treelab.trees.logits import softmax
 from treelab.trees.tree import Tree
@@ -16,7 +17,7 @@ LINKS = ("identity", "logistic", "softmax", "exp")
 
 @dataclass(frozen=True, eq=False)
 class Forest(Sequence):
-    """Trees that answer together, by their mean or by their sum.
+    """Trees that predict together, by their mean or by their sum.
 
     ``forest[3]`` and ``for tree in forest`` give the trees, ``len(forest)`` how many.
 
@@ -28,14 +29,15 @@ class Forest(Sequence):
     classes : tuple or None
         Labels; None for regression.
     target : str
-    added : bool, default=False
-        Whether the answer is a sum (boosting) instead of the mean (a random forest).
+    is_sum : bool, default=False
+        Whether the prediction is made from a sum (boosting) instead of the mean (a
+        random forest).
     base : tuple of float
         What each sum starts from, one an output.
     output : tuple of int
         To which output each tree adds.
     link : {"identity", "logistic", "softmax", "exp"}, default="identity"
-        What turns sums into the answer.
+        What turns sums into the prediction.
     dtype : {"float32", "float64"}, default="float64"
         What sums are added up in.
 
@@ -48,7 +50,7 @@ class Forest(Sequence):
     trees: tuple[Tree, ...]
     classes: tuple | None = None
     target: str = "target"
-    added: bool = False
+    is_sum: bool = False
     base: tuple[float, ...] = (0.0,)
     output: tuple[int, ...] = ()
     link: str = "identity"
@@ -59,10 +61,10 @@ class Forest(Sequence):
             raise ValueError("A forest needs at least one tree.")
         if self.link not in LINKS:
             raise ValueError(f"link must be one of {LINKS}, got {self.link!r}.")
-        if self.added and len(self.output) != len(self.trees):
+        if self.is_sum and len(self.output) != len(self.trees):
             raise ValueError(
-                f"{len(self.trees)} trees are added up, but output names "
-                f"{len(self.output)} places."
+                f"{len(self.trees)} trees are added up, but output has "
+                f"{len(self.output)} entries."
             )
 
     def __getitem__(self, index):
@@ -72,7 +74,7 @@ class Forest(Sequence):
         return len(self.trees)
 
     def __repr__(self):
-        how = "sum" if self.added else "mean"
+        how = "sum" if self.is_sum else "mean"
         return (
             f"Forest({self.task}, target={self.target!r}, {how} of {len(self)} trees)"
         )
@@ -83,7 +85,7 @@ class Forest(Sequence):
         return task_of(self.classes)
 
     @property
-    def features(self) -> tuple:
+    def features(self) -> tuple[Feature, ...]:
         """The features of its trees."""
         return self.trees[0].features
 
@@ -93,12 +95,12 @@ class Forest(Sequence):
         Raises
         ------
         ValueError
-            If no such ensemble gives the same answers, or it were too large.
+            If no such ensemble predicts the same, or it were too large.
         """
         return weighted_trees(self)
 
     def to_dict(self) -> dict:
-        """Return it as JSON-safe values, as a run keeps it; see ``to_weighted_trees``.
+        """Return it as JSON-safe values, as a run stores it; see ``to_weighted_trees``.
 
         Raises
         ------
@@ -113,10 +115,10 @@ class Forest(Sequence):
         Raises
         ------
         ValueError
-            If these trees answer by their mean.
+            If these trees predict by their mean.
         """
-        if not self.added:
-            raise ValueError("The trees of this forest answer by their mean.")
+        if not self.is_sum:
+            raise ValueError("The trees of this forest predict by their mean.")
         parts = [tree.predict(X).astype(self.dtype) for tree in self.trees]
         total = np.tile(np.array(self.base, dtype=self.dtype), (len(parts[0]), 1))
         for k, part in zip(self.output, parts):
@@ -133,7 +135,7 @@ class Forest(Sequence):
         """
         if self.classes is None:
             raise ValueError("A regression forest has no class probabilities.")
-        if not self.added:
+        if not self.is_sum:
             return self._mean([tree.predict_proba(X) for tree in self.trees])
         margin = self.decision_function(X).astype(np.float64)
         if self.link == "softmax":
@@ -145,7 +147,7 @@ class Forest(Sequence):
         """Return each row's most probable class, or value of the target; (n_rows,)."""
         if self.classes is not None:
             return most_probable(self.classes, self.predict_proba(X))
-        if not self.added:
+        if not self.is_sum:
             return self._mean([tree.predict(X) for tree in self.trees])
         total = self.decision_function(X)[:, 0].astype(np.float64)
         if self.link == "logistic":
@@ -153,7 +155,7 @@ class Forest(Sequence):
         return np.exp(total) if self.link == "exp" else total
 
     def _mean(self, parts: list[np.ndarray]) -> np.ndarray:
-        """Return the mean of the trees' answers, added up in their order."""
+        """Return the mean of the trees' predictions, added up in their order."""
         total = np.zeros_like(parts[0])
         for part in parts:
             total += part

@@ -1,6 +1,6 @@
 """scikit-learn's histogram gradient boosting, read by its attributes alone.
 
-They are private: written against scikit-learn 1.9, and the tests tell of a change.
+They are private: written against scikit-learn 1.9, and tests fail where they change.
 """
 
 import numpy as np
@@ -67,7 +67,7 @@ def _encoded(model) -> tuple[np.ndarray, dict[int, list[str]]]:
 
 
 def _tree(predictor, columns: Columns) -> dict:
-    """Return what a Tree is told of one of its trees."""
+    """Return the arguments of ``Tree`` for one of its trees."""
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     feature = np.full(len(nodes), LEAF)
@@ -76,7 +76,7 @@ def _tree(predictor, columns: Columns) -> dict:
         right, column = None, int(nodes["feature_idx"][i])
         if nodes["is_categorical"][i]:
             bits = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][i]]
-            codes = range(len(columns.categories[column]))
+            codes = range(len(columns.categories[column] or ()))
             right = frozenset(c for c in codes if not bits[c // 32] >> (c % 32) & 1)
             threshold[i] = 0.5
         feature[i] = columns.index(column, right)

@@ -22,8 +22,8 @@ def from_sklearn(
 ) -> Tree | Forest:
     """Read a fitted tree or forest of scikit-learn.
 
-    It answers as the model does on every row of float64: most of these round a table
-    to float32 before they compare, so thresholds move to where that rounding parts.
+    It predicts as the model does on every row of float64: most of these round a table
+    to float32 before they compare, so thresholds move to where that rounding splits.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def from_sklearn(
     Returns
     -------
     Tree or Forest
-        A forest is the list of its trees, and answers by their mean or their sum.
+        A forest is the list of its trees, and predicts by their mean or their sum.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def from_sklearn(
             "is none, or not fitted."
         )
     trees = [_tree(member, features, classes, target) for member in members]
-    note = f"One of {len(trees):,} trees; the forest answers by their mean."
+    note = f"One of {len(trees):,} trees; the forest predicts by their mean."
     noted = tuple(replace(tree, notes=(note,)) for tree in trees)
     return Forest(noted, classes, target)
 
@@ -129,7 +129,7 @@ def _tree(model, features, classes, target: str) -> Tree:
 
 
 def _impurity(model, grown) -> np.ndarray:
-    """Return the variance at each node of a regression; NaN where it is not kept."""
+    """Return the variance at each node of a regression; NaN where it is not known."""
     if getattr(model, "criterion", "") in ("squared_error", "friedman_mse"):
         return grown.impurity
     return np.full(grown.node_count, np.nan)

@@ -18,7 +18,7 @@ from treelab.trees.adapters.xgboost_nodes import (
     Nodes,
     dumped_nodes,
     saved_nodes,
-    tree_of,
+    tree_arguments,
 )
 from treelab.trees.labels import plain_label
 from treelab.trees.tree import Tree
@@ -38,8 +38,8 @@ _LINKS = {
 
 
 @dataclass
-class _Read:
-    """What a file says."""
+class _Model:
+    """What a file holds."""
 
     nodes: list[Nodes]
     names: list[str]
@@ -62,15 +62,15 @@ def from_xgboost(
     """Read a model of xgboost.
 
     xgboost compares and adds up in float32; thresholds move so that every float64 row
-    takes the same way, and a Forest adds up in float32 as well.
+    takes the same decision path, and a Forest adds up in float32 as well.
 
     Parameters
     ----------
     model : str, Path, dict, list, or a model of xgboost
         A JSON file of ``save_model`` or ``dump_model``, or what it holds. A dump knows
-        no objective and no base score: its trees' plain sum is what a Forest of it
-        answers. Where early stopping noted a best round, later rounds are left out,
-        as xgboost's scikit-learn estimators do.
+        no objective and no base score: a Forest of it predicts its trees' plain sum.
+        Where early stopping recorded a best round, later rounds are left out, as
+        xgboost's scikit-learn estimators do.
     feature_names : sequence of str or None
         Columns in the order of training; by default those in the file, else x0, x1, ...
     classes : sequence or None
@@ -85,7 +85,7 @@ def from_xgboost(
     Returns
     -------
     Tree or Forest
-        One tree that answers alone, or the trees of margins whose sum answers.
+        One tree that predicts alone, or the trees of margins that are added up.
 
     Raises
     ------
@@ -112,11 +112,11 @@ def from_xgboost(
             )
         read.names = names
     _name_categories(read, categories or {})
-    return _model(read, classes, target, units or {})
+    return _to_trees(read, classes, target, units or {})
 
 
-def _name_categories(read: _Read, given: dict) -> None:
-    """Put the given names of categories in place of those in the file."""
+def _name_categories(read: _Model, given: dict) -> None:
+    """Put the given names of categories in the place of those in the file."""
     for name, known in given.items():
         if name not in read.names:
             raise ValueError(f"The model has no column {name!r} with categories.")
@@ -126,7 +126,7 @@ def _name_categories(read: _Read, given: dict) -> None:
     ]
     if lost:
         raise ValueError(
-            f"xgboost keeps category names of plain ASCII only, and those of column "
+            f"xgboost saves category names of plain ASCII only, and those of column "
             f"{lost[0]!r} are lost. Pass categories={{{lost[0]!r}: [...]}}, in the "
             "order of the training table's categories."
         )
@@ -151,15 +151,15 @@ def _load(model):
     return model
 
 
-def _dump(stored: list) -> _Read:
+def _dump(stored: list) -> _Model:
     """Read a dump: a list of trees, each a dict or its JSON."""
     names: list[str] = []
     trees = [json.loads(tree) if isinstance(tree, str) else tree for tree in stored]
     nodes = [dumped_nodes(tree, names) for tree in trees]
-    return _Read(nodes, names, [0] * len(nodes), [0.0])
+    return _Model(nodes, names, [0] * len(nodes), [0.0])
 
 
-def _saved(stored: dict) -> _Read:
+def _saved(stored: dict) -> _Model:
     """Read a saved model."""
     learner = stored["learner"]
     booster, parameters = learner["gradient_booster"], learner["learner_model_param"]
@@ -176,18 +176,18 @@ def _saved(stored: dict) -> _Read:
     scale = booster.get("weight_drop")  # dart: how much of each tree counts
     model = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
     nodes = [saved_nodes(tree) for tree in model["trees"]]
-    for i, share in enumerate(scale or ()):
-        nodes[i].value[...] *= np.float32(share)
-    kept = _rounds(learner.get("attributes", {}), model, len(nodes))
+    for i, factor in enumerate(scale or ()):
+        nodes[i].value[...] *= np.float32(factor)
+    n_used = _n_used_trees(learner.get("attributes", {}), model, len(nodes))
     link, n_classes = _LINKS[objective], int(parameters["num_class"])
     n_outputs = max(n_classes, 1)
     names = learner.get("feature_names") or [
         f"x{i}" for i in range(int(parameters["num_feature"]))
     ]
-    return _Read(
-        nodes[:kept],
+    return _Model(
+        nodes[:n_used],
         [str(name) for name in names],
-        model["tree_info"][:kept],
+        model["tree_info"][:n_used],
         _margins(parameters["base_score"], link, n_outputs),
         link,
         2 if objective == "binary:logistic" else n_classes,
@@ -195,8 +195,8 @@ def _saved(stored: dict) -> _Read:
     )
 
 
-def _rounds(attributes: dict, model: dict, n_trees: int) -> int:
-    """Return how many trees answer: all, or those up to the best round."""
+def _n_used_trees(attributes: dict, model: dict, n_trees: int) -> int:
+    """Return how many trees predict: all, or those up to the best round."""
     best, starts = attributes.get("best_iteration"), model.get("iteration_indptr")
     return n_trees if best is None or starts is None else starts[int(best) + 1]
 
@@ -231,7 +231,7 @@ def _category_names(stored: dict) -> dict[int, list[str] | None]:
     return found
 
 
-def _model(read: _Read, classes, target: str, units: dict) -> Tree | Forest:
+def _to_trees(read: _Model, classes, target: str, units: dict) -> Tree | Forest:
     """Return what was read as a Tree or a Forest."""
     if read.n_classes:
         classes = range(read.n_classes) if classes is None else classes
@@ -246,9 +246,11 @@ def _model(read: _Read, classes, target: str, units: dict) -> Tree | Forest:
         )
     columns = Columns(read.names, units, read.categories)
     if len(read.nodes) == 1:
-        about = tree_of(read.nodes[0], columns, _alone(read))
-        return Tree(columns.features, classes=classes, target=target, **about)
-    grown = [tree_of(nodes, columns, nodes.value[:, None]) for nodes in read.nodes]
+        arguments = tree_arguments(read.nodes[0], columns, _predictions_alone(read))
+        return Tree(
+            tuple(columns.features), classes=classes, target=target, **arguments
+        )
+    grown = [tree_arguments(n, columns, n.value[:, None]) for n in read.nodes]
     return boosted_forest(
         grown,
         columns.features,
@@ -261,8 +263,8 @@ def _model(read: _Read, classes, target: str, units: dict) -> Tree | Forest:
     )
 
 
-def _alone(read: _Read) -> np.ndarray:
-    """Return what the nodes of a single tree answer."""
+def _predictions_alone(read: _Model) -> np.ndarray:
+    """Return what the nodes of a single tree predict."""
     sums = np.float32(read.base[0]) + read.nodes[0].value  # float32 (n_nodes,)
     total = sums.astype(np.float64)
     if read.link == "logistic":

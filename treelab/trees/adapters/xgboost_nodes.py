@@ -22,7 +22,7 @@ class Nodes:
         A row goes left where ``float32(x) < condition``.
     missing_left : bool array of shape (n_nodes,)
     value : float32 array of shape (n_nodes,)
-        What a leaf adds; above the leaves, what the node had added.
+        What a leaf adds; above the leaves, what the node would add.
     categories : dict of int to frozenset of int
         Splits of category columns: the codes that go right.
     """
@@ -88,12 +88,12 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
             names.append(node["split"])
         column[i] = names.index(node["split"])
         yes, no = node["yes"], node["no"]
-        asked = node.get("split_condition", 1)
-        if isinstance(asked, list):  # yes is where the category is among them
-            categories[i] = frozenset(asked)
+        condition_of = node.get("split_condition", 1)
+        if isinstance(condition_of, list):  # yes is where the category is among them
+            categories[i] = frozenset(condition_of)
             yes, no = no, yes
         elif "split_condition" in node:
-            condition[i] = asked
+            condition[i] = condition_of
         else:  # a column of 0 and 1: yes is where it is 1
             condition[i] = 1
             yes, no = no, yes
@@ -103,8 +103,8 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
     return Nodes(left, right, column, condition, missing_left, value, categories)
 
 
-def tree_of(nodes: Nodes, columns: Columns, value) -> dict:
-    """Return what a Tree is told of these nodes; new sets of categories join."""
+def tree_arguments(nodes: Nodes, columns: Columns, value: np.ndarray) -> dict:
+    """Return the arguments of ``Tree`` for these nodes; new sets join ``columns``."""
     leaf = nodes.left < 0
     feature = np.full(len(leaf), LEAF)
     for node in np.flatnonzero(~leaf):
