@@ -10,7 +10,7 @@ from plotly.colors import sample_colorscale
 from treelab.figures.style.colors import SEQUENTIAL, Mode, mix, palette, text_on
 from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
-from treelab.trees.text.conditions import add
+from treelab.trees.text.conditions import split_condition
 from treelab.trees.text.nodes import prediction_text
 from treelab.trees.text.numerals import counted, percent
 from treelab.trees.text.rules import rule_text
@@ -115,9 +115,7 @@ def step(tree: Tree, node: int, **cut) -> str:
     if node == 0:
         return "all rows"
     parent = int(tree.parent[node])
-    found: dict = {}
-    add(found, tree, parent, bool(tree.left[parent] == node))
-    (condition,) = found.values()
+    condition = split_condition(tree, parent, bool(tree.left[parent] == node))
     return condition.text(False, **cut) or "any other"
 
 

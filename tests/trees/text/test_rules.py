@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.trees.make import CATEGORIES, make_table, make_target, make_tree
 from treelab.trees.feature import Feature
-from treelab.trees.text.conditions import Numbers, conditions
+from treelab.trees.text.conditions import NumberCondition, path_conditions
 from treelab.trees.text.numerals import parse
 from treelab.trees.text.rules import rule_text, to_rules, to_text
 from treelab.trees.tree import Tree
@@ -28,7 +28,7 @@ def test_each_row_meets_the_conditions_of_its_leaf_and_of_no_other(
     leaf = tree.apply(table)
     for node in np.flatnonzero(tree.is_leaf):
         meets = np.ones(len(table), dtype=bool)
-        for condition in conditions(tree, node):
+        for condition in path_conditions(tree, node):
             meets &= condition.holds(table)
         np.testing.assert_array_equal(meets, leaf == node)
 
@@ -114,8 +114,8 @@ def test_a_rule_that_nothing_meets_says_so():
         [Feature("a")], [0, 0, 0], [1.0, 2.0, 3.0], [False] * 3, np.zeros((4, 1))
     )
     assert rule_text(tree, 4) == "no a passes"
-    (condition,) = conditions(tree, 4)
-    assert isinstance(condition, Numbers)
+    (condition,) = path_conditions(tree, 4)
+    assert isinstance(condition, NumberCondition)
     assert not condition.holds(pd.DataFrame({"a": [0.0, 1.5, 9.0, np.nan]})).any()
 
 

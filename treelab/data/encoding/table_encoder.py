@@ -10,8 +10,8 @@ from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.encoding.encoded_columns import encode_columns
 from treelab.data.encoding.scale import SCALES, Affine
 from treelab.data.values import numbers
-from treelab.trees.centre import midpoint
 from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.midpoints import midpoint
 
 
 class TableEncoder:

@@ -25,7 +25,7 @@ from treelab.figures.viewer.wording import (
 from treelab.trees.feature import as_table
 from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target, with_leaves
-from treelab.trees.text.conditions import add
+from treelab.trees.text.conditions import CategoryCondition, split_condition
 from treelab.trees.text.names import clean, short, with_unit
 from treelab.trees.text.nodes import left_categories, prediction_text, split_text
 from treelab.trees.text.numerals import counted, rounded
@@ -273,9 +273,8 @@ class TreeWriter:
         """Bars of a category column at some rows, none of which misses it."""
         feature = self.tree.features[self.tree.feature[node]]
         codes, names = self._category_codes(feature.column)
-        found: dict = {}
-        add(found, self.tree, node, True)
-        side = found[feature.column]
+        side = split_condition(self.tree, node)
+        assert isinstance(side, CategoryCondition)
         known = set(feature.categories)
         left = np.array(
             [name in side.allowed if name in known else side.new for name in names]

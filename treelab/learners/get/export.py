@@ -10,7 +10,7 @@ import numpy as np
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.get.trees import HardTrees
 from treelab.ops.oblique import hard_leaf
-from treelab.trees.centre import midpoint
+from treelab.trees.midpoints import midpoint
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE

@@ -33,7 +33,7 @@ from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Callback, Monitor
 from treelab.training.loop import TrainingPlan, TrainResult, steps_per_epoch, train
 from treelab.training.schedule import cosine_decay
-from treelab.trees.centre import centred
+from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 
@@ -132,7 +132,7 @@ class GradTreeFit(TableEstimator):
             notes=(*batch.notes, *self._notes(objective, weighting)),
         )
         exported = exported.with_rows(frame, self._decode_target(target))
-        return self._merge(centred(simplify(exported)))
+        return self._merge(with_midpoint_thresholds(simplify(exported)))
 
     def _objective(self, settings: GradTreeSettings, y: np.ndarray) -> Objective:
         """What is learned from training targets ``y`` (n_train,)."""

@@ -1,8 +1,9 @@
-"""What is asked of one column on the way to a node, as one condition."""
+"""Conditions on columns: of one split, or of all splits on a decision path."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, isnan
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,8 @@ from treelab.trees.walk import OBLIQUE
 
 
 @dataclass
-class Numbers:
-    """The values of a number column that pass: above ``low``, at most ``high``."""
+class NumberCondition:
+    """An interval of a number column: above ``low``, at most ``high``."""
 
     feature: Feature
     low: float = -inf
@@ -26,11 +27,16 @@ class Numbers:
     high_text: str = ""
     missing: bool = True
 
+    @property
+    def column(self) -> str:
+        """Column that it is about."""
+        return self.feature.column
+
     def narrow(self, threshold: float, left: bool, missing_left: bool, text: str):
-        """Add what one split asks, shown with this text."""
+        """Narrow the interval by one split, its threshold shown with this text."""
         self.missing = self.missing and missing_left == left
-        # The words keep the bound that is tightest in words: of two thresholds that
-        # are shown rounded, that need not be the tightest one.
+        # The text has the bound that is tightest as shown: of two thresholds that are
+        # rounded, that need not be the tightest one.
         if left:
             self.high = min(self.high, threshold)
             self.high_text = min(self.high_text or text, text, key=parse)
@@ -39,7 +45,7 @@ class Numbers:
             self.low_text = max(self.low_text or text, text, key=parse)
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
-        """Tell for each row of the table whether it passes, bool (n_rows,)."""
+        """Whether each row of the table passes, bool (n_rows,)."""
         x = feature_matrix([self.feature], X)[:, 0]
         return np.where(np.isnan(x), self.missing, (x > self.low) & (x <= self.high))
 
@@ -60,7 +66,7 @@ class Numbers:
 
 
 @dataclass
-class Categories:
+class CategoryCondition:
     """The categories of a column that pass."""
 
     feature: Feature
@@ -71,8 +77,13 @@ class Categories:
     def __post_init__(self):
         self.allowed = set(self.feature.categories)
 
+    @property
+    def column(self) -> str:
+        """Column that it is about."""
+        return self.feature.column
+
     def narrow(self, feature: Feature, threshold: float, left: bool, missing_left):
-        """Add what one split asks of the scores of ``feature``."""
+        """Narrow the categories by a split on the scores of ``feature``."""
         passes = {
             category
             for category, score in zip(feature.categories, feature.scores)
@@ -86,7 +97,7 @@ class Categories:
         self.missing = self.missing and missing_left == left
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
-        """Tell for each row of the table whether it passes, bool (n_rows,)."""
+        """Whether each row of the table passes, bool (n_rows,)."""
         known = self.feature.categories
         codes = tuple(range(len(known)))
         places = Feature(self.feature.column, "category", "", -1, known, codes, -2)
@@ -101,11 +112,11 @@ class Categories:
         Parameters
         ----------
         mention_missing : bool
-            Whether rows with no category are worth a word.
+            Whether the text mentions rows with no category.
         most : int or None
             Categories that are listed before "... more"; None: all.
         length : int or None
-            Letters of a name before it is cut; None: all.
+            Letters of a name before it is shortened; None: all.
         """
         name = short(self.feature.column, length)
         known = self.feature.categories
@@ -127,15 +138,16 @@ class Categories:
 
 
 @dataclass
-class Sum:
-    """What an oblique split asks, in words of its own."""
+class ObliqueCondition:
+    """One side of an oblique split."""
 
     tree: Tree
     node: int
     left: bool
+    column: ClassVar[None] = None  # it is about several
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
-        """Tell for each row of the table whether it passes, bool (n_rows,)."""
+        """Whether each row of the table passes, bool (n_rows,)."""
         return (self.tree.margin(X)[:, self.node] >= 0) == self.left
 
     def text(self, mention_missing: bool, most=None, length=None) -> str:
@@ -144,48 +156,54 @@ class Sum:
         return weighted_sum(self.tree, self.node, sign, most, length)
 
 
-def conditions(tree: Tree, node: int) -> list:
-    """Return what is asked on the way to a node, one condition a column.
+Condition = NumberCondition | CategoryCondition | ObliqueCondition
+
+
+def split_condition(tree: Tree, node: int, left: bool = True) -> Condition:
+    """Return the condition under which a split sends a row left, or right."""
+    found: dict = {}
+    _add_split(found, tree, node, left)
+    (condition,) = found.values()
+    return condition
+
+
+def path_conditions(tree: Tree, node: int) -> list[Condition]:
+    """Return the conditions on the decision path to a node, one a column.
 
     Several splits of one column become one interval, or one set of categories; the
-    order is that in which columns are first asked. Each oblique split stays on its own.
-
-    Returns
-    -------
-    list of Numbers, Categories and Sum
+    order is that in which columns are first tested. Each oblique split stays on its
+    own.
     """
     found: dict = {}
-    path = tree.path_to(node)
-    for above, below in pairwise(path):
-        left = bool(tree.left[above] == below)
-        add(found, tree, above, left)
+    for above, below in pairwise(tree.path_to(node)):
+        _add_split(found, tree, above, bool(tree.left[above] == below))
     return list(found.values())
 
 
-def add(found: dict, tree: Tree, node: int, left: bool) -> None:
-    """Add what one split asks to the conditions found so far, by column."""
+def _add_split(found: dict, tree: Tree, node: int, left: bool) -> None:
+    """Narrow the conditions found so far, by column, to one side of a split."""
     if tree.feature[node] == OBLIQUE:
-        found[("oblique split", node)] = Sum(tree, node, left)
+        found[("oblique split", node)] = ObliqueCondition(tree, node, left)
         return
     feature = tree.features[tree.feature[node]]
     threshold = float(tree.threshold[node])
     missing_left = bool(tree.missing_left[node])
     if feature.kind == "category":
-        known = found.setdefault(feature.column, Categories(feature))
+        known = found.setdefault(feature.column, CategoryCondition(feature))
         known.narrow(feature, threshold, left, missing_left)
     else:
-        known = found.setdefault(feature.column, Numbers(feature))
+        known = found.setdefault(feature.column, NumberCondition(feature))
         known.narrow(threshold, left, missing_left, shown_threshold(tree, node))
 
 
 def shown_threshold(tree: Tree, node: int) -> str:
-    """Return the threshold of a split of a number column, as the words show it."""
+    """Return the threshold of a split of a number column, as texts show it."""
     between = (np.nan, np.nan) if tree.between is None else tree.between[node]
     return threshold_text(float(tree.threshold[node]), *map(float, between))
 
 
 def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
-    """Tell whether a score goes left; one that is NaN goes where missing values go."""
+    """Whether a score goes left; one that is NaN goes where missing values go."""
     return missing_left if isnan(score) else score <= threshold
 
 

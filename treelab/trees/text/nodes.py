@@ -8,8 +8,10 @@ import pandas as pd
 
 from treelab.trees.feature import as_table
 from treelab.trees.text.conditions import (
-    add,
+    CategoryCondition,
+    ObliqueCondition,
     shown_threshold,
+    split_condition,
 )
 from treelab.trees.text.names import clean, quoted, short, with_unit
 from treelab.trees.text.numerals import (
@@ -21,7 +23,7 @@ from treelab.trees.text.numerals import (
     shortest,
     value_text,
 )
-from treelab.trees.text.sums import combination, weighted_sum
+from treelab.trees.text.sums import combination
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, read
 
@@ -56,11 +58,9 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
         If the node is a leaf, or the tree has no such node.
     """
     check_split(tree, node)
-    if tree.feature[node] == OBLIQUE:
-        return weighted_sum(tree, node, "≤", most, length)
-    found: dict = {}
-    add(found, tree, node, True)
-    (condition,) = found.values()
+    condition = split_condition(tree, node)
+    if isinstance(condition, ObliqueCondition):
+        return condition.text(False, most, length)
     column = condition.feature.column
     mention = missing and column in tree.missing_columns
     # An infinite threshold may let everything pass.
@@ -76,13 +76,10 @@ def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
         If the node does not split a category column.
     """
     check_split(tree, node)
-    j = tree.feature[node]
-    if j == OBLIQUE or tree.features[j].kind != "category":
+    condition = split_condition(tree, node)
+    if not isinstance(condition, CategoryCondition):
         raise ValueError(f"Node {node} does not split a column of categories.")
-    found: dict = {}
-    add(found, tree, node, True)
-    allowed = found[tree.features[j].column].allowed
-    return tuple(c for c in tree.features[j].categories if c in allowed)
+    return tuple(c for c in condition.feature.categories if c in condition.allowed)
 
 
 def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from treelab.trees.text.conditions import conditions
+from treelab.trees.text.conditions import path_conditions
 from treelab.trees.text.nodes import prediction_text, rows_text, split_text
 from treelab.trees.tree import Tree
 
@@ -18,9 +18,8 @@ def rule_text(tree: Tree, node: int) -> str:
         the root.
     """
     parts = []
-    for condition in conditions(tree, node):
-        column = getattr(getattr(condition, "feature", None), "column", None)
-        if text := condition.text(column in tree.missing_columns):
+    for condition in path_conditions(tree, node):
+        if text := condition.text(condition.column in tree.missing_columns):
             parts.append(text)
     return " and ".join(parts) or "every row"
 

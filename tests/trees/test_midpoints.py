@@ -6,13 +6,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from treelab.learners.gradtree.estimators import GradTreeClassifier
 from treelab.trees.adapters import from_sklearn
-from treelab.trees.centre import centred, midpoint
+from treelab.trees.midpoints import midpoint, with_midpoint_thresholds
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(numbers, numbers)
-def test_a_midpoint_parts_the_two_numbers(one, other):
+def test_a_midpoint_separates_the_two_numbers(one, other):
     low, high = sorted((one, other))
     if low < high:
         assert low <= midpoint(np.array(low), np.array(high)) < high
@@ -30,7 +30,7 @@ def test_centred_thresholds_are_carts(seed):
     X, y = table(seed)
     cart = DecisionTreeClassifier(random_state=0).fit(X, y)
     tree = from_sklearn(cart).with_rows(X, y)
-    moved = centred(tree)
+    moved = with_midpoint_thresholds(tree)
     splits = ~tree.is_leaf
     np.testing.assert_allclose(
         moved.threshold[splits], tree.threshold[splits], rtol=1e-6

@@ -1,4 +1,4 @@
-"""Thresholds midway between the values that they part."""
+"""Thresholds midway between the values that they separate."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import numpy as np
 from treelab.trees.tree import Tree
 
 
-def centred(tree: Tree) -> Tree:
-    """Move each threshold midway between the values that it parts at its node.
+def with_midpoint_thresholds(tree: Tree) -> Tree:
+    """Move each threshold midway between the values that it separates at its node.
 
     These are ``tree.between``: of the training rows that reach the split, the largest
     value on the left and the smallest on the right. No training row changes sides; of
@@ -18,7 +18,7 @@ def centred(tree: Tree) -> Tree:
     Parameters
     ----------
     tree : Tree
-        A tree that was shown its training rows.
+        A tree with its training rows; see ``Tree.with_rows``.
 
     Returns
     -------
@@ -27,9 +27,9 @@ def centred(tree: Tree) -> Tree:
     """
     assert tree.between is not None  # as of every tree that saw its training rows
     low, high = tree.between.T
-    parts = (tree.feature >= 0) & np.isfinite(low) & np.isfinite(high)
-    middle = midpoint(np.where(parts, low, 0.0), np.where(parts, high, 1.0))
-    return replace(tree, threshold=np.where(parts, middle, tree.threshold))
+    movable = (tree.feature >= 0) & np.isfinite(low) & np.isfinite(high)
+    middle = midpoint(np.where(movable, low, 0.0), np.where(movable, high, 1.0))
+    return replace(tree, threshold=np.where(movable, middle, tree.threshold))
 
 
 def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
