@@ -16,7 +16,7 @@ from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html, shorten
 from treelab.trees.text.numerals import counted, significant
 from treelab.trees.text.sums import term_name
-from treelab.trees.walk import OBLIQUE, filled, read
+from treelab.trees.walk import OBLIQUE, filled, read_features
 
 BINS = 40  # of the histogram
 NAME_LENGTH = 24  # letters of a column's name
@@ -123,7 +123,7 @@ def _terms(tree, node, X) -> tuple[list[str], np.ndarray, np.ndarray]:
         weights = tree.weights[node, used]
     else:
         used, weights = np.array([tree.feature[node]]), np.ones(1)
-    matrix = read(tree, X)
+    matrix = read_features(tree, X)
     values = np.empty((len(matrix), len(used)))
     for k, j in enumerate(used.tolist()):
         # A split that tests one column asks about a missing value by itself.

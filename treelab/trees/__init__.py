@@ -1,1 +1,1 @@
-"""Trees that are trained: what they say, and what can be done to one."""
+"""Trained trees, the models: how they predict, and what can be done to one."""

@@ -1,4 +1,4 @@
-"""Dataclasses of arrays that nobody changes, and how they are taken apart and kept."""
+"""Dataclasses of read-only arrays, and how they are taken apart to be stored."""
 
 from dataclasses import fields
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Checks that arrays really are a tree, so that nothing walks in circles later."""
+"""Checks that arrays really are a tree, so that no walk through it is endless."""
 
 from typing import TYPE_CHECKING
 
@@ -26,13 +26,13 @@ def check_tree(tree: "Tree") -> None:
     _check_splits(tree)
     if tree.classes is None and tree.value.shape[1] != 1:
         raise ValueError(
-            f"A regression tree tells one number at each node, but value has "
+            f"A regression tree has one number at each node, but value has "
             f"{tree.value.shape[1]} columns. For classes, pass their labels."
         )
 
 
 def _check_shapes(tree: "Tree", n: int) -> None:
-    """Every array has one row a node, and the columns its meaning asks for."""
+    """Check that every array has one row a node, and the columns that it needs."""
     n_features = len(tree.features)
     n_outputs = tree.value.shape[1] if tree.value.ndim == 2 else -1
     n_classes = 0 if tree.classes is None else len(tree.classes)

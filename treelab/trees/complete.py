@@ -50,11 +50,11 @@ def complete_arrays(feature, threshold, missing_left, leaf_value, weights=None) 
         "value": value,
         "n_rows": np.zeros(n, dtype=np.int64),
         "impurity": np.full(n, np.nan),
-        "weights": below(weights, n_leaves, splits_first=True),
+        "weights": pad_nodes(weights, n_leaves, splits_first=True),
     }
 
 
-def below(array, n_fill: int, *, splits_first: bool):
+def pad_nodes(array, n_fill: int, *, splits_first: bool):
     """Pad per-split rows with zeros for the leaves, or per-leaf rows for the splits."""
     if array is None:
         return None

@@ -29,7 +29,7 @@ _SETTINGS, _ARRAYS = "model.json", "model.safetensors"
 
 
 class Stored:
-    """What is kept as a file: a class that can ``pack`` itself and ``unpack`` again.
+    """What is stored as a file: a class that can ``pack`` itself and ``unpack`` again.
 
     ``pack()`` returns settings (plain values, Features, data frames) and a dict of
     named numpy arrays; ``unpack(settings, arrays)`` rebuilds the object from them and
@@ -99,7 +99,7 @@ class Stored:
 
 
 def load_model(path):
-    """Read a saved model, whatever it is.
+    """Read a saved model, of any type.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _plain(value):
         return {"$float": str(value)}
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    raise TypeError(f"A model cannot keep {value!r}.")
+    raise TypeError(f"A model cannot store {value!r}.")
 
 
 def _unplain(value):

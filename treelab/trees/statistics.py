@@ -1,4 +1,4 @@
-"""What a set of rows says at every node of a tree: counts, impurity, means."""
+"""Statistics of rows at every node of a tree: counts, impurity, means."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from treelab.trees.walk import OBLIQUE, leaf_of, read, rows_through, sum_up
+from treelab.trees.walk import OBLIQUE, leaf_of, read_features, rows_through, sum_up
 
 if TYPE_CHECKING:
     from treelab.trees.tree import Tree
@@ -61,7 +61,7 @@ def node_counts(tree: "Tree", X, y=None) -> np.ndarray:
 
 def with_rows(tree: "Tree", X, y) -> "Tree":
     """Return the tree with the numbers of these rows; see ``Tree.with_rows``."""
-    matrix = read(tree, X)
+    matrix = read_features(tree, X)
     leaf = leaf_of(tree, matrix)
     return with_leaves(tree, matrix, leaf, check_target(tree, len(leaf), y))
 
@@ -75,7 +75,7 @@ def with_leaves(
     ----------
     tree : Tree
     matrix : float64 array of shape (n_rows, n_features)
-        As ``walk.read`` returns it.
+        As ``walk.read_features`` returns it.
     leaf : int64 array of shape (n_rows,)
     y : array of shape (n_rows,)
         As ``check_target`` returns it.
@@ -95,12 +95,12 @@ def with_leaves(
         )
         mean = (first + centre)[:, None]
         impurity = np.maximum(second - first**2, 0.0)
-    heard = (n_rows > 0) & ~tree.is_leaf
-    value = np.where(heard[:, None], mean, tree.value)
+    reached = (n_rows > 0) & ~tree.is_leaf
+    value = np.where(reached[:, None], mean, tree.value)
     between, missing_rows = tree.between, tree.missing_rows
     if between is None or missing_rows is None:
-        # Once only, from the training rows: a question keeps its words when the tree
-        # is shown other rows.
+        # Once only, from the training rows: a split is written alike when the tree
+        # takes its numbers from other rows.
         between, missing_rows = _neighbours(tree, matrix, leaf)
     return replace(
         tree,

@@ -13,7 +13,7 @@ import numpy as np
 from treelab.trees import statistics, walk
 from treelab.trees.arrays import Arrays, frozen
 from treelab.trees.checks import check_tree
-from treelab.trees.complete import below, complete_arrays
+from treelab.trees.complete import complete_arrays, pad_nodes
 from treelab.trees.feature import Feature
 from treelab.trees.labels import most_probable, task_of
 
@@ -165,7 +165,7 @@ class Tree(Arrays):
         n_splits = (len(arrays["left"]) - 1) // 2
         if leaf_bias is not None:
             # Above the leaves the constant model is the value.
-            leaf_bias = below(leaf_bias, n_splits, splits_first=False)
+            leaf_bias = pad_nodes(leaf_bias, n_splits, splits_first=False)
             leaf_bias[:n_splits] = arrays["value"][:n_splits]
         return cls(
             features,
@@ -173,7 +173,7 @@ class Tree(Arrays):
             classes=classes,
             target=target,
             target_unit=target_unit,
-            leaf_weights=below(leaf_weights, n_splits, splits_first=False),
+            leaf_weights=pad_nodes(leaf_weights, n_splits, splits_first=False),
             leaf_bias=leaf_bias,
             activity=activity,
             notes=notes,
@@ -262,7 +262,7 @@ class Tree(Arrays):
         ValueError
             If a column that the tree reads is absent, or holds text for numbers.
         """
-        return walk.leaf_of(self, walk.read(self, X))
+        return walk.leaf_of(self, walk.read_features(self, X))
 
     def decision_path(self, X) -> np.ndarray:
         """Return which nodes each row passes, bool (n_rows, n_nodes)."""
@@ -281,7 +281,7 @@ class Tree(Arrays):
         Left is where the margin is at least 0; a missing value at a split that tests
         one feature gives +inf or -inf, leaves have NaN.
         """
-        return walk.margins(self, walk.read(self, X))
+        return walk.margins(self, walk.read_features(self, X))
 
     def path(self, row) -> list[int]:
         """Return the nodes, root to leaf, of the one row of the table ``row``."""
@@ -339,5 +339,5 @@ class Tree(Arrays):
         """Return each row's most probable class, or value of the target; (n_rows,)."""
         if self.classes is not None:
             return most_probable(self.classes, self.predict_proba(X))
-        matrix = walk.read(self, X, leaves=True)
-        return walk.answers(self, matrix)
+        matrix = walk.read_features(self, X, leaves=True)
+        return walk.regression_values(self, matrix)

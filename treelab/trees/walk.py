@@ -9,7 +9,7 @@ from treelab.trees.feature import feature_matrix
 if TYPE_CHECKING:
     from treelab.trees.tree import Tree
 
-AXIS, LEAF, OBLIQUE = 0, -1, -2  # what ``Tree.feature`` says: an index, or one of these
+AXIS, LEAF, OBLIQUE = 0, -1, -2  # in ``Tree.feature``: an index, or one of these
 
 
 def used_features(tree: "Tree", *, leaves: bool = False) -> np.ndarray:
@@ -23,7 +23,7 @@ def used_features(tree: "Tree", *, leaves: bool = False) -> np.ndarray:
     return np.flatnonzero(used)
 
 
-def read(tree: "Tree", X, *, leaves: bool = False) -> np.ndarray:
+def read_features(tree: "Tree", X, *, leaves: bool = False) -> np.ndarray:
     """Return the float64 matrix (n_rows, n_features) of what the tree reads of X."""
     return feature_matrix(tree.features, X, used_features(tree, leaves=leaves))
 
@@ -73,7 +73,7 @@ def leaf_of(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
 
 
 def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarray):
-    """Tell, bool (k,), whether row ``rows[i]`` takes the left branch at ``node[i]``."""
+    """Whether, bool (k,), row ``rows[i]`` takes the left branch at ``node[i]``."""
     index = tree.feature[node]
     oblique = index == OBLIQUE
     if not oblique.any():
@@ -87,8 +87,8 @@ def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarr
     total = np.zeros(len(node))
     assert tree.weights is not None  # as `check_tree` holds for an oblique split
     weights = tree.weights.T
-    asked = np.bincount(node, minlength=tree.n_nodes) > 0
-    for j in np.flatnonzero((weights[:, asked] != 0).any(axis=1)).tolist():
+    tested = np.bincount(node, minlength=tree.n_nodes) > 0
+    for j in np.flatnonzero((weights[:, tested] != 0).any(axis=1)).tolist():
         weight = weights[j][node]
         if weight.all():
             total += weight * filled(tree.features, matrix, j, rows)
@@ -101,7 +101,7 @@ def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarr
 
 
 def _axis_left(tree: "Tree", matrix, node, rows):
-    """Tell whether rows take the left branch at splits that test one feature."""
+    """Whether rows take the left branch at splits that test one feature."""
     x = matrix[rows, tree.feature[node]]
     left = x <= tree.threshold[node]
     missing = np.isnan(x)
@@ -127,7 +127,7 @@ def margins(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
 
 
 def _side(tree: "Tree", nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Threshold less value, (k, n_rows); where that is no number, what <= says."""
+    """Threshold less value, (k, n_rows); where that is no number, as <= compares."""
     threshold = tree.threshold[nodes, None]
     with np.errstate(invalid="ignore"):
         side = threshold - value
@@ -147,25 +147,25 @@ def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.nd
         weight, x = weights[:, j], filled(tree.features, matrix, j)
         if weight.all():
             total += np.multiply.outer(weight, x)
-        else:  # a split that ignores a column knows nothing of it, be it infinite
+        else:  # a split that ignores a column is not affected by it, be it infinite
             reads = np.flatnonzero(weight)
             total[reads] += np.multiply.outer(weight[reads], x)
     return total
 
 
-def answers(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
-    """Return a regression tree's answer, float64 (n_rows,), linear leaves included."""
+def regression_values(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
+    """Return a regression tree's predictions, float64 (n_rows,), linear leaves too."""
     leaf = leaf_of(tree, matrix)
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return tree.value[leaf, 0]
-    answer = tree.leaf_bias[leaf, 0]
+    value = tree.leaf_bias[leaf, 0]
     used = (tree.leaf_weights[np.unique(leaf)] != 0).any(axis=0)
     for j in np.flatnonzero(used).tolist():
         weight = tree.leaf_weights[leaf, j]
         reads = np.flatnonzero(weight)  # a leaf that ignores a column needs no fill
         x = filled(tree.features, matrix, j, reads)
-        answer[reads] += weight[reads] * x
-    return answer
+        value[reads] += weight[reads] * x
+    return value
 
 
 def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from treelab.trees.statistics import class_codes
 from treelab.trees.text.names import clean, short
 from treelab.trees.text.nodes import row_value_text
 from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, read
+from treelab.trees.walk import OBLIQUE, read_features
 
 # Colours as CSS writes them, apart from each other on either background.
 FIRST_PATH, SECOND_PATH = "var(--path-one)", "var(--path-two)"
@@ -53,7 +53,7 @@ def row_path(
     color : str
         As a RowPath's.
     """
-    path, key, matrix = tree.path(row), keys(tree), read(tree, row)
+    path, key, matrix = tree.path(row), keys(tree), read_features(tree, row)
     values = {}
     for node in path[:-1]:
         name = "the sum"

@@ -30,7 +30,7 @@ from treelab.trees.text.names import clean, short, with_unit
 from treelab.trees.text.nodes import left_categories, prediction_text, split_text
 from treelab.trees.text.numerals import counted, rounded
 from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, filled, leaf_of, read
+from treelab.trees.walk import OBLIQUE, filled, leaf_of, read_features
 
 
 class TreeWriter:
@@ -59,7 +59,7 @@ class TreeWriter:
             self.matrix, y = np.empty((0, len(tree.features))), ()
         else:
             self.X = as_table(tree.features, X)
-            self.matrix = read(tree, self.X)
+            self.matrix = read_features(tree, self.X)
         self.leaf = leaf_of(tree, self.matrix)
         self.y = check_target(tree, len(self.leaf), y)
         if X is not None:

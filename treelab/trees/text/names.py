@@ -26,8 +26,8 @@ def clean(name) -> str:
 
 @lru_cache(maxsize=4096)
 def _cleaned(name: str) -> str:
-    """Return ``clean`` of text; pictures ask for the same names at every node."""
-    kept, turns = [], False
+    """Return ``clean`` of text; pictures need the same names at every node."""
+    characters, turns = [], False
     for character in name:
         kind = unicodedata.category(character)
         direction = unicodedata.bidirectional(character)
@@ -35,13 +35,13 @@ def _cleaned(name: str) -> str:
         if direction in _DIRECTION_MARKS or no_letter:
             continue
         turns = turns or direction in ("R", "AL", "AN")
-        kept.append(" " if kind in ("Cc", "Zl", "Zp") else character)
-    text = " ".join("".join(kept).split())
+        characters.append(" " if kind in ("Cc", "Zl", "Zp") else character)
+    text = " ".join("".join(characters).split())
     return f"\u2068{text}\u2069" if turns else text
 
 
 def short(name, length: int | None) -> str:
-    """Return a clean name of at most ``length`` characters, cut in its middle."""
+    """Return a clean name of at most ``length`` characters, shortened in its middle."""
     text = clean(name)
     if length is None:
         return text

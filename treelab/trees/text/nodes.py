@@ -25,7 +25,7 @@ from treelab.trees.text.numerals import (
 )
 from treelab.trees.text.sums import combination
 from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, read
+from treelab.trees.walk import OBLIQUE, read_features
 
 
 def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -> str:
@@ -39,7 +39,7 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
     most : int or None, default=None
         Categories, or columns of an oblique split, that are listed; None: all.
     length : int or None, default=None
-        Letters of a column's or category's name before it is cut; None: all.
+        Letters of a column's or category's name before it is shortened; None: all.
     missing : bool, default=True
         Whether "(or missing)" may follow.
 
@@ -151,7 +151,7 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
         Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction.
     """
     nodes = tree.path(row)
-    matrix = read(tree, row)
+    matrix = read_features(tree, row)
     sentences = []
     for node, below in pairwise(nodes):
         side = "Yes" if below == tree.left[node] else "No"
@@ -176,7 +176,7 @@ def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
     node : int
         A split.
     matrix : float64 array of shape (1, n_features)
-        The row as ``walk.read`` returns it.
+        The row as ``walk.read_features`` returns it.
     row : DataFrame or array of one row
     """
     j = tree.feature[node]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from math import floor, isfinite, isnan, log10
 
-_LEAST, _MOST = 3, 17  # significant digits; 17 say every float exactly
+_LEAST, _MOST = 3, 17  # significant digits; 17 write every float exactly
 
 
 def shortest(
@@ -16,7 +16,7 @@ def shortest(
     ----------
     value : float
     fits : function of a float or None
-        Tells whether the rounded number may stand for the value. The fewest
+        Whether the rounded number may stand for the value. The fewest
         significant digits that fit are shown, ``digits`` or more. Without it, a number
         of up to 6 significant digits is shown whole (so is each midpoint of a column
         with few decimals), and a longer one with 4.
@@ -59,7 +59,7 @@ def significant(value: float, digits: int = 3) -> str:
     value : float
         May be infinite or NaN.
     digits : int, default=3
-        Significant digits, at least 1; digits before the point are never cut.
+        Significant digits, at least 1; digits before the point stay.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def _to_digits(value: float, digits: int) -> Decimal:
-    """Return a value rounded to significant digits, digits before the point kept."""
+    """Return a value rounded to significant digits, digits before the point stay."""
     whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e7 else 0
     return Decimal(f"{value:.{max(digits, whole)}g}")
 

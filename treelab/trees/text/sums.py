@@ -27,7 +27,7 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
     most : int or None, default=None
         Terms that are written before "... 7 more columns"; None: all.
     length : int or None, default=None
-        Letters of a name before it is cut; None: all.
+        Letters of a name before it is shortened; None: all.
     start : str
         What the sum begins with, such as a constant.
     """
@@ -67,7 +67,7 @@ def term_name(feature, length: int | None = None) -> str:
 
 
 def has_scores(feature) -> bool:
-    """Tell whether a category column counts by scores, not as one category or none."""
+    """Whether a category column counts by scores, not as one category or none."""
     if feature.kind == "number":
         return False
     ones = sum(s == 1 for s in feature.scores)
