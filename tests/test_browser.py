@@ -281,7 +281,7 @@ def test_first_ten_minutes(page, address):
     page.get_by_role("button", name="Stop").first.click()
     expect(card(page, "GRANDE")).to_contain_text(re.compile("stopped|done"))
     expect(card(page, "GRANDE")).to_contain_text("macro F1")
-    quick = {"get-depth": 2, "get-n_starts": 2, "argmin-depth": 3}
+    quick = {"get-max_depth": 2, "get-n_starts": 2, "argmin-depth": 3}
     quick |= {"argmin-pruning_strength": "0, 10, 1000", "argmin-max_epochs": 15}
     train(page, "GET", "Argmin tree", **quick)
     for learner in ("GET", "Argmin tree"):

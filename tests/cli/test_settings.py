@@ -26,7 +26,7 @@ def test_settings_are_read_by_their_kind(text, settings):
 
 
 def test_a_word_may_stand_in_place_of_a_number():
-    assert parse_settings("get", ["depth=auto"]) == {"depth": "auto"}
+    assert parse_settings("get", ["max_depth=auto"]) == {"max_depth": "auto"}
     with pytest.raises(ValueError, match="depth must be"):
         parse_settings("cart", ["max_depth=auto"])
 

@@ -216,10 +216,10 @@ def test_the_depth_of_get_is_left_to_it_unless_given(store, visit):
     app = visit("train")
     app.button_group(key="learners").set_value(["get"]).run()
     app.button(key="train").click().run()
-    assert store.runs()[0].settings["depth"] == "auto"
-    app.number_input(key="setting-get-depth").set_value(3).run()
+    assert store.runs()[0].settings["max_depth"] == "auto"
+    app.number_input(key="setting-get-max_depth").set_value(3).run()
     app.button(key="train").click().run()
-    assert store.runs()[0].settings["depth"] == 3
+    assert store.runs()[0].settings["max_depth"] == 3
 
 
 def test_known_labels_are_the_target_and_no_column(store, visit):

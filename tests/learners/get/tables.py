@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.learners.get.trees import Rows
+from treelab.learners.get.rows import Rows
 
 
 def wavy_rows(n_rows: int, seed: int, n_classes: int = 0, n_features: int = 4) -> Rows:

@@ -8,18 +8,18 @@ LEAVES = pytest.mark.parametrize("leaves", ["constant", "linear"])
 
 
 @LEAVES
-def test_a_target_outlier_leaves_finite_answers(leaves):
+def test_a_target_outlier_leaves_finite_predictions(leaves):
     X, y = mixed_table(120)
     y = y.copy()
     y[7] = 1e9
-    told = GetRegressor(leaves=leaves, **QUICK).fit(X, y).predict(X)
-    assert np.isfinite(told).all()
+    predicted = GetRegressor(leaves=leaves, **QUICK).fit(X, y).predict(X)
+    assert np.isfinite(predicted).all()
 
 
 @LEAVES
 def test_fewer_rows_than_leaves_are_survived(leaves):
     X, y = mixed_table(14)
-    model = GetRegressor(leaves=leaves, **(QUICK | {"depth": 6})).fit(X, y)
+    model = GetRegressor(leaves=leaves, **(QUICK | {"max_depth": 6})).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.tree_.n_leaves <= 14
 
@@ -41,21 +41,24 @@ def test_a_constant_target_is_one_leaf(leaves):
     assert model.tree_.n_leaves == 1
 
 
+@pytest.mark.usefixtures("standard_budget")
 @pytest.mark.parametrize("n_rows", [2, 5, 12, 40])
-def test_tiny_tables_with_an_outlier_and_a_constant_column_can_be_taught(n_rows):
+def test_tiny_tables_with_an_outlier_and_a_constant_column_can_be_distilled(
+    n_rows,
+):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=n_rows), np.full(n_rows, 3.0)])
     y = X[:, 0].copy()
     y[-1] = 1e9
-    taught = {"leaves": "linear", "n_starts": 2, "max_epochs": 2, "random_state": 0}
-    model = GetRegressor(**taught).fit(X, y)
+    settings = {"leaves": "linear", "n_starts": 2, "max_epochs": 2, "random_state": 0}
+    model = GetRegressor(**settings).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.tree_.n_rows[0] == n_rows
-    same = GetRegressor(**taught).fit(X, np.full(n_rows, 3.0)).predict(X)
-    assert np.allclose(same, 3.0)
+    model = GetRegressor(**settings).fit(X, np.full(n_rows, 3.0))
+    assert np.allclose(model.predict(X), 3.0)
 
 
-def test_a_leaf_with_few_rows_says_that_it_is_constant():
+def test_a_leaf_with_few_rows_is_noted_as_constant():
     rng = np.random.default_rng(0)
     X = rng.random((400, 12))
     y = np.where(X[:, 0] < 0.03, 50.0, X[:, 1] * 3) + 0.01 * rng.normal(size=400)
@@ -75,16 +78,17 @@ def test_a_class_of_one_row_is_survived():
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
-def test_class_weights_move_the_answer():
+def test_class_weights_move_the_predictions():
     rng = np.random.default_rng(0)
     X = rng.random((400, 3))
     y = (rng.random(400) < np.where(X[:, 0] > 0.7, 0.4, 0.02)).astype(int)
-    told = {
+    models = {
         weights: GetClassifier(class_weight=weights, **QUICK).fit(X, y)
         for weights in (None, "balanced", "auto")
     }
-    rare = {weights: model.predict(X).mean() for weights, model in told.items()}
+    rare = {weights: model.predict(X).mean() for weights, model in models.items()}
     assert rare[None] < rare["auto"]
     assert rare[None] < rare["balanced"]
-    assert "Probabilities weight the rows of each class" in told["auto"].tree_.notes[0]
-    assert not told[None].tree_.notes
+    (note,) = models["auto"].tree_.notes
+    assert "Probabilities weight the rows of each class" in note
+    assert not models[None].tree_.notes

@@ -5,9 +5,11 @@ from tests.learners.get.test_estimators import mixed_table
 from treelab import GetClassifier, GetRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get import estimators as get
-from treelab.learners.get.export import centred, to_tree
-from treelab.learners.get.network import HardTrees, Rows
+from treelab.learners.get.export import to_tree, with_centred_thresholds
+from treelab.learners.get.rows import Rows
+from treelab.learners.get.trees import HardTrees
 from treelab.ops.oblique import hard_leaf
 
 
@@ -23,7 +25,7 @@ def random_trees(depth, n_features, rng):
 
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-def test_the_tree_answers_as_the_trained_arrays_on_every_training_row(linear, seed):
+def test_the_tree_predicts_as_the_trained_arrays_on_every_training_row(linear, seed):
     frame, y = mixed_table(400, seed)
     rng = np.random.default_rng(seed)
     encoder = TableEncoder("minmax", task="regression", random_state=0)
@@ -32,18 +34,17 @@ def test_the_tree_answers_as_the_trained_arrays_on_every_training_row(linear, se
     rows = Rows(x, (y - 5.0) / 2.0, np.ones(len(y)), 0)
     splits = random_trees(1 + seed % 5, x.shape[1], rng)
     trees = HardTrees.fit(*splits, rows, linear=linear)
-    before = trees.answers(x)
-    trees = centred(trees, x)
-    assert (trees.answers(x) == before).all()
-    tree = to_tree(
-        trees, encoder, frame, y, classes=None, target_mean=5.0, target_scale=2.0
-    )
+    before = trees.predict(x)
+    trees = with_centred_thresholds(trees, x)
+    assert (trees.predict(x) == before).all()
+    scale = TargetScale(5.0, 2.0)
+    tree = to_tree(trees, encoder, frame, y, classes=None, scale=scale)
     assert np.allclose(tree.predict(frame), before[0, :, 0] * 2 + 5, atol=1e-6)
     assert (tree.n_rows > 0).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_class_shares_survive_the_way_into_the_users_table(seed):
+def test_probabilities_are_the_same_in_the_users_table(seed):
     frame, y = mixed_table(400, seed)
     labels = np.where(y > 1, "high", np.where(y > 0, "middle", "low"))
     classes, codes = np.unique(labels, return_inverse=True)
@@ -52,14 +53,15 @@ def test_class_shares_survive_the_way_into_the_users_table(seed):
     x = encoder.transform(frame)
     rows = Rows(x, codes, np.ones(len(y)), 3)
     splits = random_trees(4, x.shape[1], np.random.default_rng(seed))
-    trees = centred(HardTrees.fit(*splits, rows, linear=False), x)
+    trees = HardTrees.fit(*splits, rows, linear=False)
+    trees = with_centred_thresholds(trees, x)
     tree = to_tree(trees, encoder, frame, labels, classes=tuple(classes.tolist()))
-    assert np.allclose(tree.predict_proba(frame), trees.answers(x)[0], atol=1e-9)
+    assert np.allclose(tree.predict_proba(frame), trees.predict(x)[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 @pytest.mark.parametrize("key", BUILTIN)
-def test_on_every_built_in_table_the_tree_says_what_the_trained_arrays_said(
+def test_on_every_built_in_table_the_tree_predicts_as_the_trained_arrays_did(
     key, leaves, monkeypatch
 ):
     table = BUILTIN[key]
@@ -72,31 +74,31 @@ def test_on_every_built_in_table_the_tree_says_what_the_trained_arrays_said(
     y = frame.pop(table.target)
     trained = []
 
-    def note(trees, encoder, frame, y, **units):
-        trained.append((trees, encoder.transform(frame), frame, units))
-        return to_tree(trees, encoder, frame, y, **units)
+    def record(trees, encoder, frame, y, **how):
+        trained.append((trees, encoder.transform(frame), frame, how["scale"]))
+        return to_tree(trees, encoder, frame, y, **how)
 
     def check_centred(trees, x):
-        after = centred(trees, x)
+        after = with_centred_thresholds(trees, x)
         leaf = hard_leaf(x, trees.weights, trees.threshold)
         assert (leaf == hard_leaf(x, after.weights, after.threshold)).all()
         return after
 
-    monkeypatch.setattr(get, "to_tree", note)
-    monkeypatch.setattr(get, "centred", check_centred)
-    settings = {"depth": depth, "n_starts": 2, "max_epochs": 6, "random_state": 0}
+    monkeypatch.setattr(get, "to_tree", record)
+    monkeypatch.setattr(get, "with_centred_thresholds", check_centred)
+    settings = {"max_depth": depth, "n_starts": 2, "max_epochs": 6, "random_state": 0}
     settings |= {"budget": "quick", "device": "cpu"}
     if is_number:
         model = GetRegressor(leaves=leaves, **settings).fit(frame, y)
     else:
         model = GetClassifier(**settings).fit(frame, y)
-    trees, x, rows, units = trained[-1]
-    said = trees.answers(x)[0]  # (n, C)
+    trees, x, rows, scale = trained[-1]
+    predicted = trees.predict(x)[0]  # (n, C)
     if is_number:
-        said = said[:, 0] * units["target_scale"] + units["target_mean"]
-        assert np.allclose(model.tree_.predict(rows), said, rtol=1e-6)
+        values = scale.restore(predicted[:, 0])
+        assert np.allclose(model.tree_.predict(rows), values, rtol=1e-6)
     else:
-        assert np.allclose(model.tree_.predict_proba(rows), said, atol=1e-9)
+        assert np.allclose(model.tree_.predict_proba(rows), predicted, atol=1e-9)
 
 
 def test_the_leading_column_of_a_split_counts_one():
@@ -105,7 +107,8 @@ def test_the_leading_column_of_a_split_counts_one():
     x = encoder.fit_transform(frame, y)
     rows = Rows(x, y, np.ones(len(y)), 0)
     weights = np.array([[[-3.0, 1.0, 0.5, 0.0, 0.0]]])
-    trees = centred(HardTrees.fit(weights, np.array([[-1.0]]), rows, linear=False), x)
+    trees = HardTrees.fit(weights, np.array([[-1.0]]), rows, linear=False)
+    trees = with_centred_thresholds(trees, x)
     tree = to_tree(trees, encoder, frame, y, classes=None)
     assert tree.weights[0, 0] == 1.0
     assert (tree.weights[0] != 0).sum() == 3

@@ -3,7 +3,8 @@ import pytest
 
 from tests.learners.get.tables import wavy_rows
 from treelab.learners.get.polish import polish_level, subtree_splits
-from treelab.learners.get.prune import prune_on
+from treelab.learners.get.prune import prune_by_validation
+from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.starts import greedy_splits, random_splits
 from treelab.learners.get.trees import HardTrees
 
@@ -38,10 +39,10 @@ def test_polish_never_raises_the_hard_training_loss(n_classes, linear, greedy):
         rows = wavy_rows(150, seed, n_classes)
         tree = tree_of(rows, 3, seed, linear=linear, greedy=greedy)
         rng = np.random.default_rng(seed)
-        before = rows.loss(tree.answers(rows.x))[0]
+        before = rows.loss(tree.predict(rows.x))[0]
         for level in (2, 1, 0):
-            tree = polish_level(tree, rows, level, 40, (0.02, 0.05), rng)
-            after = rows.loss(tree.answers(rows.x))[0]
+            tree = polish_level(tree, rows, level, 40, GetSettings(), rng)
+            after = rows.loss(tree.predict(rows.x))[0]
             assert after <= before + 1e-12
             before = after
 
@@ -49,18 +50,20 @@ def test_polish_never_raises_the_hard_training_loss(n_classes, linear, greedy):
 def test_polish_gains_on_a_random_tree():
     rows = wavy_rows(400, 0)
     tree = tree_of(rows, 4, 0, linear=False, greedy=False)
-    before = rows.loss(tree.answers(rows.x))[0]
+    before = rows.loss(tree.predict(rows.x))[0]
     rng = np.random.default_rng(0)
     for level in (3, 2, 1, 0):
-        tree = polish_level(tree, rows, level, 150, (0.02, 0.05), rng)
-    assert rows.loss(tree.answers(rows.x))[0] < 0.9 * before
+        tree = polish_level(tree, rows, level, 150, GetSettings(), rng)
+    assert rows.loss(tree.predict(rows.x))[0] < 0.9 * before
 
 
 def test_polish_leaves_pruned_splits_alone():
     rows, valid = wavy_rows(300, 0), wavy_rows(60, 1)
-    tree, _ = prune_on(tree_of(rows, 5, 0, linear=False, greedy=True), rows, valid)
+    tree, _ = prune_by_validation(
+        tree_of(rows, 5, 0, linear=False, greedy=True), rows, valid
+    )
     gone = np.isinf(tree.threshold)
     assert gone.any()
-    polished = polish_level(tree, rows, 2, 40, (0.02, 0.05), np.random.default_rng(0))
+    polished = polish_level(tree, rows, 2, 40, GetSettings(), np.random.default_rng(0))
     assert (np.isinf(polished.threshold) == gone).all()
     assert not polished.weights[gone].any()

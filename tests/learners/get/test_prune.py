@@ -2,21 +2,22 @@ import numpy as np
 import pytest
 
 from tests.learners.get.tables import wavy_rows
-from treelab.learners.get.gain import formula_splits
-from treelab.learners.get.prune import prune_on
+from treelab.learners.get.linear_splits import linear_splits
+from treelab.learners.get.prune import prune_by_validation
+from treelab.learners.get.rows import Rows
 from treelab.learners.get.sparse import (
     approximations,
-    explained,
+    explained_loss,
     sparse_splits,
 )
 from treelab.learners.get.starts import greedy_splits
-from treelab.learners.get.trees import HardTrees, Rows
+from treelab.learners.get.trees import HardTrees
 
 
 def grown(rows, depth=6, *, linear=False):
     rng = np.random.default_rng(0)
     if linear:
-        splits = formula_splits(rows.x, rows.y, depth, rng)
+        splits = linear_splits(rows.x, rows.y, depth, rng)
     else:
         splits = greedy_splits(rows.x, rows.target, rows.weight, depth, rng)
     return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)
@@ -26,23 +27,23 @@ CASES = [(0, False), (0, True), (2, False), (3, False)]
 
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
-def test_pruning_lowers_the_validation_loss_and_says_what_it_is(n_classes, linear):
+def test_pruning_lowers_the_validation_loss_and_returns_it(n_classes, linear):
     rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
     tree = grown(rows, linear=linear)
-    pruned, loss = prune_on(tree, rows, valid)
-    assert loss == pytest.approx(valid.loss(pruned.answers(valid.x))[0])
-    assert loss <= valid.loss(tree.answers(valid.x))[0]
+    pruned, loss = prune_by_validation(tree, rows, valid)
+    assert loss == pytest.approx(valid.loss(pruned.predict(valid.x))[0])
+    assert loss <= valid.loss(tree.predict(valid.x))[0]
 
 
-def test_validation_chooses_the_shrinkage_and_keeps_what_helps():
+def test_validation_chooses_the_shrinkage_and_retains_what_helps():
     rows, valid = wavy_rows(400, 0, 0), wavy_rows(4000, 1, 0)
     tree = grown(rows, 4)
-    pruned, _ = prune_on(tree, rows, valid)
-    cheapest = [
-        valid.loss(prune_on(tree, rows, valid, shrinkages=[s])[0].answers(valid.x))[0]
-        for s in (0.3, 1.0, 3.0, 10.0, 30.0)
+    pruned, _ = prune_by_validation(tree, rows, valid)
+    losses = [
+        prune_by_validation(tree, rows, valid, shrinkages=[shrinkage])[1]
+        for shrinkage in (0.3, 1.0, 3.0, 10.0, 30.0)
     ]
-    assert valid.loss(pruned.answers(valid.x))[0] == pytest.approx(min(cheapest))
+    assert valid.loss(pruned.predict(valid.x))[0] == pytest.approx(min(losses))
     assert np.isfinite(pruned.threshold).sum() > 3
 
 
@@ -55,7 +56,7 @@ def test_noise_is_pruned_to_almost_nothing(n_classes, linear):
         return Rows(rng.random((n, 4)), y, np.ones(n), n_classes)
 
     rows, valid = noise(400), noise(200)
-    pruned, _ = prune_on(grown(rows, linear=linear), rows, valid)
+    pruned, _ = prune_by_validation(grown(rows, linear=linear), rows, valid)
     assert np.isfinite(pruned.threshold).sum() <= 10
 
 
@@ -65,10 +66,10 @@ def test_sparse_splits_stay_within_the_tolerance(n_classes, linear, tolerance):
     rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
     tree = grown(rows, 4, linear=linear)
     sparse = sparse_splits(tree, rows, valid, tolerance)
-    for judge in (valid, rows):
-        before = judge.loss(tree.answers(judge.x))[0]
-        allowed = tolerance * explained(tree, rows, judge)
-        assert judge.loss(sparse.answers(judge.x))[0] <= before + allowed + 1e-12
+    for on in (valid, rows):
+        before = on.loss(tree.predict(on.x))[0]
+        allowed = tolerance * explained_loss(tree, rows, on)
+        assert on.loss(sparse.predict(on.x))[0] <= before + allowed + 1e-12
     assert (sparse.weights != 0).sum() <= (tree.weights != 0).sum()
 
 
@@ -85,7 +86,7 @@ def test_columns_that_do_nothing_leave_the_splits():
     assert (sparse.weights[0, 0] != 0).tolist() == [True, True, False, False, False]
 
 
-def test_twins_are_told_by_one_of_them():
+def test_of_equal_columns_one_is_taken():
     rng = np.random.default_rng(0)
     one, other = rng.random((2, 100))
     x = np.column_stack([one, one, other])

@@ -10,7 +10,7 @@ from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeReg
 from treelab.learners.grande.estimators import GrandeClassifier
 
 SHORT = {"max_epochs": 3, "random_state": 0}
-GET = {**SHORT, "depth": 3, "n_starts": 2}
+GET = {**SHORT, "max_depth": 3, "n_starts": 2}
 FITTED = {
     "gradtree": ("mixed", GradTreeClassifier(4, n_restarts=2, **SHORT)),
     "gradtree regression": ("diabetes", GradTreeRegressor(4, n_restarts=2, **SHORT)),

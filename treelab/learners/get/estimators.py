@@ -1,38 +1,46 @@
 """GET and GET-Linear: one tree with oblique splits, all trained together."""
 
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.utils import check_random_state
 
-from treelab.learners.common.base import TableClassifier, TableRegressor, TrainingData
-from treelab.learners.common.checks import (
-    check_at_least,
-    check_between,
-    check_choice,
-    check_number,
+from treelab.learners.common.base import (
+    TableClassifier,
+    TableEstimator,
+    TableRegressor,
+    TrainingData,
 )
+from treelab.learners.common.checks import check_choice
 from treelab.learners.common.class_prior import best_weight_power
 from treelab.learners.common.device import resolve_device
-from treelab.learners.get.budget import BUDGETS, GetSettings
-from treelab.learners.get.export import centred, to_tree
-from treelab.learners.get.fit import fit_trees
-from treelab.learners.get.trees import SMALLEST_SHARE, HardTrees, Rows, join
-from treelab.training.events import HISTORY
+from treelab.learners.common.spec import read_settings
+from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.get.export import to_tree, with_centred_thresholds
+from treelab.learners.get.fit import Fit, fit_tree
+from treelab.learners.get.reports import Reports
+from treelab.learners.get.rows import (
+    MIN_PROBABILITY,
+    ClassTarget,
+    NumberTarget,
+    Rows,
+    join_rows,
+)
+from treelab.learners.get.settings import FitPlan, GetSettings
+from treelab.learners.get.trees import HardTrees
+from treelab.training.events import Monitor
 from treelab.trees.tree import Tree
 
-DEEPEST = 12
-CLASS_LOSSES = ("cross_entropy", "brier")
-TAUGHT = (
-    "This tree also learned from what a bag of trees said of its rows; the bag was not "
-    "kept, and this tree answers alone."
+DISTILLED_NOTE = (
+    "This tree was distilled from a bagging ensemble of trees of its own kind; the "
+    "ensemble is not saved, and the tree predicts alone."
 )
 
 
-class _Get:
+class _Get(TableEstimator):
     """What the classifier and the regressor share."""
 
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
@@ -45,30 +53,26 @@ class _Get:
             ``X`` is held out for that, and joins the others at the end, when the
             leaves are computed.
         callbacks : sequence of callable
-            Hear each ``Progress``; answering True stops, and the best tree is kept.
+            Called with each ``Progress``; returning True stops with the best tree so
+            far.
         """
         started = time.monotonic()
-        self._check()
-        self._joins = False  # held-out rows join the others at the end
-        self._power = 0.0  # of balanced class weights, where these are chosen
+        settings = self._checked_settings()
         data = self._read(X, y, X_valid, y_valid, numbers="minmax")
+        plan = FitPlan.of(settings, len(data.y))
+        target = self._target(data)
         device = resolve_device(self.device)
-        rows = self._as_rows(data, data.X, data.y, device)
-        valid = self._as_rows(data, data.X_valid, data.y_valid, device)
-        seed = check_random_state(self.random_state).randint(2**31)
-        trees, history, taught = fit_trees(
-            rows,
-            valid,
-            self._settings(rows),
-            np.random.default_rng(seed),
-            joins=self._joins,
-            callbacks=list(callbacks),
-            snapshot=partial(self._export, data=data),
-            started=started,
-        )
-        self.history_ = pd.DataFrame(history, columns=HISTORY)
-        self._weigh_classes(trees, data, valid)
-        self.model_ = self._export(trees, data, taught)
+        rows = target.rows(data.X, data.y, device)
+        valid = target.rows(data.X_valid, data.y_valid, device)
+        export = partial(self._export, data=data)
+        monitor = Monitor(plan.total_epochs, callbacks, started=started)
+        reports = Reports(monitor, partial(export, target=target), plan)
+        rng = np.random.default_rng(self._draw_seed())
+        all_rows = join_rows(rows, valid) if data.held_out else rows
+        tree, soft_rows = fit_tree(Fit(rows, valid, plan, rng, reports), all_rows)
+        self.history_ = monitor.history_frame()
+        target = self._with_chosen_weights(target, tree, data, valid)
+        self.model_ = export(tree, target=target, soft_rows=soft_rows)
         return self
 
     @property
@@ -76,85 +80,64 @@ class _Get:
         """The fitted tree, in the columns and units of ``X``."""
         return self.model_
 
-    def _hold_out(self, target):
-        """Hold rows out, and note whether any is in both parts, as in tiny tables."""
-        rows, held_out = super()._hold_out(target)
-        self._joins = not np.isin(held_out, rows).any()
-        return rows, held_out
-
-    def _check(self):
-        """Refuse settings out of range."""
-        if self.depth != "auto":
-            check_between("depth", self.depth, 1, DEEPEST)
-        check_at_least("n_starts", self.n_starts, 1)
-        check_choice("budget", self.budget, tuple(BUDGETS))
-        check_at_least("batch_size", self.batch_size, 1)
-        check_number("learning_rate", self.learning_rate, above=0)
-        check_number("learning_rate_leaves", self.learning_rate_leaves, above=0)
-        check_number("l1", self.l1, minimum=0)
-        check_number("sparse_tolerance", self.sparse_tolerance, minimum=0)
-        if self.max_epochs is not None:
-            check_at_least("max_epochs", self.max_epochs, 1)
-
-    def _settings(self, rows: Rows) -> GetSettings:
-        """What the training needs to know."""
-        depth = self.depth
-        if depth == "auto":  # deep enough; validation prunes
-            depth = int(np.clip(np.log2(max(2, len(rows.x) / 3)), 1, DEEPEST))
-        return GetSettings(
-            depth=depth,
-            n_starts=self.n_starts,
-            budget=BUDGETS[self.budget],
-            max_epochs=self.max_epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            learning_rate_leaves=self.learning_rate_leaves,
-            l1=self.l1,
-            linear=self._linear(),
-            polish=self.polish,
-            sparse_tolerance=self.sparse_tolerance,
-        )
+    def _checked_settings(self) -> GetSettings:
+        """Return the parameters, or refuse those out of range."""
+        return read_settings(GetSettings, self)
 
     def _export(
-        self, trees: HardTrees, data: TrainingData, taught: Rows | None = None
+        self,
+        trees: HardTrees,
+        *,
+        data: TrainingData,
+        target: ClassTarget | NumberTarget,
+        soft_rows: Rows | None = None,
     ) -> Tree:
-        """Write the tree for the user, its leaves recomputed from the rows.
+        """Write the tree for the user, its leaves recomputed from all rows.
 
-        Or from what a bag of trees taught of the rows.
+        Parameters
+        ----------
+        trees : HardTrees
+            A batch of one tree.
+        data : TrainingData
+            Rows that were held out join the others.
+        target : ClassTarget or NumberTarget
+        soft_rows : Rows, optional
+            The same rows with soft targets, then synthetic ones, for the leaves of a
+            distilled tree.
         """
         frame, y = data.frame, data.y
-        cpu = torch.device("cpu")
         # Categories were cross-fitted for training; prediction sees their plain rates.
-        rows = self._as_rows(data, data.encoder.transform(frame), y, cpu)
-        if self._joins:
-            rows = join(rows, self._as_rows(data, data.X_valid, data.y_valid, cpu))
+        x = data.encoder.transform(frame)
+        if data.held_out:
             frame = pd.concat([frame, data.frame_valid])
             y = np.concatenate([y, data.y_valid])
-        trees = centred(trees, rows.x)
-        trees = trees.refit(rows if taught is None else taught.seen_as(rows.x))
-        told = self._told_about(data)
-        if taught is not None:
-            told["notes"] = (*told.get("notes", ()), TAUGHT)
+            x = np.concatenate([x, data.X_valid])
+        rows = target.rows(x, y, torch.device("cpu"))
+        notes = self._notes(target)
+        if soft_rows is not None:
+            rows = soft_rows.with_table_features(x)
+            notes = (*notes, DISTILLED_NOTE)
         return to_tree(
-            trees,
+            with_centred_thresholds(trees, x).refit(rows),
             data.encoder,
             frame,
-            y if self.labels() is None else self.classes_[y],
+            self._decode_target(y),
             classes=self.labels(),
-            **told,
+            scale=target.scale,
+            notes=notes,
         )
 
-    def _weigh_classes(self, trees: HardTrees, data: TrainingData, valid: Rows):
-        """Choose what a row of each class counts in the leaves, where there is one."""
-
-    def _linear(self) -> bool:
+    def _target(self, data: TrainingData) -> ClassTarget | NumberTarget:
+        """What the tree is trained to predict."""
         raise NotImplementedError
 
-    def _as_rows(self, data, x, y, device) -> Rows:
-        raise NotImplementedError
+    def _with_chosen_weights(self, target, trees: HardTrees, data, valid: Rows):
+        """Choose the weights of the classes in the leaves, where validation may."""
+        return target
 
-    def _told_about(self, data) -> dict:
-        raise NotImplementedError
+    def _notes(self, target) -> tuple[str, ...]:
+        """What a reader of the tree must know."""
+        return ()
 
 
 class GetClassifier(_Get, TableClassifier):
@@ -169,13 +152,15 @@ class GetClassifier(_Get, TableClassifier):
 
     Parameters
     ----------
-    depth : int or "auto", default="auto"
-        Most splits on a path, from 1 to 12; "auto" lets the number of rows say. In
-        both cases the validation rows prune what they do not support.
+    max_depth : int or "auto", default="auto"
+        Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
+        both cases the tree is pruned on the validation rows.
     n_starts : int, default=10
-        Trees trained side by side, at least 1. The first begin as greedy trees.
+        Trees trained side by side, at least 1: N_start of the paper. The first is
+        initialised from CART, others from greedy oblique trees.
     budget : {"quick", "standard", "thorough"}, default="standard"
         How much is tried: gradient steps, trees that are grown, rounds of polish.
+        "quick" takes about a tenth of the time of "standard".
     max_epochs : int or None, default=None
         Passes over the training rows before the tree is grown and polished; None: as
         the budget says.
@@ -184,18 +169,19 @@ class GetClassifier(_Get, TableClassifier):
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
         Highest step size of the splits, and of the leaves.
     l1 : float, default=0.0
-        Price of a unit of absolute split weight, at least 0; columns in [0, 1].
+        L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
     polish : bool, default=True
-        Whether every subtree is trained once more by itself, and kept where it gains.
+        Whether every subtree is trained once more by itself, and taken where it
+        improves.
     sparse_tolerance : float, default=0.002
-        Share of what it explains that the tree may lose, on the training and on the
-        validation rows, by leaving columns out of its splits, at least 0.
+        Fraction of the explained loss that may be lost, on the training and on the
+        validation rows, by leaving columns out of the splits, at least 0.
     loss : {"cross_entropy", "brier"}, default="cross_entropy"
-        What training lowers and validation judges by.
+        What training minimises and validation compares by.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
-        What a row of each class counts. "auto" trains with equal weights; the leaves
-        answer with that power of the balanced ones, from 0 to 1.5, which has the best
-        macro F1 on the validation rows.
+        Weight of a row of each class. "auto" trains with equal weights and then shifts
+        the leaves to that power of the balanced ones, from 0 to 1.5, which has the
+        best macro F1 on the validation rows.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts, the batches and the rows held out; an int gives the same
         tree every time.
@@ -215,23 +201,23 @@ class GetClassifier(_Get, TableClassifier):
 
     def __init__(
         self,
-        depth="auto",
+        max_depth=GetSettings.max_depth,
         *,
-        n_starts=10,
-        budget="standard",
-        max_epochs=None,
-        batch_size=512,
-        learning_rate=0.02,
-        learning_rate_leaves=0.05,
-        l1=0.0,
-        polish=True,
-        sparse_tolerance=0.002,
-        loss="cross_entropy",
-        class_weight="auto",
+        n_starts=GetSettings.n_starts,
+        budget=GetSettings.budget,
+        max_epochs=GetSettings.max_epochs,
+        batch_size=GetSettings.batch_size,
+        learning_rate=GetSettings.learning_rate,
+        learning_rate_leaves=GetSettings.learning_rate_leaves,
+        l1=GetSettings.l1,
+        polish=GetSettings.polish,
+        sparse_tolerance=GetSettings.sparse_tolerance,
+        loss=GetSettings.loss,
+        class_weight=GetSettings.class_weight,
         random_state=None,
         device="auto",
     ):
-        self.depth = depth
+        self.max_depth = max_depth
         self.n_starts = n_starts
         self.budget = budget
         self.max_epochs = max_epochs
@@ -246,43 +232,36 @@ class GetClassifier(_Get, TableClassifier):
         self.random_state = random_state
         self.device = device
 
-    def _linear(self) -> bool:
-        """Leaves of a classifier are constant."""
-        return False
-
-    def _check(self):
+    def _checked_settings(self):
         """Refuse settings out of range."""
-        super()._check()
-        check_choice("loss", self.loss, CLASS_LOSSES)
         if isinstance(self.class_weight, str):
             check_choice("class_weight", self.class_weight, ("auto", "balanced"))
+        return super()._checked_settings()
 
-    def _as_rows(self, data, x, y, device):
-        """Rows with class codes, weighted by class."""
-        weight = self._weights(data)[y]
-        return Rows(x, y, weight, data.n_outputs, device, class_loss=self.loss)
-
-    def _weights(self, data) -> np.ndarray:
-        """What a row of each class counts (n_classes,), mean 1 over the rows."""
+    def _target(self, data):
+        """Class codes, weighted by class."""
+        weights = np.ones(len(self.classes_))
         if not self._chooses_weights():
-            return self._class_weights(data.y)
-        weights = self._balanced_weights(data.y) ** self._power
-        return weights / weights[data.y].mean()
+            weights = self._class_weights(data.y)
+        return ClassTarget(weights, self.loss)
 
-    def _weigh_classes(self, trees, data, valid):
+    def _with_chosen_weights(self, target, trees, data, valid):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
-        if self._chooses_weights():
-            share = np.maximum(trees.answers(valid.x)[0], SMALLEST_SHARE)
-            balanced = np.log(self._balanced_weights(data.y))
-            self._power = best_weight_power(np.log(share), valid.y, balanced)
+        if not self._chooses_weights():
+            return target
+        balanced = self._balanced_weights(data.y)
+        probability = np.maximum(trees.predict(valid.x)[0], MIN_PROBABILITY)
+        power = best_weight_power(np.log(probability), valid.y, np.log(balanced))
+        weights = balanced**power
+        return replace(target, class_weight=weights / weights[data.y].mean())
 
     def _chooses_weights(self) -> bool:
         """Whether validation chooses the weights of the classes."""
         return isinstance(self.class_weight, str) and self.class_weight == "auto"
 
-    def _told_about(self, data):
-        """What a row of each class counts."""
-        return {"notes": self._weights_note(self._weights(data))}
+    def _notes(self, target):
+        """What a row of each class weighs."""
+        return self._weights_note(target.class_weight)
 
 
 class GetRegressor(_Get, TableRegressor):
@@ -303,16 +282,18 @@ class GetRegressor(_Get, TableRegressor):
 
     Parameters
     ----------
-    depth : int or "auto", default="auto"
-        Most splits on a path, from 1 to 12; "auto" lets the number of rows say. In
-        both cases the validation rows prune what they do not support.
+    max_depth : int or "auto", default="auto"
+        Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
+        both cases the tree is pruned on the validation rows.
     n_starts : int, default=10
-        Trees trained side by side, at least 1. The first begin as greedy trees.
+        Trees trained side by side, at least 1: N_start of the paper. The first is
+        initialised from CART, others from greedy oblique trees.
     leaves : {"constant", "linear"}, default="constant"
         What a leaf answers. Linear leaves with too few rows stay constant, which the
         tree's notes tell.
     budget : {"quick", "standard", "thorough"}, default="standard"
         How much is tried: gradient steps, trees that are grown, rounds of polish.
+        "quick" takes about a tenth of the time of "standard".
     max_epochs : int or None, default=None
         Passes over the training rows before the tree is grown and polished; None: as
         the budget says.
@@ -321,12 +302,13 @@ class GetRegressor(_Get, TableRegressor):
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
         Highest step size of the splits, and of the leaves (of the standardised target).
     l1 : float, default=0.0
-        Price of a unit of absolute split weight, at least 0; columns in [0, 1].
+        L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
     polish : bool, default=True
-        Whether every subtree is trained once more by itself, and kept where it gains.
+        Whether every subtree is trained once more by itself, and taken where it
+        improves.
     sparse_tolerance : float, default=0.002
-        Share of what it explains that the tree may lose, on the training and on the
-        validation rows, by leaving columns out of its splits, at least 0.
+        Fraction of the explained loss that may be lost, on the training and on the
+        validation rows, by leaving columns out of the splits, at least 0.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts, the batches and the rows held out; an int gives the same
         tree every time.
@@ -344,22 +326,22 @@ class GetRegressor(_Get, TableRegressor):
 
     def __init__(
         self,
-        depth="auto",
+        max_depth=GetSettings.max_depth,
         *,
-        n_starts=10,
-        leaves="constant",
-        budget="standard",
-        max_epochs=None,
-        batch_size=512,
-        learning_rate=0.02,
-        learning_rate_leaves=0.05,
-        l1=0.0,
-        polish=True,
-        sparse_tolerance=0.002,
+        n_starts=GetSettings.n_starts,
+        leaves=GetSettings.leaves,
+        budget=GetSettings.budget,
+        max_epochs=GetSettings.max_epochs,
+        batch_size=GetSettings.batch_size,
+        learning_rate=GetSettings.learning_rate,
+        learning_rate_leaves=GetSettings.learning_rate_leaves,
+        l1=GetSettings.l1,
+        polish=GetSettings.polish,
+        sparse_tolerance=GetSettings.sparse_tolerance,
         random_state=None,
         device="auto",
     ):
-        self.depth = depth
+        self.max_depth = max_depth
         self.n_starts = n_starts
         self.leaves = leaves
         self.budget = budget
@@ -373,21 +355,6 @@ class GetRegressor(_Get, TableRegressor):
         self.random_state = random_state
         self.device = device
 
-    def _linear(self) -> bool:
-        """Whether leaves hold formulas."""
-        check_choice("leaves", self.leaves, ("constant", "linear"))
-        return self.leaves == "linear"
-
-    def _as_rows(self, data, x, y, device):
-        """Rows with the target standardised by the training rows."""
-        units = self._told_about(data)
-        y = (y - units["target_mean"]) / units["target_scale"]
-        return Rows(x, y, np.ones(len(y)), 0, device)
-
-    def _told_about(self, data):
-        """Mean and deviation of the training target."""
-        spread = float(data.y.std())
-        return {
-            "target_mean": float(data.y.mean()),
-            "target_scale": spread if spread > 0 else 1.0,
-        }
+    def _target(self, data):
+        """Values, standardised by the training rows."""
+        return NumberTarget(TargetScale.of(data.y))

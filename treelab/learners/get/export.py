@@ -6,8 +6,10 @@ Shapes: N = 2**D - 1 splits, L = 2**D leaves, n rows, F features.
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get.trees import HardTrees
 from treelab.ops.oblique import hard_leaf
 from treelab.trees.midpoints import midpoint
@@ -15,12 +17,14 @@ from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
+UNSCALED = TargetScale()
 
-def centred(trees: HardTrees, x: np.ndarray) -> HardTrees:
+
+def with_centred_thresholds(trees: HardTrees, x: np.ndarray) -> HardTrees:
     """Move each threshold midway between the rows on its two sides.
 
     No row changes sides. A split that sends all of its rows one way gets an infinite
-    threshold, so that pruning can take it away.
+    threshold, so that pruning can remove it.
 
     Parameters
     ----------
@@ -57,18 +61,17 @@ def centred(trees: HardTrees, x: np.ndarray) -> HardTrees:
 def to_tree(
     trees: HardTrees,
     encoder: TableEncoder,
-    frame,
+    frame: pd.DataFrame,
     y: np.ndarray,
     *,
     classes: tuple | None,
-    target_mean: float = 0.0,
-    target_scale: float = 1.0,
+    scale: TargetScale = UNSCALED,
     notes: tuple[str, ...] = (),
 ) -> Tree:
     """Write the one tree of ``trees`` in the user's columns and units.
 
     Weights are divided by that of the leading column, the one whose weight times its
-    spread is largest: the sum then counts in units of that column.
+    standard deviation is largest: the sum then counts in units of that column.
 
     Parameters
     ----------
@@ -81,9 +84,9 @@ def to_tree(
     y : ndarray of shape (n,)
         Their labels, or values in the target's own unit.
     classes : tuple or None
-        Labels in the order of the leaves' class shares; None for regression.
-    target_mean, target_scale : float
-        Undo the standardised target.
+        Labels in the order of the leaves' probabilities; None for regression.
+    scale : TargetScale
+        Of the leaves' values.
     notes : tuple of str
         More that a reader must know.
 
@@ -93,14 +96,13 @@ def to_tree(
         Without empty branches, with the rows of ``frame``.
     """
     weights, threshold = encoder.oblique_splits(trees.weights[0], trees.threshold[0])
-    # A leading column is one that matters: its spread as encoded counts, not its unit.
-    spread = encoder.transform(frame).std(axis=0)
-    lead = np.argmax(np.abs(trees.weights[0]) * (spread + 1e-12), axis=1)  # (N,)
-    n_splits = len(threshold)
-    unit = weights[np.arange(n_splits), lead]
+    # A leading column is one that matters: its variation as encoded, not its unit.
+    std = encoder.transform(frame).std(axis=0)
+    lead = np.argmax(np.abs(trees.weights[0]) * (std + 1e-12), axis=1)  # (N,)
+    unit = weights[np.arange(len(weights)), lead]
     no_weight = unit == 0
     unit = np.where(no_weight, 1.0, unit)
-    # A split without weights asks nothing: 0 <= threshold holds or not for all rows.
+    # Without weights 0 <= threshold holds or not for all rows.
     threshold = np.where(no_weight & (threshold >= 0), np.inf, threshold)
     threshold = np.where(no_weight & (threshold < 0), -np.inf, threshold)
     weights, threshold = weights / unit[:, None], threshold / unit
@@ -109,8 +111,7 @@ def to_tree(
     linear = {}
     if trees.linear is not None:
         leaf_weights, leaf_bias = encoder.linear_leaves(
-            trees.linear.weights[0] * target_scale,
-            trees.linear.bias[0] * target_scale + target_mean,
+            trees.linear.weights[0] * scale.scale, scale.restore(trees.linear.bias[0])
         )
         linear = {"leaf_weights": leaf_weights, "leaf_bias": leaf_bias[:, None]}
     tree = Tree.complete(
@@ -118,17 +119,21 @@ def to_tree(
         np.where(single, lead, OBLIQUE),
         threshold,
         single & (fill[lead] <= threshold),
-        trees.constants[0] * target_scale + target_mean,
+        scale.restore(trees.constants[0]),
         weights=np.where(single[:, None], 0.0, weights),
         classes=classes,
         **linear,
     )
-    flipped = np.flatnonzero(unit < 0)  # dividing by a negative number turned them
-    left, right = tree.left.copy(), tree.right.copy()
-    left[flipped], right[flipped] = tree.right[flipped], tree.left[flipped]
-    tree = replace(tree, left=left, right=right)
+    tree = _with_children_swapped(tree, np.flatnonzero(unit < 0))
     tree = simplify(tree.with_rows(frame, y)).with_rows(frame, y)
     return replace(tree, notes=(*notes, *_notes(tree)))
+
+
+def _with_children_swapped(tree: Tree, nodes: np.ndarray) -> Tree:
+    """Swap left and right at splits that were divided by a negative number."""
+    left, right = tree.left.copy(), tree.right.copy()
+    left[nodes], right[nodes] = tree.right[nodes], tree.left[nodes]
+    return replace(tree, left=left, right=right)
 
 
 def _notes(tree: Tree) -> tuple[str, ...]:
@@ -138,8 +143,8 @@ def _notes(tree: Tree) -> tuple[str, ...]:
     constant = int((tree.is_leaf & ~tree.leaf_weights.any(axis=1)).sum())
     if not constant:
         return ()
-    leaves = "1 leaf answers" if constant == 1 else f"{constant} leaves answer"
+    leaves = "1 leaf predicts" if constant == 1 else f"{constant} leaves predict"
     return (
-        f"{leaves} with one value instead of a formula: fewer rows than a formula "
-        f"over {len(tree.features)} columns needs.",
+        f"{leaves} one value instead of a linear model: fewer rows than a linear "
+        f"model of {len(tree.features)} features needs.",
     )

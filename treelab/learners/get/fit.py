@@ -1,381 +1,348 @@
 """How GET finds its tree: starts, stages, growth, pruning, polish, sparse splits.
 
-The upper levels of several trees are trained together from soft to hard. The best are
-grown on greedily, pruned on the validation rows, and the best of these is polished
-subtree by subtree. Where leaves hold formulas, a bag of trees teaches: the one tree is
-grown and fitted to what the bag says of the rows, and of rows that it imagines.
+Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
+arXiv:2411.17003. The paper trains a tree of the full depth (algorithm 1) and polishes
+it (algorithm 2). Ours trains the upper levels of several trees from soft to hard, grows
+the best of them greedily to full depth, prunes them on the validation rows and polishes
+the best one; where leaves hold linear models, the tree is distilled from a bagging
+ensemble.
 """
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from treelab.learners.get.bagging import teach
-from treelab.learners.get.budget import GetSettings
-from treelab.learners.get.gain import formula_splits
-from treelab.learners.get.network import GetNetwork
-from treelab.learners.get.polish import polish_level, warm_cosine
-from treelab.learners.get.prune import prune_on
+from treelab.learners.get.distillation import Distilled, distil
+from treelab.learners.get.linear_splits import LinearGrowth, linear_splits
+from treelab.learners.get.network import (
+    GetNetwork,
+    two_rate_optimizer,
+    warm_up_cosine,
+)
+from treelab.learners.get.polish import polish_level
+from treelab.learners.get.prune import prune_by_validation
+from treelab.learners.get.reports import Reports
+from treelab.learners.get.rows import Rows
+from treelab.learners.get.settings import FitPlan
 from treelab.learners.get.sparse import sparse_splits
-from treelab.learners.get.starts import greedy_splits, random_splits
-from treelab.learners.get.trees import HardTrees, Rows, evenly_spread, join
-from treelab.training.events import REPORT_SECONDS, Monitor, Progress, notify
-from treelab.training.loop import TrainingPlan, train
+from treelab.learners.get.starts import (
+    Growth,
+    Splits,
+    greedy_splits,
+    random_splits,
+)
+from treelab.learners.get.trees import HardTrees, standardise_margins
+from treelab.training.loop import TrainingPlan, TrainResult, train
 
-STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))  # scale factors
+# Ranges of the scale factor alpha (appendix D, 4).
+STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))
 TRAINED_DEPTH = {False: 6, True: 4}  # levels trained as a whole; by linear leaves
-LEAF_ROWS = (5, 2, 10)  # fewest in a leaf that is a constant, as grown
-# The same for formulas, and the rows that draw a formula to the one above it.
-FORMULA_ROWS = ((20, 3.0), (40, 30.0))
-KEPT_SHARE = 0.7  # of the starts goes on; the hard loss of soft trees says little yet
-EVALUATIONS = 15  # looks at the hard loss in a stage
+GROWTHS: dict[
+    bool, tuple[Growth, ...]
+] = {  # by linear leaves, those of few budgets first
+    False: tuple(Growth(min_samples_leaf=size) for size in (5, 2, 10)),
+    True: (
+        LinearGrowth(min_samples_leaf=20, penalty=3.0),
+        LinearGrowth(min_samples_leaf=40, penalty=30.0),
+    ),
+}
+RETAINED_FRACTION = 0.7  # of the starts; the hard loss of soft trees is a weak hint yet
+N_EVALUATIONS = 15  # of the hard loss in a stage
 WEIGHT_DECAY = 1e-4
-POLISH_SHARE = 0.4  # of the epochs, added for growth and polish in what is reported
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What every step of one fit needs.
+
+    Attributes
+    ----------
+    rows, valid : Rows
+        Training rows, and those that choose.
+    plan : FitPlan
+    rng : numpy Generator
+    reports : Reports
+        Its callbacks may ask to stop: the best tree so far is then pruned and returned.
+    """
+
+    rows: Rows
+    valid: Rows
+    plan: FitPlan
+    rng: np.random.Generator
+    reports: Reports
+
+    def losses(self, tree: HardTrees) -> tuple[float, float]:
+        """Hard training and validation loss of a batch of one tree."""
+        return (
+            float(self.rows.loss(tree.predict(self.rows.x))[0]),
+            float(self.valid.loss(tree.predict(self.valid.x))[0]),
+        )
 
 
 # Matrices are small here: BLAS threads that wait for the next one only hold the cores.
 @threadpool_limits.wrap(limits=1, user_api="blas")
-def fit_trees(
-    rows: Rows,
-    valid: Rows,
-    settings: GetSettings,
-    rng: np.random.Generator,
-    *,
-    joins: bool,
-    callbacks: Sequence,
-    snapshot: Callable[[HardTrees], object],
-    started: float,
-) -> tuple[HardTrees, list, Rows | None]:
+def fit_tree(fit: Fit, all_rows: Rows) -> tuple[HardTrees, Rows | None]:
     """Find the best tree for the validation rows.
 
     Parameters
     ----------
-    rows, valid : Rows
-        Training rows, and those that choose.
-    settings : GetSettings
-    rng : numpy Generator
-    joins : bool
-        Whether the validation rows join the others for the leaves of the end.
-    callbacks : sequence of callable
-        Hear each ``Progress``; a True stops, and the best tree so far is pruned and
-        returned.
-    snapshot : callable
-        Turns a batch of one tree into what a ``Progress`` shows.
-    started : float
-        ``time.monotonic()`` when the fit began.
+    fit : Fit
+    all_rows : Rows
+        On which the leaves are computed in the end: ``fit.rows``, or these and others.
 
     Returns
     -------
-    trees : HardTrees
+    tree : HardTrees
         A batch of one tree.
-    history : list of tuple
-        Rows of ``history_``.
-    taught : Rows or None
-        What the leaves of the end are fitted to, where a bag of trees taught: the rows
-        (joined by the validation rows), then those that the bag imagined.
+    soft_rows : Rows or None
+        What the leaves are to be computed from where the tree is distilled: all rows
+        with soft targets, then synthetic rows.
     """
-    fitting = _Fitting(rows, valid, settings, rng, callbacks, snapshot, started)
-    trained = fitting.train_stages()
-    fitting.learn_from_bag()
-    tree = fitting.grow(trained)
-    if settings.polish:
-        tree = fitting.polish(tree)
-    tree = sparse_splits(tree, fitting.told, valid, settings.sparse_tolerance)
-    return tree, fitting.history, fitting.taught(joins)
+    starts = initial_trees(fit)
+    trained = train_stages(fit, starts)
+    distilled = distil_training_rows(fit)
+    rows = fit.rows if distilled is None else distilled.rows
+    tree = grow(fit, trained, rows)
+    n_rounds = n_polish_rounds(fit.plan, is_distilled=distilled is not None)
+    tree = polish(fit, tree, rows, n_rounds)
+    tree = sparse_splits(tree, rows, fit.valid, fit.plan.settings.sparse_tolerance)
+    return tree, distil_all_rows(fit, distilled, all_rows)
 
 
-class _Fitting:
-    """One fit under way: its data, its clock, and whether it was asked to stop."""
+def initial_trees(fit: Fit) -> HardTrees:
+    """Trees where training starts: line 5 of algorithm 1.
 
-    def __init__(self, rows, valid, settings, rng, callbacks, snapshot, started):
-        self.rows, self.valid, self.settings, self.rng = rows, valid, settings, rng
-        self.callbacks, self.snapshot, self.started = callbacks, snapshot, started
-        self.history = []
-        self.stopped = False
-        self.told = rows  # what trees are grown on: the rows, or what a bag says
-        self.recipe = None  # of the bag
-        self.last_lesson = None  # the seed of what it says of all rows
-        self.shown = None  # the tree, its losses and the stage that were reported last
-        self.reported = time.monotonic()
-        batches = max(1, math.ceil(len(rows.x) / settings.batch_size))
-        epochs = math.ceil(settings.budget.steps / batches)
-        self.epochs = [epochs] * len(STAGES)
-        if settings.max_epochs is not None:
-            first = math.ceil(settings.max_epochs / 2)
-            self.epochs = [first, settings.max_epochs - first]
-        self.n_batches = batches
-        self.total_epochs = math.ceil(sum(self.epochs) * (1 + POLISH_SHARE))
-
-    def train_stages(self) -> HardTrees:
-        """Train the upper levels of all starts; the best on validation come first."""
-        settings = self.settings
-        trees = self._starts(min(settings.depth, TRAINED_DEPTH[settings.linear]))
-        losses = self.valid.loss(trees.answers(self.valid.x))
-        generator = torch.Generator(self.rows.device)
-        generator.manual_seed(int(self.rng.integers(2**31)))
-        for stage, (name, low, high) in enumerate(STAGES):
-            n_epochs = self.epochs[stage]
-            if n_epochs == 0 or self.stopped:
-                continue
-            spread = evenly_spread(trees.weights, trees.threshold, self.rows.x)
-            trees = HardTrees.fit(*spread, self.rows, linear=settings.linear)
-            scale_factor = self.rng.uniform(low, high, len(losses))
-            network = GetNetwork(
-                trees, scale_factor, self.rows, self.valid, settings.l1
-            )
-            optimizer = self._optimizer(network)
-            result = train(
-                network,
-                optimizer,
-                TrainingPlan(
-                    n_rows=len(self.rows.x),
-                    batch_size=settings.batch_size,
-                    max_epochs=n_epochs,
-                    patience=n_epochs,
-                    evaluate_every=max(1, n_epochs // EVALUATIONS),
-                ),
-                generator=generator,
-                monitor=Monitor(
-                    self.total_epochs,
-                    self.callbacks,
-                    snapshot=lambda network=network: self._leader(network),
-                    stage=name,
-                    epoch_offset=sum(self.epochs[:stage]),
-                    started=self.started,
-                    history=self.history,
-                ),
-                scheduler=warm_cosine(optimizer, n_epochs * self.n_batches),
-            )
-            after = network.hard_trees()
-            found = result.best_loss.cpu().numpy().astype(np.float64)
-            trees = _better(trees, losses, after, found, self.rows)
-            losses = np.minimum(losses, np.where(np.isnan(found), np.inf, found))
-            n_kept = max(self.settings.budget.n_grown, round(KEPT_SHARE * len(losses)))
-            best = np.argsort(losses, kind="stable")[:n_kept]
-            trees, losses = trees.take(best), losses[best]
-            if result.reason == "callback":
-                self.stopped = True
-                break
-        return trees
-
-    def learn_from_bag(self):
-        """Let a bag of trees say what it thinks of the training rows."""
-        n_trees = self.settings.budget.n_teachers
-        if not (self.settings.linear and n_trees) or self.stopped:
-            return
-        self.last_lesson = self.rng.integers(2**31)  # the same with and without polish
-        found = teach(self.rows, n_trees, self.rng, stop=self._beat_in_growth)
-        if found is not None:
-            self.told, self.recipe = found
-
-    def taught(self, joins: bool) -> Rows | None:
-        """What a bag says of all rows, for the leaves of the end."""
-        if self.recipe is None or self.stopped:
-            return None
-        if not joins:
-            return self.told
-        rows = join(self.rows, self.valid)
-        n_trees = self.settings.budget.n_teachers
-        rng = np.random.default_rng(self.last_lesson)
-        return teach(rows, n_trees, rng, recipes=[self.recipe])[0]
-
-    def grow(self, trained: HardTrees) -> HardTrees:
-        """Grow the best trained trees and greedy ones on; prune; keep the best."""
-        settings = self.settings
-        tops = [
-            (trained.weights[e], trained.threshold[e])
-            for e in range(min(settings.budget.n_grown, len(trained.weights)))
-        ]
-        if self.stopped:
-            return self._pruned(*tops[0])[0]
-        sizes = FORMULA_ROWS if settings.linear else LEAF_ROWS
-        sizes = sizes[: settings.budget.n_leaf_rows]
-        # Greedy from the root, by columns alone and by sums of them, or below the tops.
-        kinds = [{}, *[{"top": top} for top in tops]]
-        if not settings.linear:
-            kinds.insert(0, {"oblique": False})
-        tried = [(kind, size) for kind in kinds for size in sizes]
-        best, best_loss = None, math.inf
-        for number, (kind, size) in enumerate(tried):
-            splits = self._greedy(settings.depth, size, **kind)
-            tree, loss = self._pruned(*splits)
-            if loss < best_loss or best is None:
-                best, best_loss = tree, loss
-            epoch = self._late_epoch((number + 1) / len(tried) / 4)
-            if self._report(epoch, best, best_loss, "growth"):
-                break
-        return best
-
-    def polish(self, tree: HardTrees) -> HardTrees:
-        """Polish level by level, bottom up; keep a level where validation agrees."""
-        settings = self.settings
-        rates = (settings.learning_rate, settings.learning_rate_leaves)
-        depth = tree.threshold.shape[1].bit_length()
-        loss, train_loss = self._valid_loss(tree), self._train_loss(tree)
-        rounds = settings.budget.rounds
-        if self.recipe is not None:  # a tree that was taught has little to gain
-            rounds = math.ceil(rounds / 2)
-        n_levels = rounds * depth
-        for turn in range(rounds):
-            gained = False
-            for level in range(depth - 1, -1, -1):
-                begun = turn * depth + depth - 1 - level
-                polished = polish_level(
-                    tree,
-                    self.told,
-                    level,
-                    settings.budget.polish_steps,
-                    rates,
-                    self.rng,
-                    stop=lambda share, begun=begun: self._beat(
-                        (1 + 3 * (begun + share) / n_levels) / 4
-                    ),
-                )
-                polished_loss = self._valid_loss(polished)
-                polished_train_loss = self._train_loss(polished)
-                if polished_loss < loss and polished_train_loss <= train_loss:
-                    tree, loss, train_loss = (
-                        polished,
-                        polished_loss,
-                        polished_train_loss,
-                    )
-                    gained = True
-                if self.stopped:
-                    return tree
-                epoch = self._late_epoch((1 + 3 * (begun + 1) / n_levels) / 4)
-                self._report(epoch, tree, loss, "polish")
-            if not gained:
-                break
-        return tree
-
-    def _starts(self, depth: int) -> HardTrees:
-        """The first is a CART tree; then greedy oblique and random ones take turns."""
-        found, best, best_loss = [], None, math.inf
-        for start in range(self.settings.n_starts):
-            if start and start % 2 == 0:
-                splits = random_splits(self.rows.x, depth, self.rng)
-            else:
-                splits = self._greedy(depth, oblique=start > 0)
-            found.append(splits)
-            tree = self._fitted(*splits)
-            loss = self._valid_loss(tree)
-            if best is None or loss < best_loss:
-                best, best_loss = tree, loss
-            if self._report(0, best, best_loss, "starts"):
-                break
-        weights, threshold = map(np.stack, zip(*found))
-        return HardTrees.fit(weights, threshold, self.rows, linear=self.settings.linear)
-
-    def _greedy(self, depth, size=None, **options):
-        """Greedy splits on what the trees are told."""
-        told = self.told
-        if not self.settings.linear:
-            return greedy_splits(
-                told.x,
-                told.target,
-                told.weight,
-                depth,
-                self.rng,
-                min_leaf_rows=size or LEAF_ROWS[0],
-                **options,
-            )
-        min_leaf_rows, penalty = size or FORMULA_ROWS[0]
-        return formula_splits(
-            told.x,
-            told.y,
-            depth,
-            self.rng,
-            min_leaf_rows=min_leaf_rows,
-            penalty=penalty,
-            **options,
-        )
-
-    def _pruned(self, weights, threshold) -> tuple[HardTrees, float]:
-        """One tree pruned on the validation rows, and its loss there."""
-        return prune_on(self._fitted(weights, threshold), self.told, self.valid)
-
-    def _fitted(self, weights, threshold) -> HardTrees:
-        """A batch of one tree, leaves from what the trees are told."""
-        return HardTrees.fit(
-            weights[None], threshold[None], self.told, linear=self.settings.linear
-        )
-
-    def _train_loss(self, tree: HardTrees) -> float:
-        """Hard training loss of a batch of one tree."""
-        return float(self.rows.loss(tree.answers(self.rows.x))[0])
-
-    def _valid_loss(self, tree: HardTrees) -> float:
-        """Hard validation loss of a batch of one tree."""
-        return float(self.valid.loss(tree.answers(self.valid.x))[0])
-
-    def _leader(self, network: GetNetwork):
-        """What a report shows while the stages train: the best start of the moment."""
-        trees = network.hard_trees()
-        loss = self.valid.loss(trees.answers(self.valid.x))
-        return self.snapshot(trees.take(np.argmin(loss)))
-
-    def _report(self, epoch: float, tree: HardTrees, valid_loss: float, stage: str):
-        """Keep a tree's losses in the history and tell them; say whether to stop."""
-        train_loss = self._train_loss(tree)
-        self.shown = (tree, train_loss, valid_loss, stage)
-        seconds = time.monotonic() - self.started
-        self.history.append((epoch, train_loss, valid_loss, seconds, stage))
-        return self._tell(epoch)
-
-    def _tell(self, epoch: float) -> bool:
-        """Send what was reported last at a new epoch; say whether to stop."""
-        tree, train_loss, valid_loss, stage = self.shown
-        self.reported = time.monotonic()
-        progress = Progress(
-            epoch=epoch,
-            max_epochs=self.total_epochs,
-            train_loss=train_loss,
-            valid_loss=valid_loss,
-            seconds=self.reported - self.started,
-            stage=stage,
-            snapshot=lambda: self.snapshot(tree),
-        )
-        self.stopped |= notify(self.callbacks, progress)
-        return self.stopped
-
-    def _late_epoch(self, done: float) -> float:
-        """Epoch that stands for a share of growth and polish."""
-        trained = sum(self.epochs)
-        return trained + done * (self.total_epochs - trained)
-
-    def _beat(self, done: float) -> bool:
-        """Report in between when the last report is old; say whether to stop."""
-        if time.monotonic() - self.reported > REPORT_SECONDS:
-            return self._tell(self._late_epoch(done))
-        return self.stopped
-
-    def _beat_in_growth(self) -> bool:
-        """Beat before the first tree is grown."""
-        return self._beat(0.0)
-
-    def _optimizer(self, network):
-        """AdamW, its own learning rate for the leaves."""
-        splits = [network.weights, network.threshold]
-        settings = self.settings
-        return torch.optim.AdamW(
-            [
-                {"params": splits, "lr": settings.learning_rate},
-                {"params": [network.leaf_value], "lr": settings.learning_rate_leaves},
-            ],
-            weight_decay=WEIGHT_DECAY,
-        )
+    The first is a CART tree; then greedy oblique and random ones take turns.
+    """
+    plan = fit.plan
+    depth = min(plan.depth, TRAINED_DEPTH[plan.linear])
+    found: list[Splits] = []
+    best, best_losses = None, (math.inf, math.inf)
+    for start in range(plan.settings.n_starts):
+        if start and start % 2 == 0:
+            splits = random_splits(fit.rows.x, depth, fit.rng)
+        else:
+            growth = replace(GROWTHS[plan.linear][0], oblique=start > 0)
+            splits = greedy(fit, fit.rows, depth, growth)
+        found.append(splits)
+        tree = tree_of(fit, splits, fit.rows)
+        losses = fit.losses(tree)
+        if best is None or losses[1] < best_losses[1]:
+            best, best_losses = tree, losses
+        if fit.reports.report(0, "starts", best, best_losses):
+            break
+    weights, threshold = map(np.stack, zip(*found))
+    return HardTrees.fit(weights, threshold, fit.rows, linear=plan.linear)
 
 
-def _better(before, loss_before, after, loss_after, rows) -> HardTrees:
-    """Of each start the trees before or after a stage, whichever lost less."""
-    gained = loss_after < loss_before  # False for NaN
+def train_stages(fit: Fit, trees: HardTrees) -> HardTrees:
+    """Train the upper levels of all starts; the best on validation come first.
+
+    Iterative scaled sigmoid approximation (section 4.1): what a stage with a small
+    scale factor found is where the next, with a large one, begins. A stage that does
+    not lower a start's hard loss leaves its tree as it was (line 15 of algorithm 1).
+    """
+    losses = fit.valid.loss(trees.predict(fit.valid.x))
+    generator = torch.Generator(fit.rows.device)
+    generator.manual_seed(int(fit.rng.integers(2**31)))
+    for stage, n_epochs in enumerate(fit.plan.stage_epochs):
+        if n_epochs == 0 or fit.reports.stopped:
+            continue
+        splits = standardise_margins(trees.weights, trees.threshold, fit.rows.x)
+        trees = HardTrees.fit(*splits, fit.rows, linear=fit.plan.linear)
+        network, result = train_stage(fit, trees, stage, generator)
+        fit.reports.stopped |= result.reason == "callback"
+        found = result.best_loss.cpu().numpy().astype(np.float64)
+        trees = _better_trees(trees, network.hard_trees(), found < losses, fit.rows)
+        losses = np.minimum(losses, np.where(np.isnan(found), np.inf, found))
+        n_retained = round(RETAINED_FRACTION * len(losses))
+        n_retained = max(fit.plan.budget.n_grown, n_retained)
+        best = np.argsort(losses, kind="stable")[:n_retained]
+        trees, losses = trees.take(best), losses[best]
+    return trees
+
+
+def train_stage(
+    fit: Fit, trees: HardTrees, stage: int, generator: torch.Generator
+) -> tuple[GetNetwork, TrainResult]:
+    """Train all starts with scale factors of one range: lines 9 to 11 of algorithm 1.
+
+    The paper's epoch is one step on all rows; ours takes batches.
+    """
+    plan, settings = fit.plan, fit.plan.settings
+    name, low, high = STAGES[stage]
+    n_epochs = plan.stage_epochs[stage]
+    scale_factor = fit.rng.uniform(low, high, len(trees.weights))
+    network = GetNetwork(trees, scale_factor, fit.rows, fit.valid, settings.l1)
+    splits = [network.weights, network.threshold]
+    optimizer = two_rate_optimizer(splits, network.leaf_value, settings, WEIGHT_DECAY)
+    result = train(
+        network,
+        optimizer,
+        TrainingPlan(
+            n_rows=len(fit.rows.x),
+            batch_size=settings.batch_size,
+            max_epochs=n_epochs,
+            patience=n_epochs,
+            evaluate_every=max(1, n_epochs // N_EVALUATIONS),
+        ),
+        generator=generator,
+        monitor=fit.reports.monitor_of_stage(
+            stage, name, partial(_leading_tree, network)
+        ),
+        scheduler=warm_up_cosine(optimizer, n_epochs * plan.n_batches),
+    )
+    return network, result
+
+
+def _leading_tree(network: GetNetwork) -> HardTrees:
+    """The best start of the moment, as a batch of one tree."""
+    trees = network.hard_trees()
+    loss = network.valid.loss(trees.predict(network.valid.x))
+    return trees.take(np.argmin(loss))
+
+
+def _better_trees(
+    before: HardTrees, after: HardTrees, is_better: np.ndarray, rows: Rows
+) -> HardTrees:
+    """Of each start (E,) the tree after a stage where it is better, else before."""
     return HardTrees.fit(
-        np.where(gained[:, None, None], after.weights, before.weights),
-        np.where(gained[:, None], after.threshold, before.threshold),
+        np.where(is_better[:, None, None], after.weights, before.weights),
+        np.where(is_better[:, None], after.threshold, before.threshold),
         rows,
         linear=before.linear is not None,
     )
+
+
+def distil_training_rows(fit: Fit) -> Distilled | None:
+    """Soft targets of the training rows, where the plan wants them."""
+    if not fit.plan.n_bagged or fit.reports.stopped:
+        return None
+    # Drawn here, so that it is the same with and without polish.
+    seed = int(fit.rng.integers(2**31))
+    distilled = distil(
+        fit.rows, fit.plan.n_bagged, fit.rng, should_stop=fit.reports.should_stop
+    )
+    return None if distilled is None else replace(distilled, seed=seed)
+
+
+def distil_all_rows(
+    fit: Fit, distilled: Distilled | None, all_rows: Rows
+) -> Rows | None:
+    """Soft targets of all rows, from an ensemble grown as that of training rows was."""
+    if distilled is None or fit.reports.stopped:
+        return None
+    if all_rows is fit.rows:
+        return distilled.rows
+    rng = np.random.default_rng(distilled.seed)
+    again = distil(all_rows, fit.plan.n_bagged, rng, growths=(distilled.growth,))
+    return None if again is None else again.rows
+
+
+def grow(fit: Fit, trained: HardTrees, rows: Rows) -> HardTrees:
+    """Grow the best trained trees and greedy ones on; prune; return the best.
+
+    ``rows`` are the training rows, or these with soft targets and synthetic rows.
+    """
+    plan = fit.plan
+    n_grown = min(plan.budget.n_grown, len(trained.weights))
+    tops = [(trained.weights[e], trained.threshold[e]) for e in range(n_grown)]
+    if fit.reports.stopped:
+        return prune_by_validation(tree_of(fit, tops[0], rows), rows, fit.valid)[0]
+    candidates = list(_growths(plan, tops))
+    best, best_loss = trained, math.inf
+    for number, (growth, top) in enumerate(candidates, start=1):
+        splits = greedy(fit, rows, plan.depth, growth, top)
+        tree, loss = prune_by_validation(tree_of(fit, splits, rows), rows, fit.valid)
+        if number == 1 or loss < best_loss:
+            best, best_loss = tree, loss
+        losses = fit.losses(best)[0], best_loss
+        if fit.reports.report_later(
+            number / len(candidates) / 4, "growth", best, losses
+        ):
+            break
+    return best
+
+
+def _growths(
+    plan: FitPlan, tops: list[Splits]
+) -> Iterator[tuple[Growth, Splits | None]]:
+    """Growths to try: from the root by single columns or sums of them, below tops."""
+    growths = GROWTHS[plan.linear][: plan.budget.n_leaf_sizes]
+    if not plan.linear:
+        for growth in growths:
+            yield replace(growth, oblique=False), None
+    for top in (None, *tops):
+        for growth in growths:
+            yield growth, top
+
+
+def greedy(
+    fit: Fit, rows: Rows, depth: int, growth: Growth, top: Splits | None = None
+) -> Splits:
+    """Splits that are grown greedily on rows, for the leaves of the plan."""
+    if isinstance(growth, LinearGrowth):
+        return linear_splits(rows.x, rows.y, depth, fit.rng, growth=growth, top=top)
+    return greedy_splits(
+        rows.x, rows.target, rows.weight, depth, fit.rng, growth=growth, top=top
+    )
+
+
+def tree_of(fit: Fit, splits: Splits, rows: Rows) -> HardTrees:
+    """A batch of one tree of these splits, its leaves from rows."""
+    weights, threshold = splits
+    return HardTrees.fit(weights[None], threshold[None], rows, linear=fit.plan.linear)
+
+
+def n_polish_rounds(plan: FitPlan, *, is_distilled: bool) -> int:
+    """Rounds of polish; a distilled tree has little to gain from it."""
+    if not plan.settings.polish:
+        return 0
+    rounds = plan.budget.polish_rounds
+    return math.ceil(rounds / 2) if is_distilled else rounds
+
+
+def polish(fit: Fit, tree: HardTrees, rows: Rows, n_rounds: int) -> HardTrees:
+    """Polish level by level, bottom up: section 4.3 and algorithm 2.
+
+    A level is taken where the training loss does not rise, as in the paper, and the
+    validation loss falls.
+    """
+    losses = fit.losses(tree)
+    n_levels = n_rounds * tree.depth
+
+    def done(n_done: float) -> float:
+        """Fraction of growth and polish, of which growth is a quarter."""
+        return (1 + 3 * n_done / n_levels) / 4
+
+    def should_stop(n_done: int, of_level: float) -> bool:
+        """Report after so many levels and a fraction of one."""
+        return fit.reports.should_stop(done(n_done + of_level))
+
+    for turn in range(n_rounds):
+        improved = False
+        for level in range(tree.depth - 1, -1, -1):
+            n_done = turn * tree.depth + tree.depth - 1 - level
+            polished = polish_level(
+                tree,
+                rows,
+                level,
+                fit.plan.budget.polish_steps,
+                fit.plan.settings,
+                fit.rng,
+                should_stop=partial(should_stop, n_done),
+            )
+            after = fit.losses(polished)
+            if after[1] < losses[1] and after[0] <= losses[0]:
+                tree, losses, improved = polished, after, True
+            if fit.reports.stopped:
+                return tree
+            fit.reports.report_later(done(n_done + 1), "polish", tree, losses)
+        if not improved:
+            break
+    return tree

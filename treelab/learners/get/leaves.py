@@ -1,7 +1,7 @@
-"""What the nodes of a hard oblique tree answer, recomputed from the rows in them.
+"""What the nodes of a hard oblique tree predict, computed from the rows in them.
 
-Every node gets an answer, drawn a little towards its parent's, so that pruning can
-ask what a split is worth, and an empty leaf answers as the last node with rows.
+Every node gets a prediction, shrunk a little towards its parent's, so that pruning can
+compare a split with a leaf, and an empty leaf predicts as the last node with rows.
 
 Shapes: E trees, L = 2**D leaves, n rows, F features, C outputs.
 """
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SHRINKAGE = 1.0  # rows that say what the parent says, added to a node's own
+SHRINKAGE = 1.0  # pseudo-rows with the parent's prediction, added to a node's own
 
 
 @dataclass(frozen=True)
 class LinearLeaves:
-    """Linear answers ``bias + weights @ x`` of the leaves of E trees.
+    """Linear models ``bias + weights @ x`` of the leaves of E trees.
+
+    The paper's ``k_t' x + h_t`` (section 2).
 
     Attributes
     ----------
@@ -29,12 +31,12 @@ class LinearLeaves:
     weights: np.ndarray
 
     def predict(self, x: np.ndarray, leaf: np.ndarray) -> np.ndarray:
-        """Answers (E, n) for encoded rows (n, F) in their leaves (E, n)."""
+        """Predictions (E, n) for encoded rows (n, F) in their leaves (E, n)."""
         tree = np.arange(len(leaf))[:, None]
-        answers = self.bias[tree, leaf]
+        predicted = self.bias[tree, leaf]
         for e, leaf_of_tree in enumerate(leaf):
-            answers[e] += np.einsum("nf,nf->n", self.weights[e][leaf_of_tree], x)
-        return answers
+            predicted[e] += np.einsum("nf,nf->n", self.weights[e][leaf_of_tree], x)
+        return predicted
 
 
 def level_means(
@@ -44,11 +46,11 @@ def level_means(
     n_leaves: int,
     shrinkage: float = SHRINKAGE,
 ) -> list[np.ndarray]:
-    """Mean target of every node, level by level, drawn towards the means above it.
+    """Mean target of every node, level by level, shrunk towards the means above it.
 
-    From the root down, a node's answer is the mean of its rows joined by `shrinkage`
-    rows that say what its parent says; so no class has probability zero (hierarchical
-    shrinkage, Agarwal et al., arXiv:2202.00858, in another weighting).
+    From the root down, a node predicts the mean of its rows joined by `shrinkage`
+    pseudo-rows with its parent's prediction; so no class has probability zero
+    (hierarchical shrinkage, Agarwal et al., arXiv:2202.00858, in another weighting).
 
     Parameters
     ----------
@@ -85,27 +87,27 @@ def level_means(
     above = counts[-1]
     for count, total in zip(counts[-2::-1], totals[-2::-1]):
         parent = np.repeat(levels[-1], 2, axis=1)
-        answer = (total + shrinkage * parent) / (count + shrinkage)
-        # A split that sends all rows one way asks nothing and changes nothing.
-        levels.append(np.where(count == np.repeat(above, 2, axis=1), parent, answer))
+        shrunk = (total + shrinkage * parent) / (count + shrinkage)
+        # A split that sends all rows one way changes nothing.
+        levels.append(np.where(count == np.repeat(above, 2, axis=1), parent, shrunk))
         above = count
     return levels
 
 
-def level_formulas(
+def level_linear_models(
     leaf: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
     n_leaves: int,
     shrinkage: float = SHRINKAGE,
-    n_imagined: int = 0,
+    n_synthetic: int = 0,
 ) -> list[LinearLeaves]:
-    """Ridge regression in every node of one tree, drawn towards the formula above.
+    """Ridge regression in every node of one tree, shrunk towards the model above.
 
-    A node's formula is that of its parent plus a ridge regression on what the parent
-    leaves over, whose penalty is that of `shrinkage` rows spread like all rows. Where
+    A node's linear model is that of its parent plus a ridge regression on the parent's
+    residuals, whose penalty is that of `shrinkage` rows that vary like all rows. Where
     a node's own columns hardly vary, its slopes so remain its parent's. A node with no
-    more rows than a formula has numbers answers with a constant.
+    more rows than a model has coefficients predicts a constant.
 
     Parameters
     ----------
@@ -119,42 +121,48 @@ def level_formulas(
         Leaves of the tree, a power of two.
     shrinkage : float
         In rows, above 0.
-    n_imagined : int
+    n_synthetic : int
         The last rows, which do not count where too few rows make a constant.
 
     Returns
     -------
     list of LinearLeaves
-        Of one tree; level d, from the root, has 2**d formulas.
+        Of one tree; level d, from the root, has 2**d models.
     """
     order = np.argsort(leaf, kind="stable")
     design = np.hstack([np.ones((len(x), 1)), x - x.mean(axis=0)])[order]
     y, leaf = y[order], leaf[order]
-    n_real = np.append(0, np.cumsum(order < len(x) - n_imagined))
+    n_real = np.append(0, np.cumsum(order < len(x) - n_synthetic))
     penalty = shrinkage * np.append(1.0, x.var(axis=0) + 1e-9)
     means = level_means(leaf[None], y[:, None], np.ones(len(y)), n_leaves, shrinkage)
-    levels, parents, answers, above = [], None, None, None
+    n_coefficients = design.shape[1]
+    # Of the level above: the models, what its nodes predict with, and their rows.
+    models = np.zeros((1, n_coefficients))  # bias first
+    predictors, n_rows_above = models, np.array([-1])
+    levels = []
     for means_of_level in means:
         width = means_of_level.shape[1]
+        parent = np.arange(width) // 2
         bounds = np.searchsorted(leaf, np.arange(width + 1) * (n_leaves // width))
-        found = np.zeros((width, design.shape[1]))  # bias first
-        shown = np.zeros_like(found)
-        for node in range(width):
-            rows = slice(bounds[node], bounds[node + 1])
-            n_rows = bounds[node + 1] - bounds[node]
-            if parents is not None and n_rows == above[node // 2]:
-                found[node], shown[node] = parents[node // 2], answers[node // 2]
-                continue
-            here = np.zeros(found.shape[1]) if parents is None else parents[node // 2]
-            a, left_over = design[rows], y[rows] - design[rows] @ here
-            gram = a.T @ a
-            gram[np.diag_indices_from(gram)] += penalty
-            found[node] = here + np.linalg.solve(gram, a.T @ left_over)
-            shown[node] = found[node]
-            if n_real[rows.stop] - n_real[rows.start] <= found.shape[1]:
-                shown[node] = 0.0
-                shown[node, 0] = means_of_level[0, node, 0]
-        parents, answers, above = found, shown, np.diff(bounds)
-        bias = shown[:, 0] - shown[:, 1:] @ x.mean(axis=0)
-        levels.append(LinearLeaves(bias[None], shown[None, :, 1:]))
+        n_rows = np.diff(bounds)
+        models, predictors = models[parent], predictors[parent]
+        for node in np.flatnonzero(n_rows != n_rows_above[parent]):
+            first, last = bounds[node], bounds[node + 1]
+            models[node] += _ridge_on_residuals(
+                design[first:last], y[first:last], models[node], penalty
+            )
+            predictors[node] = models[node]
+            if n_real[last] - n_real[first] <= n_coefficients:
+                predictors[node] = 0.0
+                predictors[node, 0] = means_of_level[0, node, 0]
+        n_rows_above = n_rows
+        bias = predictors[:, 0] - predictors[:, 1:] @ x.mean(axis=0)
+        levels.append(LinearLeaves(bias[None], predictors[None, :, 1:]))
     return levels
+
+
+def _ridge_on_residuals(design, y, model, penalty) -> np.ndarray:
+    """Coefficients that ridge regression adds to a linear model of the same rows."""
+    gram = design.T @ design
+    gram[np.diag_indices_from(gram)] += penalty
+    return np.linalg.solve(gram, design.T @ (y - design @ model))

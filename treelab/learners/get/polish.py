@@ -1,25 +1,38 @@
-"""Subtree polish: train every subtree of a level anew, and keep those that gain.
+"""Subtree polish: train every subtree of a level anew, and take those that improve.
+
+Source: Mao and Cao, arXiv:2411.17003, section 4.3 and algorithm 2. The paper polishes
+one subtree after another from the root down; ours trains all subtrees of a level side
+by side, from the lowest level up, and only in the hard stage.
 
 Shapes: K subtrees side by side, N splits and L leaves of one subtree, B rows a step,
 F features, C outputs.
 """
 
-import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from treelab.learners.get.network import ASKS_NOTHING
-from treelab.learners.get.trees import HardTrees, Rows, evenly_spread
+from treelab.learners.get.network import (
+    ALWAYS_LEFT,
+    leaf_values,
+    mixed_models,
+    soft_trees,
+    two_rate_optimizer,
+    warm_up_cosine,
+)
+from treelab.learners.get.rows import Rows
+from treelab.learners.get.settings import GetSettings
+from treelab.learners.get.trees import HardTrees, standardise_margins
 from treelab.ops.losses import class_loss
-from treelab.ops.oblique import hard_leaf, oblique_margin, soft_route
 
-SCALE_FACTORS = (50.0, 150.0)  # a polished split is nearly hard from the beginning
-ROWS_A_STEP = 2048  # at most, shared by the subtrees of a level
+SCALE_FACTORS = (50.0, 150.0)  # alpha: a polished split is nearly hard from the start
+MAX_BATCH_ROWS = 2048  # shared by the subtrees of a level
 MIN_ROWS = 20  # a subtree with fewer rows stays as it is
-LOOKS = 5  # times that the hard loss is looked at while a level is polished
+MIN_PROBABILITY = 1e-3  # of a class at a leaf, before the logarithm
+N_EVALUATIONS = 5  # of the hard loss while a level is polished
 
 
 def subtree_splits(depth: int, level: int) -> np.ndarray:
@@ -39,10 +52,10 @@ def polish_level(
     rows: Rows,
     level: int,
     n_steps: int,
-    learning_rates: tuple[float, float],
+    settings: GetSettings,
     rng: np.random.Generator,
     *,
-    stop: Callable[[float], bool] = lambda share: False,
+    should_stop: Callable[[float], bool] = lambda done: False,
 ) -> HardTrees:
     """Train all subtrees whose roots stand on one level, each on its own rows.
 
@@ -59,169 +72,198 @@ def polish_level(
         Of the subtrees' roots, below the tree's depth.
     n_steps : int
         Gradient steps.
-    learning_rates : (float, float)
-        Highest step sizes of splits and leaves.
+    settings : GetSettings
+        For the learning rates.
     rng : numpy Generator
-    stop : callable
-        Hears before every step which share of them is done; True ends the polish.
+    should_stop : callable
+        Asked before every step, with the fraction of them that is done.
 
     Returns
     -------
     HardTrees
         A batch of one tree, its loss on `rows` no higher.
     """
-    depth = trees.threshold.shape[1].bit_length()
-    members = _members(trees, rows, depth, level)
-    members = [(root, at) for root, at in enumerate(members) if len(at) >= MIN_ROWS]
-    if not members:
+    node = trees.nodes_at(rows.x, level)
+    roots = np.flatnonzero(np.bincount(node, minlength=2**level) >= MIN_ROWS)
+    if not len(roots):
         return trees
-    roots = np.array([root for root, _ in members])
-    splits = subtree_splits(depth, level)[roots]  # (K, N)
-    loss = _subtree_losses(trees, rows, level, depth)
-    spread = evenly_spread(trees.weights, trees.threshold, rows.x)
-    subtrees = _Subtrees(trees, spread, roots, splits, rows, members)
-    groups = [
-        {"params": [subtrees.weights, subtrees.threshold], "lr": learning_rates[0]},
-        {"params": [subtrees.leaf_value], "lr": learning_rates[1]},
-    ]
-    subtrees.scale_factor = torch.tensor(
-        rng.uniform(*SCALE_FACTORS, (len(roots), 1, 1)),
-        dtype=torch.float32,
-        device=rows.device,
-    )
-    optimizer = torch.optim.AdamW(groups, weight_decay=0.0)
-    schedule = warm_cosine(optimizer, n_steps)
+    scale_factor = rng.uniform(*SCALE_FACTORS, (len(roots), 1, 1))
+    subtrees = _Subtrees.of(trees, roots, level, rows, scale_factor)
+    sampler = _RowSampler.of(node, roots, subtrees.splits.shape[1], rows.device)
+    splits = [subtrees.weights, subtrees.threshold]
+    optimizer = two_rate_optimizer(splits, subtrees.leaf_value, settings, 0.0)
+    scheduler = warm_up_cosine(optimizer, n_steps)
     generator = torch.Generator(rows.device).manual_seed(int(rng.integers(2**31)))
-    look = max(1, n_steps // LOOKS)
+    node_loss = trees.node_losses(rows, level)
+    evaluate_every = max(1, n_steps // N_EVALUATIONS)
     for step in range(1, n_steps + 1):
-        if stop((step - 1) / n_steps):
+        if should_stop((step - 1) / n_steps):
             break
         optimizer.zero_grad(set_to_none=True)
-        subtrees.loss(generator).backward()
+        subtrees.loss(rows, sampler.draw(generator)).backward()
         optimizer.step()
-        schedule.step()
-        if step % look == 0:
-            trees, loss = _exchange(trees, loss, subtrees, rows, level, depth)
+        scheduler.step()
+        if step % evaluate_every == 0:
+            trees, node_loss = _exchange(trees, node_loss, subtrees, rows, level)
     return trees
 
 
-def warm_cosine(optimizer, n_steps: int, warm_up: float = 0.1):
-    """Learning rate that rises, then falls along a cosine to almost nothing."""
+def _exchange(
+    trees: HardTrees,
+    node_loss: np.ndarray,
+    subtrees: "_Subtrees",
+    rows: Rows,
+    level: int,
+) -> tuple[HardTrees, np.ndarray]:
+    """Take the subtrees that lower the hard loss: line 9 of algorithm 2.
 
-    def factor(step: int) -> float:
-        risen = min(1.0, (step + 1) / max(1.0, warm_up * n_steps))
-        fallen = 0.5 * (1 + math.cos(math.pi * min(1.0, step / n_steps)))
-        return risen * (fallen + 1e-3)
-
-    return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
-
-
-def _members(trees, rows, depth, level) -> list[np.ndarray]:
-    """Rows that reach each node of the level."""
-    leaf = hard_leaf(rows.x, trees.weights, trees.threshold)[0]
-    node = leaf >> (depth - level)
-    order = np.argsort(node, kind="stable")
-    bounds = np.searchsorted(node[order], np.arange(2**level + 1))
-    return [order[bounds[i] : bounds[i + 1]] for i in range(2**level)]
-
-
-def _subtree_losses(trees, rows, level, depth) -> np.ndarray:
-    """Summed hard loss (2**level,) of the rows under each node of the level."""
-    leaf = hard_leaf(rows.x, trees.weights, trees.threshold)[0]
-    losses = rows.row_loss(trees.answers(rows.x))[0]
-    return np.bincount(leaf >> (depth - level), losses, 2**level)
-
-
-def _exchange(trees, loss, subtrees, rows, level, depth):
-    """Take over the subtrees that lower the hard loss; return tree and losses."""
-    weights, threshold = trees.weights.copy(), trees.threshold.copy()
-    weights[0, subtrees.splits], threshold[0, subtrees.splits] = subtrees.arrays()
-    trained = replace(trees, weights=weights, threshold=threshold).refit(rows)
-    losses = _subtree_losses(trained, rows, level, depth)
+    Returns the trees and the losses (2**level,) of the level's nodes.
+    """
+    weights, threshold = subtrees.arrays()
+    trained = trees.with_splits(subtrees.splits, weights, threshold, rows)
+    losses = trained.node_losses(rows, level)
     # Rows of one subtree never depend on another's splits, so each is judged alone.
-    better = losses < loss - 1e-9 * (1 + np.abs(loss))
+    better = losses < node_loss - 1e-9 * (1 + np.abs(node_loss))
     taken = better[subtrees.roots]
     if not taken.any():
-        return trees, loss
-    splits = subtrees.splits[taken]
-    mixed_weights, mixed_threshold = trees.weights.copy(), trees.threshold.copy()
-    mixed_weights[0, splits] = weights[0, splits]
-    mixed_threshold[0, splits] = threshold[0, splits]
-    mixed = replace(trees, weights=mixed_weights, threshold=mixed_threshold)
-    return mixed.refit(rows), np.where(better, losses, loss)
+        return trees, node_loss
+    trees = trees.with_splits(
+        subtrees.splits[taken], weights[taken], threshold[taken], rows
+    )
+    return trees, np.where(better, losses, node_loss)
 
 
+@dataclass(frozen=True)
 class _Subtrees:
-    """The subtrees as tensors, and batches of each one's own rows."""
+    """The subtrees of a level as tensors that training changes.
 
-    def __init__(self, trees, spread, roots, splits, rows, members):
-        self.roots, self.splits, self.rows = roots, splits, rows
-        self.linear = trees.linear is not None
+    Attributes
+    ----------
+    roots : ndarray of shape (K,)
+        Nodes of the level, from 0.
+    splits : ndarray of shape (K, N)
+        Their places in the whole tree.
+    is_split : ndarray of shape (K, N)
+        The others send all rows left, and continue to do so.
+    linear : bool
+        Whether leaves hold linear models.
+    weights, threshold, leaf_value : Tensor of shape (K, N, F), (K, N), (K, L, C)
+        Trained.
+    scale_factor : Tensor of shape (K, 1, 1)
+        Alpha of each subtree.
+    inverse_variance : Tensor of shape (K, 1)
+        Of the target in each subtree; leaf values and losses are in its units, so all
+        subtrees learn at one pace.
+    """
+
+    roots: np.ndarray
+    splits: np.ndarray
+    is_split: np.ndarray
+    linear: bool
+    weights: Tensor
+    threshold: Tensor
+    leaf_value: Tensor
+    scale_factor: Tensor
+    inverse_variance: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        trees: HardTrees,
+        roots: np.ndarray,
+        level: int,
+        rows: Rows,
+        scale_factor: np.ndarray,
+    ) -> "_Subtrees":
+        """Copy the subtrees under these nodes of a level from a batch of one tree."""
+        splits = subtree_splits(trees.depth, level)[roots]  # (K, N)
         n_leaves = splits.shape[1] + 1
         leaves = roots[:, None] * n_leaves + np.arange(n_leaves)  # (K, L)
-        value = trees.constants[0, leaves]
-        if self.linear:
-            value = np.concatenate(
-                [
-                    trees.linear.bias[0, leaves][..., None],
-                    trees.linear.weights[0, leaves],
-                ],
-                axis=2,
-            )
-        elif rows.n_classes:
-            value = np.log(np.maximum(value, 1e-3))
-        order = np.concatenate([at for _, at in members])
-        sizes = np.array([len(at) for _, at in members])
-
-        def tensor(array, dtype=torch.float32):
-            return torch.tensor(array, dtype=dtype, device=rows.device)
-
-        self.order = tensor(order, torch.long)
-        self.first = tensor(np.cumsum(sizes) - sizes, torch.long)[:, None]
-        self.sizes = tensor(sizes)[:, None]
-        # Losses in shares of a subtree's own variance: all learn at one pace.
-        self.scale = np.ones(len(roots))
+        weights, threshold = standardise_margins(trees.weights, trees.threshold, rows.x)
+        weights, threshold = weights[0, splits], threshold[0, splits]
+        std = np.ones(len(roots))
         if not rows.n_classes:
-            self.scale = np.array([rows.y[at].std() for _, at in members]) + 1e-6
-        self.price = tensor(1 / self.scale**2)[:, None]
-        weights, threshold = (part[0, splits] for part in spread)
-        threshold = np.minimum(threshold, ASKS_NOTHING)
-        self.asks = np.abs(weights).max(axis=2) > 0  # (K, N); the others stay still
-        self.weights = tensor(weights).requires_grad_()
-        self.threshold = tensor(threshold).requires_grad_()
-        self.leaf_value = tensor(value / self.scale[:, None, None]).requires_grad_()
-        total = min(ROWS_A_STEP, max(512, 2**19 // splits.shape[1]))
-        self.n_rows = max(16, total // len(roots))
+            node = trees.nodes_at(rows.x, level)
+            std = np.array([rows.y[node == root].std() for root in roots]) + 1e-6
+        value = leaf_values(trees, rows.n_classes, MIN_PROBABILITY)[0, leaves]
 
-    def loss(self, generator) -> torch.Tensor:
-        """Summed soft loss of all subtrees on a draw of each one's rows."""
-        shape = (len(self.roots), self.n_rows)
-        draw = torch.rand(shape, generator=generator, device=generator.device)
-        at = self.order[self.first + (draw * self.sizes).long()]  # (K, B)
-        x = self.rows.x_tensor[:, at].transpose(0, 1)  # (K, F, B)
-        margin = oblique_margin(x, self.weights, self.threshold)
-        answer = soft_route(margin, self.scale_factor, self.leaf_value)
-        y, weight = self.rows.y_tensor[at], self.rows.weight_tensor[at]
-        if self.rows.n_classes:
-            losses = _class_losses(answer, y, self.rows.class_loss)
+        def tensor(array):
+            return torch.tensor(array, dtype=torch.float32, device=rows.device)
+
+        return cls(
+            roots,
+            splits,
+            is_split=np.abs(weights).max(axis=2) > 0,
+            linear=trees.linear is not None,
+            weights=tensor(weights).requires_grad_(),
+            threshold=tensor(np.minimum(threshold, ALWAYS_LEFT)).requires_grad_(),
+            leaf_value=tensor(value / std[:, None, None]).requires_grad_(),
+            scale_factor=tensor(scale_factor),
+            inverse_variance=tensor(1 / std**2)[:, None],
+        )
+
+    def loss(self, rows: Rows, drawn: Tensor) -> Tensor:
+        """Summed soft loss of all subtrees on rows (K, B), each one's own."""
+        x = rows.x_tensor[:, drawn].transpose(0, 1)  # (K, F, B)
+        predicted = soft_trees(
+            x, self.weights, self.threshold, self.scale_factor, self.leaf_value
+        )
+        y, weight = rows.y_tensor[drawn], rows.weight_tensor[drawn]
+        if rows.n_classes:
+            losses = _class_losses(predicted, y, rows.class_loss)
         else:
             if self.linear:
-                answer = answer[:, :1] + (answer[:, 1:] * x).sum(1, keepdim=True)
-            scaled = y * self.price.sqrt()
-            losses = (answer[:, 0] - scaled).square()
+                predicted = mixed_models(predicted, x)
+            scaled = y * self.inverse_variance.sqrt()
+            losses = (predicted[:, 0] - scaled).square()
         return (losses * weight).mean(1).sum()
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (K, N, F), thresholds (K, N); what asked nothing still does not."""
+        """Weights (K, N, F) and thresholds (K, N) as they are now."""
         weights = self.weights.detach().cpu().numpy().astype(np.float64)
         threshold = self.threshold.detach().cpu().numpy().astype(np.float64)
-        weights[~self.asks] = 0.0
-        threshold[~self.asks] = np.inf
+        weights[~self.is_split] = 0.0
+        threshold[~self.is_split] = np.inf
         return weights, threshold
 
 
-def _class_losses(answer, y, kind):
+@dataclass(frozen=True)
+class _RowSampler:
+    """Draws as many rows for each subtree from those that reach it.
+
+    ``order`` (n,) lists the rows subtree after subtree; those of each begin at
+    ``first`` (K, 1) and are ``size`` (K, 1) many.
+    """
+
+    order: Tensor
+    first: Tensor
+    size: Tensor
+    n_rows: int
+
+    @classmethod
+    def of(
+        cls, node: np.ndarray, roots: np.ndarray, n_splits: int, device: torch.device
+    ) -> "_RowSampler":
+        """Prepare draws for subtrees of so many splits, by the node of each row."""
+        members = [np.flatnonzero(node == root) for root in roots]
+        size = np.array([len(rows) for rows in members])
+        n_rows = min(MAX_BATCH_ROWS, max(512, 2**19 // n_splits)) // len(roots)
+        return cls(
+            torch.tensor(np.concatenate(members), device=device),
+            torch.tensor(np.cumsum(size) - size, device=device)[:, None],
+            torch.tensor(size, dtype=torch.float32, device=device)[:, None],
+            max(16, n_rows),
+        )
+
+    def draw(self, generator: torch.Generator) -> Tensor:
+        """Rows (K, B) of the training rows, with replacement."""
+        shape = (len(self.size), self.n_rows)
+        fraction = torch.rand(shape, generator=generator, device=generator.device)
+        return self.order[self.first + (fraction * self.size).long()]
+
+
+def _class_losses(logits: Tensor, y: Tensor, kind: str) -> Tensor:
     """Losses (K, B) of logits (K, C, B) on each subtree's own codes (K, B)."""
-    n_trees, _, n_rows = answer.shape
-    flat = answer.permute(1, 0, 2).flatten(1)  # (C, K * B)
+    n_trees, _, n_rows = logits.shape
+    flat = logits.permute(1, 0, 2).flatten(1)  # (C, K * B)
     return class_loss(flat, y.flatten(), kind=kind).view(n_trees, n_rows)

@@ -1,16 +1,16 @@
-"""Sparse oblique splits: the same border with fewer columns.
+"""Sparse oblique splits: the same boundary with fewer columns.
+
+The paper's appendix F.4 asks for sparse splits by an L1 penalty (``l1``); this is ours.
 
 Shapes: N splits, n rows, F features.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
-from treelab.learners.get.trees import HardTrees, Rows
-from treelab.ops.oblique import hard_leaf
+from treelab.learners.get.rows import Rows
+from treelab.learners.get.trees import HardTrees
 
-COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest first
+N_COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest first
 
 
 def sparse_splits(
@@ -30,63 +30,65 @@ def sparse_splits(
     rows, valid : Rows
         Training and validation rows.
     tolerance : float
-        Share of what the tree explains that it may lose, at least 0: of the difference
-        between its loss and that of one answer for all rows.
+        Fraction of what the tree explains that it may lose, at least 0: of the
+        difference between its loss and that of one leaf for all rows.
 
     Returns
     -------
     HardTrees
         A batch of one tree, its losses within the tolerance.
     """
-    depth = trees.threshold.shape[1].bit_length()
-    judges = (valid, rows)
+    both = (valid, rows)
     allowed = [
-        tolerance * explained(trees, rows, judge) * judge.weight.sum() / depth
-        for judge in judges
+        tolerance * explained_loss(trees, rows, on) * on.weight.sum() / trees.depth
+        for on in both
     ]
-    for level in range(depth - 1, -1, -1):
-        first = 2**level - 1
-        bounds = [  # for each judge, what each node of the level may lose
-            _losses(trees, judge, level, depth)
-            + total * _shares_reached(trees, judge, level, depth)
-            for judge, total in zip(judges, allowed)
+    for level in range(trees.depth - 1, -1, -1):
+        bounds = [  # on either rows, the most that each node of the level may lose
+            trees.node_losses(on, level) + total * _fraction_reached(trees, on, level)
+            for on, total in zip(both, allowed)
         ]
-        fewer = _fewer_columns(trees, rows, level, depth)
-        waiting = set(fewer)
-        for step in range(len(COLUMNS)):
-            tried_weights, tried_threshold = (
-                trees.weights.copy(),
-                trees.threshold.copy(),
-            )
-            trying = [at for at in waiting if len(fewer[at]) > step]
-            if not trying:
-                break
-            for at in trying:
-                tried_weights[0, first + at], moved = fewer[at][step]
-                tried_threshold[0, first + at] -= moved
-            tried = replace(trees, weights=tried_weights, threshold=tried_threshold)
-            tried = tried.refit(rows)
-            fine = np.all(
-                [
-                    _losses(tried, judge, level, depth) <= bound
-                    for judge, bound in zip(judges, bounds)
-                ],
-                axis=0,
-            )
-            done = [at for at in trying if fine[at]]
-            splits = first + np.array(done, dtype=int)
-            weights, threshold = trees.weights.copy(), trees.threshold.copy()
-            weights[0, splits] = tried_weights[0, splits]
-            threshold[0, splits] = tried_threshold[0, splits]
-            trees = replace(trees, weights=weights, threshold=threshold).refit(rows)
-            waiting -= set(done)
+        trees = _sparse_level(trees, both, level, bounds)
     return trees
 
 
-def _fewer_columns(trees, rows, level, depth) -> dict[int, list]:
+def _sparse_level(
+    trees: HardTrees, both: tuple[Rows, Rows], level: int, bounds: list[np.ndarray]
+) -> HardTrees:
+    """Give each split of a level the fewest columns that keep losses within bounds.
+
+    ``both`` are the validation rows and the training rows.
+    """
+    first, rows = 2**level - 1, both[1]
+    found = _approximations_of_level(trees, rows, level)
+    waiting = set(found)
+    for step in range(len(N_COLUMNS)):
+        trying = [node for node in waiting if len(found[node]) > step]
+        if not trying:
+            break
+        splits = first + np.array(trying)
+        weights = np.array([found[node][step][0] for node in trying])
+        moved = np.array([found[node][step][1] for node in trying])
+        threshold = trees.threshold[0, splits] - moved
+        tried = trees.with_splits(splits, weights, threshold, rows)
+        within = np.all(
+            [tried.node_losses(on, level) <= bound for on, bound in zip(both, bounds)],
+            axis=0,
+        )
+        done = [node for node in trying if within[node]]
+        splits = first + np.array(done, dtype=int)
+        trees = trees.with_splits(
+            splits, tried.weights[0, splits], tried.threshold[0, splits], rows
+        )
+        waiting -= set(done)
+    return trees
+
+
+def _approximations_of_level(
+    trees: HardTrees, rows: Rows, level: int
+) -> dict[int, list]:
     """Sums of fewer columns for each split of a level that has any to spare."""
-    leaf = hard_leaf(rows.x, trees.weights, trees.threshold)[0]
-    node = leaf >> (depth - level)
+    node = trees.nodes_at(rows.x, level)
     found = {}
     for at in np.unique(node):
         weights = trees.weights[0, 2**level - 1 + at]
@@ -95,11 +97,13 @@ def _fewer_columns(trees, rows, level, depth) -> dict[int, list]:
     return found
 
 
-def approximations(x: np.ndarray, weights: np.ndarray) -> list:
+def approximations(
+    x: np.ndarray, weights: np.ndarray
+) -> list[tuple[np.ndarray, float]]:
     """Approximate a weighted sum with 1, 2, 3, 5, ... of its columns.
 
-    Orthogonal matching pursuit: the column that explains most of what is left over
-    enters next, and all weights are fitted again.
+    Orthogonal matching pursuit: the column that explains most of the residual enters
+    next, and all weights are fitted again.
 
     Parameters
     ----------
@@ -110,14 +114,14 @@ def approximations(x: np.ndarray, weights: np.ndarray) -> list:
     Returns
     -------
     list of (weights (F,), float)
-        For each number in ``COLUMNS`` below that of the sum's own columns: weights,
+        For each number in ``N_COLUMNS`` below that of the sum's own columns: weights,
         and what the approximation lacks to the sum on average.
     """
     mean = x.mean(axis=0)
     gram = (x - mean).T @ (x - mean)
-    spread = np.sqrt(np.diag(gram))
-    usable = (weights != 0) & (spread > 1e-9)
-    scale = np.where(usable, spread, 1.0)
+    norm = np.sqrt(np.diag(gram))
+    usable = (weights != 0) & (norm > 1e-9)
+    scale = np.where(usable, norm, 1.0)
     gram = gram / np.outer(scale, scale)
     wanted = gram @ (weights * scale)
     chosen: list[int] = []
@@ -126,42 +130,35 @@ def approximations(x: np.ndarray, weights: np.ndarray) -> list:
         fitted = np.zeros(len(weights))
         if chosen:
             fitted[chosen] = _solve(gram, wanted, chosen)
-        left_over = np.where(usable, np.abs(wanted - gram @ fitted), -1.0)
-        left_over[chosen] = -1.0
-        chosen.append(int(left_over.argmax()))
-        if n_columns in COLUMNS:
+        residual = np.where(usable, np.abs(wanted - gram @ fitted), -1.0)
+        residual[chosen] = -1.0
+        chosen.append(int(residual.argmax()))
+        if n_columns in N_COLUMNS:
             sparse = np.zeros(len(weights))
             sparse[chosen] = _solve(gram, wanted, chosen) / scale[chosen]
             found.append((sparse, float(mean @ (weights - sparse))))
-        if n_columns == COLUMNS[-1]:
+        if n_columns == N_COLUMNS[-1]:
             break
     return found
 
 
-def _solve(gram, wanted, chosen) -> np.ndarray:
+def _solve(gram: np.ndarray, wanted: np.ndarray, chosen: list[int]) -> np.ndarray:
     """Weights of the chosen columns that fit best; a touch of ridge for twins."""
     part = gram[np.ix_(chosen, chosen)] + 1e-9 * np.eye(len(chosen))
     return np.linalg.solve(part, wanted[chosen])
 
 
-def explained(trees: HardTrees, rows: Rows, valid: Rows) -> float:
-    """Loss of one answer for all rows less that of a batch of one tree.
+def explained_loss(trees: HardTrees, rows: Rows, on: Rows) -> float:
+    """Loss of one leaf for all rows less that of a batch of one tree, at least 0.
 
-    Never below 0; the one answer is the mean of the training rows.
+    The one leaf predicts the mean of ``rows``; losses are those of the rows ``on``.
     """
     mean = np.average(rows.target, axis=0, weights=rows.weight)
-    told = np.broadcast_to(mean, (1, len(valid.x), len(mean)))
-    return float(max(0.0, valid.loss(told)[0] - valid.loss(trees.answers(valid.x))[0]))
+    constant = np.broadcast_to(mean, (1, len(on.x), len(mean)))
+    return float(max(0.0, on.loss(constant)[0] - on.loss(trees.predict(on.x))[0]))
 
 
-def _shares_reached(trees, rows, level, depth) -> np.ndarray:
-    """Share of the rows (2**level,) that reaches each node of the level."""
-    leaf = hard_leaf(rows.x, trees.weights, trees.threshold)[0]
-    return np.bincount(leaf >> (depth - level), minlength=2**level) / len(leaf)
-
-
-def _losses(trees, valid, level, depth) -> np.ndarray:
-    """Summed loss (2**level,) of the rows under each node of the level."""
-    leaf = hard_leaf(valid.x, trees.weights, trees.threshold)[0]
-    losses = valid.row_loss(trees.answers(valid.x))[0]
-    return np.bincount(leaf >> (depth - level), losses, 2**level)
+def _fraction_reached(trees: HardTrees, rows: Rows, level: int) -> np.ndarray:
+    """Fraction of the rows (2**level,) that reaches each node of the level."""
+    node = trees.nodes_at(rows.x, level)
+    return np.bincount(node, minlength=2**level) / len(node)

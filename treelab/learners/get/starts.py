@@ -1,24 +1,47 @@
-"""Where oblique trees begin: greedy oblique trees and random hyperplanes.
+"""Initial splits of oblique trees: random hyperplanes, and trees grown greedily.
+
+Line 5 of the paper's algorithm 1 begins from random splits alone; the greedy trees are
+ours.
 
 Shapes: N = 2**D - 1 splits breadth first, n rows, F features, C outputs.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-RIDGE = (
-    1e-3,
-    0.1,
-    1.0,
-)  # rows of penalty a row, of the regressions that give directions
-RANDOM_DIRECTIONS = 20  # that a greedy split may test, besides every column
-LOOKED_AT = 5000  # rows by which a greedy split is chosen, at most
-COLUMNS_A_DIRECTION = 3  # columns that enter a random direction, on average
+Splits = tuple[np.ndarray, np.ndarray]
+"""Weights (N, F) and thresholds (N,) of one tree's splits."""
+
+RIDGE = (1e-3, 0.1, 1.0)  # penalties a row, of the regressions that give directions
+N_RANDOM_DIRECTIONS = 20  # that a greedy split may test, besides every column
+COLUMNS_PER_DIRECTION = 3  # that enter a random direction, on average
 
 
-def random_splits(
-    x: np.ndarray, depth: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True)
+class Growth:
+    """How a tree is grown greedily.
+
+    Attributes
+    ----------
+    min_samples_leaf : int
+        Fewest rows on either side of a split.
+    oblique : bool
+        False: splits test single columns, as CART's do.
+    max_rows : int
+        By which a split is chosen.
+    """
+
+    min_samples_leaf: int = 5
+    oblique: bool = True
+    max_rows: int = 5000
+
+
+DEFAULT_GROWTH = Growth()
+
+
+def random_splits(x: np.ndarray, depth: int, rng: np.random.Generator) -> Splits:
     """Hyperplanes of random directions, each laid through a random row it splits.
 
     Parameters
@@ -36,7 +59,7 @@ def random_splits(
         A row goes left where ``weights @ x <= threshold``.
     """
     n_splits = 2**depth - 1
-    directions = rng.normal(size=(n_splits, x.shape[1])) / _spread(x)
+    directions = rng.normal(size=(n_splits, x.shape[1])) / _column_std(x)
     weights = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     threshold = np.zeros(n_splits)
     rows_of = {0: np.arange(len(x))}
@@ -57,10 +80,9 @@ def greedy_splits(
     depth: int,
     rng: np.random.Generator,
     *,
-    top: tuple[np.ndarray, np.ndarray] | None = None,
-    min_leaf_rows: int = 5,
-    oblique: bool = True,
-) -> tuple[np.ndarray, np.ndarray]:
+    growth: Growth = DEFAULT_GROWTH,
+    top: Splits | None = None,
+) -> Splits:
     """Splits of a tree that is grown greedily, each the best of many directions.
 
     A split tests a column, as CART does, or a sum of columns that ``directions`` finds.
@@ -72,16 +94,13 @@ def greedy_splits(
     target : ndarray of shape (n, C)
         Values, or class membership as 0 and 1.
     weight : ndarray of shape (n,)
-        What each row counts.
+        Of each row.
     depth : int
         Most splits on a path.
     rng : numpy Generator
+    growth : Growth
     top : (weights, threshold), optional
         Splits of the first levels, which stay.
-    min_leaf_rows : int
-        Fewest rows on either side of a split.
-    oblique : bool
-        False: columns alone, a CART tree.
 
     Returns
     -------
@@ -89,49 +108,60 @@ def greedy_splits(
     threshold : ndarray of shape (N,)
         Where there is no split: no weights and an infinite threshold.
     """
-    n_splits = 2**depth - 1
-    weights = np.zeros((n_splits, x.shape[1]))
-    threshold = np.full(n_splits, np.inf)
-    n_top = 0
-    if top is not None:
-        n_top = len(top[1])
-        weights[:n_top], threshold[:n_top] = top
-    columns = np.eye(x.shape[1])
+    weights, threshold, n_top = no_splits(depth, x.shape[1], top)
     waiting = [(0, np.arange(len(x)))]
     while waiting:
         split, rows = waiting.pop()
-        if split >= n_splits or len(rows) < 2 * min_leaf_rows:
+        if split >= len(threshold) or len(rows) < 2 * growth.min_samples_leaf:
             continue
         if split >= n_top:
             sample = rows
-            if len(rows) > LOOKED_AT:
-                sample = rng.choice(rows, LOOKED_AT, replace=False)
-            here, told = x[sample], target[sample]
-            if np.ptp(told, axis=0).max() <= 1e-9:
-                continue
-            tried = columns
-            if oblique:
-                found = directions(here, told, weight[sample], rng)
-                tried = np.hstack([columns, found])
-            best = _best_split(here @ tried, told, weight[sample], min_leaf_rows)
+            if len(rows) > growth.max_rows:
+                sample = rng.choice(rows, growth.max_rows, replace=False)
+            here = x[sample], target[sample], weight[sample]
+            best = _best_split(*here, growth, rng)
             if best is None:
                 continue
-            weights[split], threshold[split] = tried[:, best[0]], best[1]
+            weights[split], threshold[split] = best
         goes_left = x[rows] @ weights[split] <= threshold[split]
         waiting.append((2 * split + 1, rows[goes_left]))
         waiting.append((2 * split + 2, rows[~goes_left]))
     return weights, threshold
 
 
-def _best_split(sums, target, weight, min_leaf_rows) -> tuple[int, float] | None:
+def no_splits(
+    depth: int, n_features: int, top: Splits | None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Splits of a tree that has none but those on ``top``, and how many these are."""
+    weights = np.zeros((2**depth - 1, n_features))
+    threshold = np.full(2**depth - 1, np.inf)
+    n_top = 0
+    if top is not None:
+        n_top = len(top[1])
+        weights[:n_top], threshold[:n_top] = top
+    return weights, threshold, n_top
+
+
+def _best_split(
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    growth: Growth,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, float] | None:
     """Direction and threshold that lower the squared error most, if any does."""
+    if np.ptp(target, axis=0).max() <= 1e-9:
+        return None
+    tried = np.eye(x.shape[1])
+    if growth.oblique:
+        tried = np.hstack([tried, directions(x, target, weight, rng)])
     stump = DecisionTreeRegressor(
-        max_depth=1, min_samples_leaf=min_leaf_rows, random_state=0
+        max_depth=1, min_samples_leaf=growth.min_samples_leaf, random_state=0
     )
-    found = stump.fit(sums, target, sample_weight=weight).tree_
+    found = stump.fit(x @ tried, target, sample_weight=weight).tree_
     if found.feature[0] < 0:
         return None
-    return found.feature[0], found.threshold[0]
+    return tried[:, found.feature[0]], found.threshold[0]
 
 
 def directions(
@@ -139,8 +169,8 @@ def directions(
 ) -> np.ndarray:
     """Sums of columns that are worth a test at a node.
 
-    They are the slopes of ridge regressions on the node's rows; the directions in
-    which what these leave over bends most (principal Hessian directions); and random
+    They are the slopes of ridge regressions on the node's rows; the directions of
+    largest curvature of the residuals (principal Hessian directions); and random
     sparse ones.
 
     Parameters
@@ -161,14 +191,14 @@ def directions(
     reduction", JASA 1992.
     """
     n_rows, n_features = x.shape
-    share = weight / weight.sum()
-    spread = _spread(x)
-    z = (x - share @ x) / spread
-    told = target - share @ target
-    if told.shape[1] == 2:  # two classes: the second mirrors the first
-        told = told[:, :1]
-    gram = (z * share[:, None]).T @ z
-    cross = (z * share[:, None]).T @ told
+    probability = weight / weight.sum()
+    std = _column_std(x)
+    z = (x - probability @ x) / std
+    centred = target - probability @ target
+    if centred.shape[1] == 2:  # two classes: the second mirrors the first
+        centred = centred[:, :1]
+    gram = (z * probability[:, None]).T @ z
+    cross = (z * probability[:, None]).T @ centred
     slopes = [
         np.linalg.solve(gram + ridge * np.eye(n_features), cross) for ridge in RIDGE
     ]
@@ -176,18 +206,20 @@ def directions(
     if n_rows >= 2 * n_features:
         found += slopes
     if n_rows >= 3 * n_features:
-        left_over = told - z @ slopes[0]
-        bend = np.einsum("n,nf,ng->fg", left_over[:, 0] * share, z, z, optimize=True)
-        found.append(np.linalg.eigh(bend)[1][:, [0, -1]])
-    shape = (n_features, RANDOM_DIRECTIONS)
-    kept = rng.random(shape) < COLUMNS_A_DIRECTION / n_features
-    found.append(rng.normal(size=shape) * kept)
-    found = np.hstack(found)
-    length = np.linalg.norm(found, axis=0)
-    return found / np.where(length > 0, length, 1.0) / spread[:, None]
+        residual = (centred - z @ slopes[0])[:, 0]
+        curvature = np.einsum(  # Li's average Hessian, weighted by the residuals
+            "n,nf,ng->fg", residual * probability, z, z, optimize=True
+        )
+        found.append(np.linalg.eigh(curvature)[1][:, [0, -1]])
+    shape = (n_features, N_RANDOM_DIRECTIONS)
+    enters = rng.random(shape) < COLUMNS_PER_DIRECTION / n_features
+    found.append(rng.normal(size=shape) * enters)
+    all_found = np.hstack(found)
+    length = np.linalg.norm(all_found, axis=0)
+    return all_found / np.where(length > 0, length, 1.0) / std[:, None]
 
 
-def _spread(x: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column; huge where it is constant, so it drops out."""
-    spread = x.std(axis=0)
-    return np.where(spread > 1e-9, spread, 1e9)
+def _column_std(x: np.ndarray) -> np.ndarray:
+    """Standard deviation of each column; huge where it is constant: it drops out."""
+    std = x.std(axis=0)
+    return np.where(std > 1e-9, std, 1e9)

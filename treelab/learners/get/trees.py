@@ -1,118 +1,43 @@
-"""Hard oblique trees as plain arrays, and the rows that shape and judge them.
+"""Hard oblique trees as plain arrays.
 
 Shapes: E trees, N = 2**D - 1 splits breadth first, L = 2**D leaves, n rows,
 F features, C outputs.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from treelab.learners.get.leaves import (
     SHRINKAGE,
     LinearLeaves,
-    level_formulas,
+    level_linear_models,
     level_means,
 )
+from treelab.learners.get.rows import Rows
 from treelab.ops.oblique import hard_leaf
 
-SMALLEST_SHARE = 1e-6  # of a class, before the logarithm
-SPREAD = 0.29  # deviation of a column that is spread evenly over [0, 1]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows as GET sees them, as arrays and as tensors on the device.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n, F)
-        Encoded.
-    y : ndarray of shape (n,)
-        Standardised values, or class codes (int64).
-    weight : ndarray of shape (n,)
-        What each row counts.
-    n_classes : int
-        0 for regression.
-    n_imagined : int
-        How many of the rows, the last ones, are not of the table.
-    class_loss : {"cross_entropy", "brier"}
-        By which answers are judged where there are classes.
-    x_tensor : Tensor of shape (F, n), float32
-    y_tensor, weight_tensor : Tensor of shape (n,)
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
-    n_classes: int
-    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    n_imagined: int = 0
-    class_loss: str = "cross_entropy"
-
-    def __post_init__(self):
-        put = object.__setattr__
-        dtype = torch.long if self.n_classes else torch.float32
-        x = torch.tensor(self.x, dtype=torch.float32, device=self.device)
-        put(self, "x_tensor", x.T.contiguous())
-        put(self, "y_tensor", torch.tensor(self.y, dtype=dtype, device=self.device))
-        weight = torch.tensor(self.weight, dtype=torch.float32, device=self.device)
-        put(self, "weight_tensor", weight)
-
-    @property
-    def target(self) -> np.ndarray:
-        """What constant leaves average: values (n, 1), or classes as 0 and 1 (n, C)."""
-        if self.n_classes:
-            return np.eye(self.n_classes)[self.y]
-        return self.y[:, None]
-
-    def seen_as(self, x: np.ndarray) -> "Rows":
-        """The same rows, those of the table encoded as ``x``."""
-        return replace(self, x=np.concatenate([x, self.x[len(x) :]]))
-
-    def row_loss(self, answers: np.ndarray) -> np.ndarray:
-        """Weighted loss (..., n) of answers (..., n, C): squared, or in nats."""
-        if self.n_classes and self.class_loss == "brier":
-            return ((answers - self.target) ** 2).sum(axis=-1) * self.weight
-        if self.n_classes:
-            share = answers[..., np.arange(len(self.y)), self.y]
-            return -np.log(np.maximum(share, SMALLEST_SHARE)) * self.weight
-        return (answers[..., 0] - self.y) ** 2 * self.weight
-
-    def loss(self, answers: np.ndarray) -> np.ndarray:
-        """Mean loss (E,) of answers (E, n, C)."""
-        return self.row_loss(answers).sum(axis=-1) / self.weight.sum()
-
-
-def join(first: Rows, second: Rows) -> Rows:
-    """All rows of both."""
-    return Rows(
-        np.concatenate([first.x, second.x]),
-        np.concatenate([first.y, second.y]),
-        np.concatenate([first.weight, second.weight]),
-        first.n_classes,
-        first.device,
-        class_loss=first.class_loss,
-    )
+MARGIN_STD = 0.29  # standard deviation of a feature that is uniform over [0, 1]
 
 
 @dataclass(frozen=True)
 class HardTrees:
-    """Splits of E complete trees and what their leaves answer, in encoded units.
+    """Splits of E complete trees and what their leaves predict, in encoded units.
 
     A split that sends all rows left has no weights and an infinite threshold.
 
     Attributes
     ----------
     weights : ndarray of shape (E, N, F)
+        a_t of the paper's section 2.
     threshold : ndarray of shape (E, N)
+        b_t of the paper's section 2.
     constants : ndarray of shape (E, L, C)
-        What each leaf answers where it answers with constants.
+        What each leaf predicts where leaves are constant: h_t.
     linear : LinearLeaves or None
-        Linear answers, which then go before ``constants``.
+        Linear models of the leaves, k_t and h_t, which then replace ``constants``.
     shrinkage : float
-        Rows that draw each node's answer towards its parent's.
+        Pseudo-rows that shrink each node's prediction towards its parent's.
     """
 
     weights: np.ndarray
@@ -125,26 +50,35 @@ class HardTrees:
     def fit(
         cls, weights, threshold, rows: Rows, *, linear: bool, shrinkage=SHRINKAGE
     ) -> "HardTrees":
-        """Recompute every leaf from the rows that reach it."""
+        """Compute every leaf from the rows that reach it (the paper's appendix C).
+
+        The paper takes plain means and least squares; ours are shrunk towards the
+        nodes above.
+        """
         leaf = hard_leaf(rows.x, weights, threshold)
         n_leaves = threshold.shape[1] + 1
         means = level_means(leaf, rows.target, rows.weight, n_leaves, shrinkage)
-        formulas = None
+        models = None
         if linear:
             found = [
-                level_formulas(
-                    of_tree, rows.x, rows.y, n_leaves, shrinkage, rows.n_imagined
+                level_linear_models(
+                    of_tree, rows.x, rows.y, n_leaves, shrinkage, rows.n_synthetic
                 )[-1]
                 for of_tree in leaf
             ]
-            formulas = LinearLeaves(
+            models = LinearLeaves(
                 np.concatenate([one.bias for one in found]),
                 np.concatenate([one.weights for one in found]),
             )
-        return cls(weights, threshold, means[-1], formulas, shrinkage)
+        return cls(weights, threshold, means[-1], models, shrinkage)
+
+    @property
+    def depth(self) -> int:
+        """Splits on every path to a leaf."""
+        return self.threshold.shape[1].bit_length()
 
     def refit(self, rows: Rows) -> "HardTrees":
-        """The same splits, leaves recomputed from other rows."""
+        """Return the same splits, leaves recomputed from other rows."""
         return HardTrees.fit(
             self.weights,
             self.threshold,
@@ -153,16 +87,33 @@ class HardTrees:
             shrinkage=self.shrinkage,
         )
 
-    def answers(self, x: np.ndarray) -> np.ndarray:
-        """Values or class shares (E, n, C) for encoded rows (n, F)."""
+    def with_splits(self, splits, weights, threshold, rows: Rows) -> "HardTrees":
+        """Return a batch of one tree with some splits exchanged, leaves recomputed."""
+        new_weights, new_threshold = self.weights.copy(), self.threshold.copy()
+        new_weights[0, splits], new_threshold[0, splits] = weights, threshold
+        changed = replace(self, weights=new_weights, threshold=new_threshold)
+        return changed.refit(rows)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Values or class probabilities (E, n, C) for encoded rows (n, F)."""
         leaf = hard_leaf(x, self.weights, self.threshold)
         if self.linear is not None:
             return self.linear.predict(x, leaf)[..., None]
         return np.take_along_axis(self.constants, leaf[..., None], axis=1)
 
-    def take(self, starts) -> "HardTrees":
-        """The trees of these indices, or the one of this index as a batch of one."""
-        at = np.atleast_1d(starts)
+    def nodes_at(self, x: np.ndarray, level: int) -> np.ndarray:
+        """Node (n,) of a level, from 0, that rows (n, F) reach in a batch of one."""
+        leaf = hard_leaf(x, self.weights, self.threshold)[0]
+        return leaf >> (self.depth - level)
+
+    def node_losses(self, rows: Rows, level: int) -> np.ndarray:
+        """Summed loss (2**level,) of the rows under each node, in a batch of one."""
+        losses = rows.row_loss(self.predict(rows.x))[0]
+        return np.bincount(self.nodes_at(rows.x, level), losses, 2**level)
+
+    def take(self, indices) -> "HardTrees":
+        """Return the trees of these indices, or the one of an index as a batch."""
+        at = np.atleast_1d(indices)
         linear = self.linear
         if linear is not None:
             linear = LinearLeaves(linear.bias[at], linear.weights[at])
@@ -175,13 +126,14 @@ class HardTrees:
         )
 
 
-def evenly_spread(
+def standardise_margins(
     weights: np.ndarray, threshold: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scale each split so that its sums vary alike among the rows that reach it.
+    """Scale each split so that its margins vary alike among the rows that reach it.
 
     No row changes sides; a scale factor then means the same at every split, deep in
-    the tree or at its root. Splits that nearly no row reaches stay as they are.
+    the tree or at its root. Splits that nearly no row reaches stay as they are. The
+    paper leaves the scale of the weights free.
 
     Parameters
     ----------
@@ -193,7 +145,7 @@ def evenly_spread(
     Returns
     -------
     weights, threshold : ndarrays of the same shapes
-        Weighted sums with a standard deviation of ``SPREAD``.
+        Weighted sums with a standard deviation of ``MARGIN_STD``.
     """
     weights, threshold = weights.copy(), threshold.copy()
     n_splits = threshold.shape[1]
@@ -206,9 +158,9 @@ def evenly_spread(
             count = np.bincount(node, minlength=n_splits)
             mean = np.bincount(node, total, n_splits) / np.maximum(count, 1)
             square = np.bincount(node, (total - mean[node]) ** 2, n_splits)
-            spread = np.sqrt(square / np.maximum(count, 1))
-            known = (count > 4) & (spread > 1e-9)
-            factor = np.where(known, SPREAD / np.where(known, spread, 1.0), factor)
+            std = np.sqrt(square / np.maximum(count, 1))
+            known = (count > 4) & (std > 1e-9)
+            factor = np.where(known, MARGIN_STD / np.where(known, std, 1.0), factor)
         weights[e] *= factor[:, None]
         threshold[e] *= factor
     return weights, threshold

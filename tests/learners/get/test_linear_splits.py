@@ -2,38 +2,42 @@ import numpy as np
 import pytest
 
 from tests.learners.get.tables import wavy_rows
-from treelab.learners.get.gain import _best_cut, formula_splits
-from treelab.learners.get.trees import HardTrees, Rows
+from treelab.learners.get.linear_splits import (
+    LinearGrowth,
+    _best_threshold,
+    linear_splits,
+)
+from treelab.learners.get.rows import Rows
+from treelab.learners.get.trees import HardTrees
 from treelab.ops.oblique import hard_leaf
 
 
-def told_by_ridge(design, y):
-    """What a formula with unit penalties explains of the values."""
+def explained_by_ridge(design, y):
+    """What a linear model with unit penalties explains of the values."""
     gram = design.T @ design + np.eye(design.shape[1])
     return y @ design @ np.linalg.solve(gram, design.T @ y)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_best_cut_is_the_best_of_all_that_could_be_made(seed):
+def test_the_best_threshold_is_the_best_of_all_candidates(seed):
     rng = np.random.default_rng(seed)
     x = rng.integers(6 if seed % 2 else 1000, size=(40, 3)) / 10.0
     y = rng.normal(size=40)
     design = np.hstack([np.ones((40, 1)), x])
-    sums = np.ascontiguousarray(x.T)
-    orders = np.argsort(sums, axis=1, kind="stable")
     shown = np.hstack([design, y[:, None]])
-    # As many cuts as there are places, so none is left out.
-    gain, best, threshold = _best_cut(sums, orders, shown, 5, 40, 40, 3)
+    # As many candidates as there are places, so none is left out.
+    growth = LinearGrowth(min_samples_leaf=5, n_thresholds=(40, 40), n_finalists=3)
+    gain, best, threshold = _best_threshold(x, shown, growth)
     gains = {}
     for column in range(3):
         values = np.unique(x[:, column])
-        for cut in (values[1:] + values[:-1]) / 2:
-            left = x[:, column] <= cut
+        for middle in (values[1:] + values[:-1]) / 2:
+            left = x[:, column] <= middle
             if 5 <= left.sum() <= 35:
-                gains[column, cut] = (
-                    told_by_ridge(design[left], y[left])
-                    + told_by_ridge(design[~left], y[~left])
-                    - told_by_ridge(design, y)
+                gains[column, middle] = (
+                    explained_by_ridge(design[left], y[left])
+                    + explained_by_ridge(design[~left], y[~left])
+                    - explained_by_ridge(design, y)
                 )
     assert gain == pytest.approx(max(gains.values()))
     assert gains[best, threshold] == pytest.approx(gain)
@@ -42,18 +46,20 @@ def test_the_best_cut_is_the_best_of_all_that_could_be_made(seed):
 def test_a_kink_across_two_columns_takes_one_split():
     x = np.random.default_rng(0).random((400, 4))
     y = np.abs(x[:, 0] - x[:, 1])
-    splits = formula_splits(x, y, 1, np.random.default_rng(0), penalty=1e-3)
+    growth = LinearGrowth(penalty=1e-3)
+    splits = linear_splits(x, y, 1, np.random.default_rng(0), growth=growth)
     rows = Rows(x, y, np.ones(400), 0)
     tree = HardTrees.fit(*(part[None] for part in splits), rows, linear=True)
     weights = np.abs(tree.weights[0, 0])
     assert set(np.argsort(weights)[-2:]) == {0, 1}
-    assert rows.loss(tree.answers(x))[0] < 0.3 * y.var()
+    assert rows.loss(tree.predict(x))[0] < 0.3 * y.var()
 
 
-def test_a_formula_for_all_rows_needs_no_split():
+def test_a_linear_model_for_all_rows_needs_no_split():
     x = np.random.default_rng(0).random((300, 3))
     y = x @ [1.0, 2.0, -1.0]
-    splits = formula_splits(x, y, 4, np.random.default_rng(0), penalty=1e-6)
+    growth = LinearGrowth(penalty=1e-6)
+    splits = linear_splits(x, y, 4, np.random.default_rng(0), growth=growth)
     assert np.isinf(splits[1]).all()
 
 
@@ -61,9 +67,8 @@ def test_a_formula_for_all_rows_needs_no_split():
 def test_splits_leave_enough_rows_on_both_sides(oblique):
     rows = wavy_rows(500, 0)
     rng = np.random.default_rng(0)
-    weights, threshold = formula_splits(
-        rows.x, rows.y, 5, rng, min_leaf_rows=25, oblique=oblique
-    )
+    growth = LinearGrowth(min_samples_leaf=25, oblique=oblique)
+    weights, threshold = linear_splits(rows.x, rows.y, 5, rng, growth=growth)
     leaf = hard_leaf(rows.x, weights[None], threshold[None])[0]
     assert np.unique(leaf, return_counts=True)[1].min() >= 25
     assert np.isfinite(threshold).sum() >= 5
@@ -74,15 +79,15 @@ def test_a_top_stays_as_it_is():
     rows = wavy_rows(500, 0)
     rng = np.random.default_rng(0)
     top = (np.eye(4)[[0, 1, 2]], np.array([0.5, np.inf, 0.4]))
-    weights, threshold = formula_splits(rows.x, rows.y, 4, rng, top=top)
+    weights, threshold = linear_splits(rows.x, rows.y, 4, rng, top=top)
     assert (weights[:3] == top[0]).all()
     assert (threshold[:3] == top[1]).all()
     assert np.isfinite(threshold[3:]).any()
 
 
-def test_columns_beyond_those_of_a_formula_can_still_be_split_on():
+def test_columns_beyond_those_of_a_linear_model_can_still_be_split_on():
     rng = np.random.default_rng(0)
     x = rng.random((300, 60))
     y = np.where(x[:, 55] > 0.5, x[:, 0], -x[:, 0])
-    weights, _ = formula_splits(x, y, 1, rng, oblique=False)
+    weights, _ = linear_splits(x, y, 1, rng, growth=LinearGrowth(oblique=False))
     assert weights[0].argmax() == 55

@@ -1,0 +1,136 @@
+"""The rows that shape and judge GET's trees, and what the trees are trained to predict.
+
+Shapes: n rows, F features, C outputs (classes, or 1).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from treelab.learners.common.target_scale import TargetScale
+
+MIN_PROBABILITY = 1e-6  # of a class, before the logarithm
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as GET sees them, as arrays and as tensors on the device.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, F)
+        Encoded features.
+    y : ndarray of shape (n,)
+        Standardised values, or class codes (int64).
+    weight : ndarray of shape (n,)
+        Of each row.
+    n_classes : int
+        0 for regression.
+    n_synthetic : int
+        How many of the rows, the last ones, are not of the table.
+    class_loss : {"cross_entropy", "brier"}
+        By which predictions of classes are judged.
+    x_tensor : Tensor of shape (F, n), float32
+    y_tensor, weight_tensor : Tensor of shape (n,)
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    n_classes: int
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    n_synthetic: int = 0
+    class_loss: str = "cross_entropy"
+    x_tensor: Tensor = field(init=False, repr=False)
+    y_tensor: Tensor = field(init=False, repr=False)
+    weight_tensor: Tensor = field(init=False, repr=False)
+
+    def __post_init__(self):
+        """Copy the arrays to the device."""
+        put = object.__setattr__
+        dtype = torch.long if self.n_classes else torch.float32
+        x = torch.tensor(self.x, dtype=torch.float32, device=self.device)
+        put(self, "x_tensor", x.T.contiguous())
+        put(self, "y_tensor", torch.tensor(self.y, dtype=dtype, device=self.device))
+        weight = torch.tensor(self.weight, dtype=torch.float32, device=self.device)
+        put(self, "weight_tensor", weight)
+
+    @property
+    def target(self) -> np.ndarray:
+        """What constant leaves average: values (n, 1), or classes as 0 and 1 (n, C)."""
+        if self.n_classes:
+            return np.eye(self.n_classes)[self.y]
+        return self.y[:, None]
+
+    def with_table_features(self, x: np.ndarray) -> "Rows":
+        """Return the same rows, those of the table encoded as ``x``."""
+        return replace(self, x=np.concatenate([x, self.x[len(x) :]]))
+
+    def row_loss(self, predicted: np.ndarray) -> np.ndarray:
+        """Weighted loss (..., n) of predictions (..., n, C): squared, or in nats.
+
+        The paper's equation 3 for regression; losses of classes are ours.
+        """
+        if self.n_classes and self.class_loss == "brier":
+            return ((predicted - self.target) ** 2).sum(axis=-1) * self.weight
+        if self.n_classes:
+            of_label = predicted[..., np.arange(len(self.y)), self.y]
+            return -np.log(np.maximum(of_label, MIN_PROBABILITY)) * self.weight
+        return (predicted[..., 0] - self.y) ** 2 * self.weight
+
+    def loss(self, predicted: np.ndarray) -> np.ndarray:
+        """Mean loss (E,) of the predictions (E, n, C) of E trees."""
+        return self.row_loss(predicted).sum(axis=-1) / self.weight.sum()
+
+
+def join_rows(first: Rows, second: Rows) -> Rows:
+    """Return all rows of both, none of them synthetic."""
+    return Rows(
+        np.concatenate([first.x, second.x]),
+        np.concatenate([first.y, second.y]),
+        np.concatenate([first.weight, second.weight]),
+        first.n_classes,
+        first.device,
+        class_loss=first.class_loss,
+    )
+
+
+@dataclass(frozen=True)
+class ClassTarget:
+    """A target of classes.
+
+    Attributes
+    ----------
+    class_weight : ndarray of shape (n_classes,)
+        Of a row of each class.
+    loss : {"cross_entropy", "brier"}
+    """
+
+    class_weight: np.ndarray
+    loss: str
+
+    scale = TargetScale()  # leaves hold probabilities
+
+    def rows(self, x: np.ndarray, codes: np.ndarray, device: torch.device) -> Rows:
+        """Return encoded rows with class codes, weighted by class."""
+        return Rows(
+            x,
+            codes,
+            self.class_weight[codes],
+            len(self.class_weight),
+            device,
+            class_loss=self.loss,
+        )
+
+
+@dataclass(frozen=True)
+class NumberTarget:
+    """A numeric target, standardised by the training rows."""
+
+    scale: TargetScale
+
+    def rows(self, x: np.ndarray, y: np.ndarray, device: torch.device) -> Rows:
+        """Return encoded rows with standardised values, weighted alike."""
+        return Rows(x, self.scale.standardise(y), np.ones(len(y)), 0, device)
