@@ -1,7 +1,6 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.style.colors import class_colors
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import tree_payload
 from treelab.runs.store.run import Run
@@ -18,10 +17,15 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
     ----------
     tree : Tree
     store : RunStore or None, default=None
-        Where the run's table is kept.
+        Holds the run's table.
     run : Run or None, default=None
         The run that trained it: its training rows make the histograms, and its score
-        is told. None: the tree's own counts alone.
+        is in the caption. None: the tree's own counts alone.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
 
     Raises
     ------
@@ -31,25 +35,18 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
     if store is None or run is None:
         return viewer_page(tree_payload(tree), text=to_text(tree))
     split = run.problem.split(store.table(run.problem.table_id))
-    colors = None
-    if tree.classes is not None:
-        seen = split.y_train.value_counts()
-        ranked = sorted(tree.classes, key=lambda label: -seen.get(label, 0))
-        colors = dict(zip(ranked, class_colors(len(ranked))))
-    payload = tree_payload(
-        tree, split.X_train, split.y_train, title=run.title, colors=colors
-    )
+    payload = tree_payload(tree, split.X_train, split.y_train, title=run.title)
     return viewer_page(payload, text=to_text(tree), captions=_captions(run))
 
 
 def _captions(run: Run) -> list[str]:
-    """Say the run's score, and on which rows it was measured."""
+    """Return the run's score, and on which rows it was measured."""
     name = headline(run.problem.task)
-    found = run.metrics.get("test", {})
-    if name not in found:
+    measured = run.metrics.get("test", {})
+    if name not in measured:
         return []
-    n_rows = int(found["n_rows"])
+    n_rows = int(measured["n_rows"])
     score = (
-        f"{TITLES[name]} {significant(found[name])} on {counted(n_rows, 'test row')}"
+        f"{TITLES[name]} {significant(measured[name])} on {counted(n_rows, 'test row')}"
     )
     return [f"{score}. Rows and bars in the picture: training rows."]
