@@ -124,13 +124,9 @@ class Tree(Arrays):
         leaf_value,
         *,
         weights=None,
-        classes=None,
-        target="target",
-        target_unit="",
         leaf_weights=None,
         leaf_bias=None,
-        activity=None,
-        notes=(),
+        **described,
     ) -> "Tree":
         """Build a tree from a complete one stored breadth first.
 
@@ -152,9 +148,8 @@ class Tree(Arrays):
             Weights of oblique splits, in raw units.
         leaf_weights, leaf_bias : float arrays (L, n_features), (L, 1), or None
             Linear leaves.
-        activity : float array of shape (N + L,) or None
-        classes, target, target_unit, notes
-            As in Tree.
+        **described
+            classes, target, target_unit, activity (N + L,) and notes, as in Tree.
 
         Raises
         ------
@@ -170,13 +165,9 @@ class Tree(Arrays):
         return cls(
             features,
             **arrays,
-            classes=classes,
-            target=target,
-            target_unit=target_unit,
             leaf_weights=pad_nodes(leaf_weights, n_splits, splits_first=False),
             leaf_bias=leaf_bias,
-            activity=activity,
-            notes=notes,
+            **described,
         )
 
     def __repr__(self):
