@@ -63,7 +63,7 @@ STRANGERS = {
         "treelab.trees.code",
         "treelab.trees.pruning",
     ],
-    "treelab.data.problem": ["treelab.data.check"],
+    "treelab.data.problem": ["treelab.data.problem_check"],
     "treelab.runs.store": ["treelab.runs.jobs", "treelab.runs.workers"],
     "treelab.runs.jobs": ["treelab.runs.workers"],
     "treelab.bench": ["treelab.cli"],

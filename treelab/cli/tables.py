@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from treelab.data.check import check_problem
 from treelab.data.columns import listed
 from treelab.data.problem import Problem, make_problem
+from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
 from treelab.runs.store.run_store import RunStore
 

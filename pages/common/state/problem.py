@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.common.cached.store import find_run, split_of, store, table
 from treelab.data.builtin import BUILTIN
-from treelab.data.check import Finding, check_problem
 from treelab.data.columns import describe_columns, infer_task, useful_columns
 from treelab.data.problem import Problem, make_problem
+from treelab.data.problem_check import Finding, check_problem
 from treelab.figures.style.colors import class_colors
 from treelab.runs.store.run_store import RunStore, default_home
 

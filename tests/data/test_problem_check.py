@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from treelab.data.builtin import BUILTIN
-from treelab.data.check import check_problem
 from treelab.data.problem import Problem, make_problem
+from treelab.data.problem_check import check_problem
 
 
 def found(y, task="binary", kinds=(), **columns):

@@ -62,8 +62,7 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
     absent = [n for n in (problem.target, *problem.columns) if n not in names]
     if absent:
         return [
-            Finding(
-                "error",
+            _error(
                 f"The table has no column {name!r}. Choose among "
                 f"{listed(list(frame.columns))}.",
                 name,
@@ -84,60 +83,62 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
     known = target.dropna()
     n_missing = len(target) - len(known)
 
-    def error(sentence: str) -> Finding:
-        return Finding("error", sentence, name)
-
-    def note(sentence: str) -> Finding:
-        return Finding("note", sentence, name)
-
     if len(known) == 0:
-        yield error(f"The target {name!r} has no value in any row. Choose another.")
+        yield _error(
+            f"The target {name!r} has no value in any row. Choose another.", name
+        )
         return
     if len(known) < MIN_ROWS:
-        yield error(
+        yield _error(
             f"{counted(len(known), 'row')} with a value of {name!r}: at least "
-            f"{MIN_ROWS} are needed, one each to train, to validate and to test."
+            f"{MIN_ROWS} are needed, one each to train, to validate and to test.",
+            name,
         )
     if n_missing:
-        yield note(
+        yield _note(
             f"{counted(n_missing, 'row')} without a value of the target {name!r} "
-            f"{'is' if n_missing == 1 else 'are'} left out."
+            f"{'is' if n_missing == 1 else 'are'} left out.",
+            name,
         )
     if known.nunique() == 1:
-        yield error(
+        yield _error(
             f"The target {name!r} is {str(known.iloc[0])!r} in every row, so there is "
-            "nothing to learn. Choose another."
+            "nothing to learn. Choose another.",
+            name,
         )
     elif problem.task == "regression":
-        yield from _number_target(known, error, note)
+        yield from _number_target(known)
     else:
-        yield from _class_target(known, problem.task, error, note)
+        yield from _class_target(known, problem.task)
     if MIN_ROWS <= len(known) < SMALL_TABLE:
-        yield note(
+        yield _note(
             f"The table has {counted(len(known), 'row')} with a target: a score on so "
-            "few test rows is uncertain."
+            "few test rows is uncertain.",
+            name,
         )
 
 
-def _number_target(known: pd.Series, error, note) -> Iterator[Finding]:
+def _number_target(known: pd.Series) -> Iterator[Finding]:
     """Yield what is odd about a target for regression, missing values left out."""
     if column_kind(known) != "number":
-        yield error(
+        yield _error(
             f"The target {known.name!r} holds text such as {str(known.iloc[0])!r}, but "
-            "regression predicts numbers. Choose a number column or classification."
+            "regression predicts numbers. Choose a number column or classification.",
+            known.name,
         )
         return
     values = known.to_numpy(dtype=np.float64)
     if bad := _too_large(values):
-        yield error(f"The target {known.name!r} {bad}")
+        yield _error(f"The target {known.name!r} {bad}", known.name)
     if known.nunique() == 2:
-        yield note(
+        yield _note(
             f"The target {known.name!r} has two values only. If they are classes, "
-            "choose binary."
+            "choose binary.",
+            known.name,
         )
 
 
-def _class_target(known: pd.Series, task: str, error, note) -> Iterator[Finding]:
+def _class_target(known: pd.Series, task: str) -> Iterator[Finding]:
     """Yield what is odd about a target for classification, missing values left out."""
     labels = class_labels(known)
     n_classes = labels.nunique()
@@ -147,18 +148,20 @@ def _class_target(known: pd.Series, task: str, error, note) -> Iterator[Finding]
             if column_kind(known) == "number"
             else "it may be an id; choose another target, or join rare classes"
         )
-        yield error(
+        yield _error(
             f"The target {known.name!r} has {n_classes:,} different values, but at "
-            f"most {MOST_CLASSES} classes are supported: {way_out}."
+            f"most {MOST_CLASSES} classes are supported: {way_out}.",
+            known.name,
         )
         return
     if task == "binary" and n_classes > 2:
-        yield error(
+        yield _error(
             f"The target {known.name!r} has {n_classes} classes, but binary means two. "
-            "Choose multiclass."
+            "Choose multiclass.",
+            known.name,
         )
     for sentence in rare_class_notes(labels):
-        yield note(sentence)
+        yield _note(sentence, known.name)
 
 
 def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
@@ -167,34 +170,30 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
     kind = column_kind(column)
     chosen = dict(problem.kinds).get(name, kind)
     if reason := column_note(column):
-        yield Finding(
-            "note",
+        yield _note(
             f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out.",
             name,
         )
     missing = column.isna()
     if MOSTLY_MISSING < (share := missing.mean()) < 1:
-        yield Finding(
-            "note",
+        yield _note(
             f"Column {name!r} is missing in {share:.0%} of the rows"
             + ("; they get its median." if chosen == "number" else "."),
             name,
         )
     if kind == "number":
         if bad := _too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
-            yield Finding("error", f"Column {name!r} {bad}", name)
+            yield _error(f"Column {name!r} {bad}", name)
     elif chosen == "number":
         lost = cast_column(column, "number").isna() & ~missing
         if lost.all():
-            yield Finding(
-                "error",
+            yield _error(
                 f"Column {name!r} was chosen to be numbers, but holds none. Choose "
                 "category.",
                 name,
             )
         elif lost.any():
-            yield Finding(
-                "note",
+            yield _note(
                 f"Column {name!r} was chosen to be numbers; {lost.sum():,} of its "
                 f"cells hold none, such as {str(column[lost].iloc[0])!r}, and count "
                 "as missing.",
@@ -217,12 +216,21 @@ def _copies_of_target(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding
             continue
         pairs = pd.factorize(column, use_na_sentinel=False)[0] * len(labels) + codes
         if len(np.unique(pairs)) == len(labels):
-            yield Finding(
-                "note",
+            yield _note(
                 f"Column {name!r} determines the target {problem.target!r}. If it "
                 "is known only afterwards, take it out.",
                 name,
             )
+
+
+def _error(sentence: str, column: object) -> Finding:
+    """Return what stops training."""
+    return Finding("error", sentence, str(column))
+
+
+def _note(sentence: str, column: object) -> Finding:
+    """Return what to mind."""
+    return Finding("note", sentence, str(column))
 
 
 def _too_large(values: np.ndarray) -> str:
