@@ -12,7 +12,7 @@ from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
 from treelab.trees.text.numerals import significant
 
-MAX_POINTS = 600  # a line; more cannot be told apart on a screen
+MAX_POINTS = 600  # a line; a screen shows no more
 COLUMNS = 2  # panels side by side
 LEAST_X = 10  # epochs or seconds that the axis holds from the start
 HEADROOM = 1.25  # the axis ends above the loss of guessing by this factor

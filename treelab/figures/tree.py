@@ -119,7 +119,7 @@ def tree_alt(tree: Tree) -> str:
 def thumbnail_svg(
     tree: Tree, colors: dict, *, mode: Mode = "light", lit: bool = False
 ) -> str:
-    """Draw a tree as small as a stamp: its shape, its leaves in their colours.
+    """Draw a tree as a thumbnail: its shape, its leaves in their colours.
 
     Parameters
     ----------

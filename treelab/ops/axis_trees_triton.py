@@ -134,8 +134,8 @@ def _forward(
     tl.store(leaf_ptr + tree * n_rows + row, leaf, mask=inside)
     for c in range(N_OUTPUTS):
         place = (tree * n_leaves + leaf) * N_OUTPUTS + c
-        told = tl.load(leaf_value_ptr + place, mask=inside, other=0.0)
-        tl.store(out_ptr + (tree * N_OUTPUTS + c) * n_rows + row, told, mask=inside)
+        value = tl.load(leaf_value_ptr + place, mask=inside, other=0.0)
+        tl.store(out_ptr + (tree * N_OUTPUTS + c) * n_rows + row, value, mask=inside)
 
 
 @triton.jit

@@ -17,7 +17,7 @@ def class_loss(
 ) -> Tensor:
     """Classification loss of each row, in nats for cross-entropy.
 
-    Only Brier's is bounded (by 2), so rows that are told surely and wrongly pull less.
+    Only Brier's is bounded (by 2), so sure and wrong predictions pull less.
 
     Parameters
     ----------

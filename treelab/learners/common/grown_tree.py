@@ -1,6 +1,6 @@
 """Base of learners that grow one tree at once, with no epochs: CART, optimal trees."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from treelab.trees.tree import Tree
 class GrownTree(TableEstimator):
     """Base of estimators whose ``_grow`` returns a tree of all training rows."""
 
-    _settings: Callable[..., Any]  # dataclass that the parameters are read as
+    _settings: type[Any]  # dataclass that the parameters are read as
     model_: Tree
     history_: pd.DataFrame
 
