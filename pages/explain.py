@@ -13,12 +13,12 @@ from pages.common.words import plain
 from treelab.evaluation.estimator_predictions import estimator_predictions
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
 from treelab.figures.style.colors import palette
-from treelab.figures.tree import columns_asked
+from treelab.figures.tree import columns_by_path
 from treelab.figures.viewer.rows import row_path
-from treelab.figures.weights import percent, weights_figure
+from treelab.figures.weights import weights_figure
 from treelab.trees.labels import plain_label
 from treelab.trees.text.nodes import path_sentences
-from treelab.trees.text.numerals import counted, probability, significant
+from treelab.trees.text.numerals import counted, percent, probability, significant
 from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 
@@ -184,7 +184,7 @@ loaded = pick_view()
 place = pick_place(loaded)
 answer = st.container(key="answer", gap="xsmall")
 asked = drawn_tree(loaded, deciding_tree(loaded, place))
-row = pick_row(loaded, place, columns_asked(asked, loaded.split.X_test.iloc[[place]]))
+row = pick_row(loaded, place, columns_by_path(asked, loaded.split.X_test.iloc[[place]]))
 with answer:
     show_answer(loaded, row)
 if loaded.is_ensemble:

@@ -95,3 +95,25 @@ def tree_of(depth, classes=("rough", "fine"), seed=0) -> Tree:
     X = pd.DataFrame(rng.uniform(0, 10, (300, 2)), columns=[f.column for f in features])
     y = rng.choice(classes, 300) if classes else rng.normal(size=300)
     return tree.with_rows(X, y)
+
+
+def oblique_tree(classes=("low", "high")):
+    """radius - 4·texture <= 10; texture spreads far less than radius."""
+    X = table()
+    two = classes is not None
+    tree = Tree(
+        features=(Feature("radius", unit="mm"), Feature("<texture>"), Feature("idle")),
+        left=[1, -1, -1],
+        right=[2, -1, -1],
+        feature=[-2, -1, -1],
+        threshold=[10.0, np.nan, np.nan],
+        missing_left=[False] * 3,
+        value=[[0.5, 0.5], [1, 0], [0, 1]] if two else [[1.0], [0.0], [2.0]],
+        n_rows=[0] * 3,
+        impurity=[np.nan] * 3,
+        classes=classes,
+        weights=[[1.0, -4.0, 0.0], [0.0] * 3, [0.0] * 3],
+    )
+    X = X.rename(columns={"texture": "<texture>"}).assign(idle=1.0)
+    y = tree.predict(X)
+    return tree.with_rows(X, y), X, y

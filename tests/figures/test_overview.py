@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more, tree_of
-from treelab.figures.overview import MOST_NODES, levels_shown, overview_figure, step
+from treelab.figures.overview import (
+    MOST_NODES,
+    last_condition,
+    levels_shown,
+    overview_figure,
+)
 from treelab.figures.style.colors import text_on
 from treelab.trees.feature import Feature
 
@@ -32,18 +37,18 @@ def test_children_fill_their_parent(kind):
     assert list(trace.customdata) == [0, 1, 2, 3, 4]
 
 
-def test_areas_name_what_was_asked_and_what_is_said():
+def test_areas_name_the_last_condition_and_the_prediction():
     tree, *_ = stump_and_more()
     (trace,) = overview_figure(tree, COLORS).data
     assert trace.labels[0] == "all rows"
     assert trace.labels[1] == "radius ≤ 9.5 mm<br><b>small (1.00)</b>"
     assert trace.labels[2] == "radius &gt; 9.5 mm"
     assert trace.hovertext[3].startswith("radius &gt; 9.5 mm and texture ≤ 1.5<br><b>")
-    assert "says rough" in trace.hovertext[3]
-    assert "would say" in trace.hovertext[0]
+    assert "predicts rough" in trace.hovertext[3]
+    assert "would predict" in trace.hovertext[0]
 
 
-def test_the_surer_the_stronger_the_colour():
+def test_the_more_probable_the_stronger_the_colour():
     tree, *_ = stump_and_more()
     for mode, background in (("light", "#FFFFFF"), ("dark", "#101614")):
         (trace,) = overview_figure(tree, COLORS, mode=mode).data
@@ -98,10 +103,10 @@ def test_another_kind_is_refused():
         overview_figure(tree, COLORS, kind="pie")
 
 
-def test_the_step_to_a_node_is_said_for_both_sides():
+def test_the_last_condition_is_named_for_both_sides():
     tree, *_ = stump_and_more()
-    assert step(tree, 3) == "texture ≤ 1.5"
-    assert step(tree, 4) == "texture > 1.5"
+    assert last_condition(tree, 3) == "texture ≤ 1.5"
+    assert last_condition(tree, 4) == "texture > 1.5"
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

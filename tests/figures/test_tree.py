@@ -1,4 +1,4 @@
-"""How much of a tree is drawn, and what goes with it."""
+"""How much of a tree is drawn, its alt text and its thumbnail."""
 
 from xml.etree import ElementTree
 
@@ -7,7 +7,7 @@ import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
 from treelab.figures.tree import (
-    columns_asked,
+    columns_by_path,
     plan_picture,
     thumbnail_svg,
     tree_alt,
@@ -40,9 +40,9 @@ def test_levels_that_are_asked_for_are_drawn_even_if_they_do_not_fit():
     assert plan_picture(tree, depth=60).depth == 6
 
 
-def test_less_room_shows_fewer_levels():
+def test_a_narrow_picture_shows_fewer_levels():
     tree, _ = complete_tree(6)
-    assert plan_picture(tree, room=400).depth < plan_picture(tree, room=1400).depth
+    assert plan_picture(tree, width=400).depth < plan_picture(tree, width=1400).depth
 
 
 def test_a_plan_is_understood_by_to_dot():
@@ -51,7 +51,7 @@ def test_a_plan_is_understood_by_to_dot():
     assert "more" in dot
 
 
-def test_a_tree_of_one_leaf_can_be_planned_and_told():
+def test_a_tree_of_one_leaf_can_be_planned_and_described():
     tree = Tree(
         (Feature("x"),), [-1], [-1], [-1], [np.nan], [False], [[1.0, 0.0]], [3], [0.0],
         classes=("a", "b"),
@@ -61,16 +61,16 @@ def test_a_tree_of_one_leaf_can_be_planned_and_told():
     assert thumbnail_svg(tree, {"a": "#000000"}).count("<rect") == 2
 
 
-def test_the_alt_text_says_size_root_and_largest_leaf():
+def test_the_alt_text_names_size_root_and_largest_leaf():
     words = tree_alt(stump_and_more()[0])
     assert "depth 2 with 3 leaves" in words
     assert "radius ≤ 9.5 mm" in words
-    assert "says fine, for 45% of rows" in words
+    assert "predicts fine for 45% of rows" in words
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_a_thumbnail_has_a_leaf_in_each_colour(mode):
-    svg = thumbnail_svg(stump_and_more()[0], COLORS, mode=mode, lit=True)
+    svg = thumbnail_svg(stump_and_more()[0], COLORS, mode=mode, highlighted=True)
     ElementTree.fromstring(svg)
     for color in COLORS.values():
         assert svg.count(color) == 1
@@ -82,8 +82,8 @@ def test_a_thumbnail_of_numbers_is_darker_where_they_are_higher():
     assert ",1)" in svg
 
 
-def test_columns_on_the_way_come_before_the_others():
+def test_columns_on_the_path_come_before_the_others():
     tree, X, _ = stump_and_more()
-    assert columns_asked(tree, X.iloc[[0]]) == ("radius", "texture")
+    assert columns_by_path(tree, X.iloc[[0]]) == ("radius", "texture")
     turned, _ = complete_tree(2)
-    assert columns_asked(turned, X.iloc[[0]]) == ("radius",)
+    assert columns_by_path(turned, X.iloc[[0]]) == ("radius",)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from treelab.trees.text.nodes import split_text
+from treelab.trees.text.nodes import prediction_label, split_text
 from treelab.trees.tree import Tree
 
 BANDS = ("low", "middle", "high")
@@ -46,7 +46,7 @@ def routing_table(tree: Tree, X: pd.DataFrame) -> pd.DataFrame:
                 for node, leaf in enumerate(tree.is_leaf)
             ],
             "prediction": [
-                _prediction(tree, node) if leaf else ""
+                prediction_label(tree, node) if leaf else ""
                 for node, leaf in enumerate(tree.is_leaf)
             ],
         },
@@ -80,10 +80,3 @@ def busiest_leaf(tree: Tree, table: pd.DataFrame) -> int:
     """Return the leaf where most of the rows end; the first among equals."""
     leaves = np.flatnonzero(tree.is_leaf)
     return int(leaves[np.argmax(table["rows"].to_numpy()[leaves])])
-
-
-def _prediction(tree: Tree, node: int) -> str:
-    """A leaf's prediction, in a word or a number."""
-    if tree.classes is None:
-        return f"{tree.value[node, 0]:.3g} {tree.target_unit}".strip()
-    return str(tree.classes[int(np.argmax(tree.value[node]))])

@@ -7,19 +7,25 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from treelab.figures.style.colors import SEQUENTIAL, Mode, mix, palette, text_on
+from treelab.figures.style.colors import (
+    SEQUENTIAL,
+    Mode,
+    Palette,
+    mix,
+    palette,
+    text_on,
+)
 from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
 from treelab.trees.text.conditions import split_condition
-from treelab.trees.text.nodes import prediction_text
-from treelab.trees.text.numerals import counted, percent
+from treelab.trees.text.nodes import prediction_text, rows_text
 from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
 
 Kind = Literal["icicle", "sunburst"]
 MOST_NODES = 1_000  # drawn; a page with more answers slowly, and areas get too small
-_PALEST = 0.2  # share of a class's colour where the class is no likelier than chance
+_PALEST = 0.2  # strength of a class's colour where it is no likelier than chance
 _LINE = 60  # letters across the hover box
 _MOST_LINES = 12  # of a rule
 _SHORT = 22  # letters of a name in an area
@@ -30,8 +36,8 @@ def overview_figure(
 ) -> go.Figure:
     """Draw each node as an area as large as its rows.
 
-    An area names what was asked last on the way to it; below a node lie its two
-    children, "yes" first. The stronger a class's colour, the surer the answer; for a
+    An area names the last condition on the path to it; below a node lie its two
+    children, left first. The more probable a class, the stronger its colour; for a
     regression the colour is the node's mean.
 
     Parameters
@@ -94,16 +100,16 @@ def levels_shown(tree: Tree) -> int:
 
 
 def _name(tree: Tree, node: int) -> str:
-    """What was asked last on the way to a node; at a leaf also its answer."""
-    name = escape_html(step(tree, int(node), most=2, length=_SHORT))
+    """The last condition on the path to a node; at a leaf also its prediction."""
+    name = escape_html(last_condition(tree, int(node), most=2, length=_SHORT))
     if not tree.is_leaf[node]:
         return name
-    said = prediction_text(tree, int(node), most=1, length=_SHORT)
-    return f"{name}<br><b>{escape_html(said)}</b>"
+    prediction = prediction_text(tree, int(node), most=1, length=_SHORT)
+    return f"{name}<br><b>{escape_html(prediction)}</b>"
 
 
-def step(tree: Tree, node: int, **cut) -> str:
-    """Return what the split above a node asked of its rows: "petal width > 0.8 cm".
+def last_condition(tree: Tree, node: int, **cut) -> str:
+    """Return the condition that leads from its parent to a node: "age > 40".
 
     Parameters
     ----------
@@ -124,26 +130,20 @@ def _hover(tree: Tree, node: int) -> str:
     lines = wrap(rule_text(tree, node), _LINE)
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], "…"]
-    rows = ""
-    if tree.n_rows[0]:
-        share = percent(tree.n_rows[node] / tree.n_rows[0])
-        rows = f"{counted(int(tree.n_rows[node]), 'row')}, {share}<br>"
-    said = "says" if tree.is_leaf[node] else "would say"
+    rows = f"<b>{rows_text(tree, node)}</b><br>" if tree.n_rows[0] else ""
+    verb = "predicts" if tree.is_leaf[node] else "would predict"
     rule = "<br>".join(map(escape_html, lines))
     prediction = escape_html(prediction_text(tree, node, most=3))
-    return f"{rule}<br><b>{rows}</b>{said} {prediction}"
+    return f"{rule}<br>{rows}{verb} {prediction}"
 
 
-def _marker(tree: Tree, drawn, colors: dict, theme) -> tuple[dict, list[str]]:
-    """Return what colours the areas, and each area's colour as hex.
-
-    A class's colour is as strong as the answer is sure; a mean has its place on a
-    scale.
-    """
+def _marker(
+    tree: Tree, drawn: np.ndarray, colors: dict, theme: Palette
+) -> tuple[dict, list[str]]:
+    """Plotly's marker that colours the areas, and each area's colour as hex."""
     if tree.classes is None:
         values = tree.value[drawn, 0]
-        spread = np.ptp(values) or 1.0
-        places = ((values - values.min()) / spread).tolist()
+        places = ((values - values.min()) / (np.ptp(values) or 1.0)).tolist()
         unit = f" ({tree.target_unit})" if tree.target_unit else ""
         marker = {
             "colors": values,
@@ -165,10 +165,10 @@ def _marker(tree: Tree, drawn, colors: dict, theme) -> tuple[dict, list[str]]:
         ]
     best = tree.value[drawn].argmax(axis=1)
     chance = 1 / max(len(tree.classes), 2)
-    sure = (tree.value[drawn].max(axis=1) - chance) / (1 - chance)
-    strength = _PALEST + (1 - _PALEST) * np.clip(sure, 0, 1)
+    over_chance = (tree.value[drawn].max(axis=1) - chance) / (1 - chance)
+    strength = _PALEST + (1 - _PALEST) * np.clip(over_chance, 0, 1)
     shown = [
-        mix(colors[tree.classes[k]], theme.background, share)
-        for k, share in zip(best, strength)
+        mix(colors[tree.classes[k]], theme.background, fraction)
+        for k, fraction in zip(best, strength)
     ]
     return {"colors": shown}, shown

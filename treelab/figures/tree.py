@@ -1,4 +1,4 @@
-"""What goes with the picture of a tree: how much to draw, its words, its thumbnail."""
+"""Beside the picture of a tree: how much to draw, its alt text, its thumbnail."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ import pandas as pd
 from treelab.figures.layout import tree_layout
 from treelab.figures.style.colors import Mode, palette, with_alpha
 from treelab.trees.text.dot import DotLayout
-from treelab.trees.text.nodes import split_text
-from treelab.trees.text.numerals import counted
+from treelab.trees.text.nodes import prediction_label, split_text
+from treelab.trees.text.numerals import counted, percent
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
-ROOM = 720  # pixels across that a picture has in the wider of two columns
+WIDTH = 720  # pixels of the wider of two columns on a page
 WRAP = 18  # letters a line of a node, so that more nodes stand beside each other
 WRAP_SUM = 26  # where splits test a sum of columns, so that nodes do not grow tall
-_ACROSS, _ALONG = 142, 150  # pixels that a node takes beside the next, one a level
-_WIDER = 1.3  # a node whose split tests a sum, beside another
+_NODE_WIDTH, _LEVEL_HEIGHT = 142, 150  # pixels, margins included
+_WIDER = 1.3  # factor of a node whose split tests a sum
 _MOST_ENDS = 14  # branches below each other on a page
 _MOST_LEVELS = 12  # levels below each other on a page
 
@@ -49,14 +49,14 @@ class Plan:
         return DotLayout(self.direction, max_depth=self.depth, wrap=self.wrap)
 
 
-def plan_picture(tree: Tree, room: int = ROOM, depth: int | None = None) -> Plan:
+def plan_picture(tree: Tree, width: int = WIDTH, depth: int | None = None) -> Plan:
     """Find how many levels can be drawn, and in which direction.
 
     Parameters
     ----------
     tree : Tree
-    room : int, default=720
-        Pixels across.
+    width : int, default=720
+        Pixels of the picture.
     depth : int or None, default=None
         Levels that must be drawn; None: as many as fit, at least one.
 
@@ -65,59 +65,59 @@ def plan_picture(tree: Tree, room: int = ROOM, depth: int | None = None) -> Plan
     Plan
     """
     if depth is not None:
-        return _plan(tree, room, min(depth, tree.depth))
+        return _plan(tree, width, min(depth, tree.depth))
     for levels in range(tree.depth, 1, -1):
-        plan = _plan(tree, room, levels)
+        plan = _plan(tree, width, levels)
         if plan.fits:
             return plan
-    return _plan(tree, room, min(tree.depth, 1))
+    return _plan(tree, width, min(tree.depth, 1))
 
 
-def _plan(tree: Tree, room: int, depth: int) -> Plan:
+def _plan(tree: Tree, width: int, depth: int) -> Plan:
     """How this many levels are drawn: top-down where that fits."""
     drawn = tree.level[tree.level <= depth]
     ends = np.sum((tree.level == depth) | (tree.is_leaf & (tree.level < depth)))
     sums = bool((tree.feature == OBLIQUE).any())
     wrap, wider = (WRAP_SUM, _WIDER) if sums else (WRAP, 1.0)
-    across = np.bincount(drawn).max() * _ACROSS * wider
-    along = (depth + 1) * _ALONG * wider
-    if across <= room and depth <= _MOST_LEVELS:
+    across = np.bincount(drawn).max() * _NODE_WIDTH * wider
+    along = (depth + 1) * _LEVEL_HEIGHT * wider
+    if across <= width and depth <= _MOST_LEVELS:
         return Plan(depth, "TB", True, wrap)
-    fits = bool(ends <= _MOST_ENDS and along <= room * 1.1)
+    fits = bool(ends <= _MOST_ENDS and along <= width * 1.1)
     return Plan(depth, "LR" if along < across else "TB", fits, wrap)
 
 
-def columns_asked(tree: Tree, row: pd.DataFrame) -> tuple[str, ...]:
-    """Return a tree's columns: those asked on the way of one row first, in order."""
-    on_the_way = [
+def columns_by_path(tree: Tree, row: pd.DataFrame) -> tuple[str, ...]:
+    """Return a tree's columns: those on the decision path of one row first."""
+    on_path = [
         tree.features[j].column
         for node in tree.path(row)[:-1]
         if (j := tree.feature[node]) != OBLIQUE
     ]
-    return tuple(dict.fromkeys([*on_the_way, *tree.columns]))
+    return tuple(dict.fromkeys([*on_path, *tree.columns]))
 
 
 def tree_alt(tree: Tree) -> str:
     """Describe a tree's picture in one or two sentences, for a screen reader."""
     if tree.n_splits == 0:
-        return f"A tree of one leaf: every row gets the same answer, {_says(tree, 0)}."
+        label = prediction_label(tree, 0)
+        return f"A tree of one leaf: it predicts {label} for every row."
     words = (
         f"Decision tree for {tree.target} of depth {tree.depth} with "
         f"{counted(tree.n_leaves, 'leaf', 'leaves')}. "
-        f"The root asks whether {split_text(tree, 0)}."
+        f"The root tests whether {split_text(tree, 0)}."
     )
     if tree.n_rows[0]:
         leaves = np.flatnonzero(tree.is_leaf)
         largest = leaves[np.argmax(tree.n_rows[leaves])]
-        share = tree.n_rows[largest] / tree.n_rows[0]
-        words += (
-            f" The largest leaf says {_says(tree, largest)}, for {share:.0%} of rows."
-        )
+        label, rows = prediction_label(tree, largest), tree.n_rows[largest]
+        fraction = percent(rows / tree.n_rows[0])
+        words += f" The largest leaf predicts {label} for {fraction} of rows."
     return words
 
 
 def thumbnail_svg(
-    tree: Tree, colors: dict, *, mode: Mode = "light", lit: bool = False
+    tree: Tree, colors: dict, *, mode: Mode = "light", highlighted: bool = False
 ) -> str:
     """Draw a tree as a thumbnail: its shape, its leaves in their colours.
 
@@ -128,8 +128,8 @@ def thumbnail_svg(
         Hex colour of each class; empty for regression.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
-    lit : bool, default=False
-        Whether it has a frame in the accent colour, as the one that is open.
+    highlighted : bool, default=False
+        Whether its border has the accent colour, as that of the open tree.
 
     Returns
     -------
@@ -142,20 +142,20 @@ def thumbnail_svg(
     down = 70 / max(tree.depth, 1)
     x = x * across + (10 if tree.n_leaves > 1 else 80)
     y = 13 - y * down
-    share = tree.n_rows / max(int(tree.n_rows[0]), 1)
-    frame = theme.accent if lit else theme.grid
+    fraction = tree.n_rows / max(int(tree.n_rows[0]), 1)
+    border = theme.accent if highlighted else theme.grid
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="96" '
         'viewBox="0 0 160 96">',
         f'<rect x="1" y="1" width="158" height="94" rx="8" fill="{theme.panel}" '
-        f'stroke="{frame}" stroke-width="{2 if lit else 1}"/>',
+        f'stroke="{border}" stroke-width="{2 if highlighted else 1}"/>',
     ]
     for node, parent in enumerate(tree.parent):
         if parent >= 0:
             parts.append(
                 f'<line x1="{x[parent]:.1f}" y1="{y[parent]:.1f}" x2="{x[node]:.1f}" '
                 f'y2="{y[node]:.1f}" stroke="{theme.line}" '
-                f'stroke-width="{1 + 4 * share[node]:.1f}" stroke-linecap="round"/>'
+                f'stroke-width="{1 + 4 * fraction[node]:.1f}" stroke-linecap="round"/>'
             )
     for node in range(tree.n_nodes):
         if tree.is_leaf[node]:
@@ -176,13 +176,6 @@ def _fill(tree: Tree, node: int, colors: dict, accent: str) -> str:
     if tree.classes is not None:
         return colors[tree.classes[int(np.argmax(tree.value[node]))]]
     values = tree.value[tree.is_leaf, 0]
-    spread = np.ptp(values)
-    height = (tree.value[node, 0] - values.min()) / spread if spread else 0.5
+    value_range = np.ptp(values)
+    height = (tree.value[node, 0] - values.min()) / value_range if value_range else 0.5
     return with_alpha(accent, 0.25 + 0.75 * height)
-
-
-def _says(tree: Tree, node: int) -> str:
-    """A leaf's answer in a word."""
-    if tree.classes is not None:
-        return str(tree.classes[int(np.argmax(tree.value[node]))])
-    return f"{tree.value[node, 0]:.3g} {tree.target_unit}".strip()

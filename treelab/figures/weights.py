@@ -1,11 +1,11 @@
-"""Who decided: the say of the heaviest trees of a weighted ensemble on one row."""
+"""The estimator weights of a weighted ensemble on one row, the highest first."""
 
 import numpy as np
 import plotly.graph_objects as go
 
 from treelab.figures.style.colors import LEARNER_COLORS, Mode, palette, with_alpha
 from treelab.figures.style.template import template
-from treelab.trees.text.numerals import counted
+from treelab.trees.text.numerals import counted, percent
 
 
 def weights_figure(
@@ -17,21 +17,21 @@ def weights_figure(
     agree: np.ndarray | None = None,
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw a bar for each of the heaviest trees and one for all others together.
+    """Draw a bar for each highest-weighted tree and one for all others together.
 
     Parameters
     ----------
     estimators : ndarray of int of shape (k,)
-        Numbers of the trees, heaviest first.
+        Numbers of the trees, the highest weight first.
     weights : ndarray of shape (k,)
-        Their weights on the row, in [0, 1]; what is missing to 1 is the others'.
+        Their weights on the row, in [0, 1]; the others' sum up to 1 with them.
     n_estimators : int
         Trees in the ensemble, at least ``k``.
     shown : int or None, default=None
         Number of the tree that is drawn beside the bars; its bar is solid.
     agree : ndarray of bool of shape (k,) or None, default=None
-        Whether each tree alone says what the ensemble says; the others' bars are
-        hatched.
+        Whether each tree alone predicts what the ensemble predicts; bars of those
+        that do not are hatched.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
 
@@ -46,12 +46,10 @@ def weights_figure(
     names = [f"tree {estimator}" for estimator in estimators]
     values, fills = list(weights), []
     for estimator in estimators:
-        lit = shown is None or estimator == shown
-        fills.append(solid if lit else with_alpha(solid, 0.45))
-    hatches = [
-        "" if agree is None or same else "/"
-        for same in (agree if agree is not None else np.ones(len(names), bool))
-    ]
+        highlighted = shown is None or estimator == shown
+        fills.append(solid if highlighted else with_alpha(solid, 0.45))
+    agree = np.ones(len(names), dtype=bool) if agree is None else agree
+    hatches = ["" if same else "/" for same in agree]
     tags = [int(estimator) for estimator in estimators]
     others = n_estimators - len(estimators)
     if others:
@@ -75,7 +73,7 @@ def weights_figure(
         textfont={"color": colors.text, "size": 13},
         cliponaxis=False,
         customdata=tags,
-        hovertemplate="%{y}: %{text} of the answer<extra></extra>",
+        hovertemplate="%{y}: %{text} of the prediction<extra></extra>",
         name="weight",
     )
     return figure.update_layout(
@@ -84,21 +82,10 @@ def weights_figure(
         margin={"l": 8, "r": 8, "t": 4, "b": 8},
         showlegend=False,
         xaxis={
-            "title": {"text": "share of the answer"},
+            "title": {"text": "share of the prediction"},
             "range": [0, max(values) * 1.22],
             "tickformat": ".0%",
             "nticks": 5,
         },
         yaxis={"autorange": "reversed", "showgrid": False},
     )
-
-
-def percent(share: float) -> str:
-    """Return a share in words that never round something to nothing or to all."""
-    if 0 < share < 0.001:
-        return "< 0.1%"
-    if 0.999 < share < 1:
-        return "> 99.9%"
-    if share in (0, 1) or share >= 0.1:
-        return f"{share:.0%}" if not 0.995 <= share < 1 else f"{share:.1%}"
-    return f"{share:.1%}"

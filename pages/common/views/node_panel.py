@@ -16,7 +16,7 @@ from treelab.evaluation.node_report import (
     node_report,
     node_rows,
 )
-from treelab.figures.oblique import split_figure
+from treelab.figures.split import split_figure
 from treelab.trees.text.names import clean
 from treelab.trees.text.nodes import prediction_text, split_text
 from treelab.trees.text.numerals import counted, percent, significant

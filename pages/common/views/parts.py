@@ -12,10 +12,9 @@ from pages.common.widgets.run_picker import pick_run
 from pages.common.words import SPLIT_NAMES, plain
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.figures.tree import plan_picture, thumbnail_svg, tree_alt
-from treelab.figures.weights import percent
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.trees.text.dot import to_dot
-from treelab.trees.text.numerals import counted
+from treelab.trees.text.numerals import counted, percent
 from treelab.trees.tree import Tree
 
 _MOST_IN_LEGEND = 12
@@ -78,7 +77,7 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
                 lit = st.session_state[key] == e
                 tree = drawn_tree(loaded, e)
                 st.image(
-                    thumbnail_svg(tree, colors, mode=mode(), lit=lit),
+                    thumbnail_svg(tree, colors, mode=mode(), highlighted=lit),
                     width=_STAMP,
                     alt=tree_alt(tree),
                 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.figures.oblique import moves_and_shares
+from treelab.evaluation.split_terms import standardised_weights
 from treelab.figures.viewer.bins import (
     category_bars,
     counts_between,
@@ -243,7 +243,7 @@ class TreeWriter:
         assert tree.weights is not None  # as of every tree with an oblique split
         used = np.flatnonzero(tree.weights[node])
         weights = tree.weights[node, used]
-        _, share = moves_and_shares(weights, self._projection(node)[1])
+        _, share = standardised_weights(weights, self._projection(node)[1])
         order = np.argsort(-share, kind="stable")
         shown = order[: wording.terms]
         terms = [

@@ -109,6 +109,13 @@ def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
     return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
 
 
+def prediction_label(tree: Tree, node: int) -> str:
+    """Return the class or value that a node predicts alone: "setosa", "152 mm"."""
+    if tree.classes is not None:
+        return str(tree.classes[int(tree.value[node].argmax())])
+    return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
+
+
 def rows_text(tree: Tree, node: int) -> str:
     """Return "1,024 rows, 31.4%", or "" where the tree knows no rows."""
     if tree.n_rows[0] == 0:

@@ -1,41 +1,7 @@
-import numpy as np
 import pytest
 
-from tests.figures.small_trees import number_tree, stump_and_more, table
-from treelab.figures.oblique import split_figure, split_weights
-from treelab.trees.feature import Feature
-from treelab.trees.tree import Tree
-
-
-def oblique_tree(classes=("low", "high")):
-    """radius - 4·texture <= 10; texture spreads far less than radius."""
-    X = table()
-    two = classes is not None
-    tree = Tree(
-        features=(Feature("radius", unit="mm"), Feature("<texture>"), Feature("idle")),
-        left=[1, -1, -1],
-        right=[2, -1, -1],
-        feature=[-2, -1, -1],
-        threshold=[10.0, np.nan, np.nan],
-        missing_left=[False] * 3,
-        value=[[0.5, 0.5], [1, 0], [0, 1]] if two else [[1.0], [0.0], [2.0]],
-        n_rows=[0] * 3,
-        impurity=[np.nan] * 3,
-        classes=classes,
-        weights=[[1.0, -4.0, 0.0], [0.0] * 3, [0.0] * 3],
-    )
-    X = X.rename(columns={"texture": "<texture>"}).assign(idle=1.0)
-    y = tree.predict(X)
-    return tree.with_rows(X, y), X, y
-
-
-def test_shares_follow_the_spread_and_not_the_raw_weight():
-    tree, X, _ = oblique_tree()
-    weights = split_weights(tree, 0, X)
-    assert weights["column"].tolist() == ["radius", "<texture>"]
-    assert weights["share"].sum() == pytest.approx(1)
-    spread = X["radius"].to_numpy().std()
-    assert weights["standardised"][0] == pytest.approx(spread)
+from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
+from treelab.figures.split import split_figure
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -1,0 +1,159 @@
+"""A split: the weights of its columns, and the rows around its threshold."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from treelab.evaluation.split_terms import SplitTerms, split_terms
+from treelab.figures.style.colors import (
+    LEARNER_COLORS,
+    Mode,
+    class_colors,
+    palette,
+    with_alpha,
+)
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html, shorten
+from treelab.trees.text.numerals import counted, percent, significant
+from treelab.trees.text.sums import term_name
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+BINS = 40  # of the histogram
+NAME_LENGTH = 24  # letters of a column's name
+
+
+def split_figure(
+    tree: Tree,
+    node: int,
+    X: pd.DataFrame,
+    y=None,
+    *,
+    most: int = 12,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw a split's weights as bars and its weighted sums as a histogram.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    X : DataFrame
+        Rows of the user's table; those that reach the node are drawn.
+    y : array-like of shape (n_rows,) or None, default=None
+        Their labels; colour the histogram by class. Without them, and in regression,
+        the two sides are coloured.
+    most : int, default=12
+        Columns that get a bar; a last one stands for all others together.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+
+    Returns
+    -------
+    go.Figure
+        Bars carry the column's name as ``customdata``. The sums and the threshold are
+        in the units in which the split is written.
+
+    Raises
+    ------
+    ValueError
+        If the node is a leaf, or `y` has another length than `X`.
+    """
+    if y is not None and len(y) != len(X):
+        raise ValueError(f"X has {len(X)} rows, but y has {len(y)}.")
+    terms = split_terms(tree, node, X)
+    table = terms.table()
+    groups = [("left: yes", terms.sums <= tree.threshold[node])]
+    groups.append(("right: no", ~groups[0][1]))
+    fills = [LEARNER_COLORS["get"], with_alpha(LEARNER_COLORS["get"], 0.45)]
+    if tree.classes is not None and y is not None:
+        labels = np.asarray(y)[tree.decision_path(X)[:, node]]
+        groups = [(str(label), labels == label) for label in tree.classes]
+        fills = class_colors(len(groups))
+    figure = make_subplots(
+        rows=2, cols=1, row_heights=[0.5, 0.5], vertical_spacing=0.22
+    )
+    _add_bars(figure, table, most, mode)
+    _add_histogram(figure, terms, float(tree.threshold[node]), groups, fills)
+    _add_threshold(figure, float(tree.threshold[node]), mode)
+    n_columns = int((table["weight"] != 0).sum())
+    figure.update_xaxes(title_text="weight times standard deviation", row=1, col=1)
+    figure.update_yaxes(title_text=f"rows at node {node}", row=2, col=1)
+    figure.update_xaxes(title_text=_axis_title(tree, node, n_columns), row=2, col=1)
+    return figure.update_layout(template=template(mode), barmode="stack", bargap=0.05)
+
+
+def _add_bars(figure: go.Figure, table: pd.DataFrame, most: int, mode: Mode) -> None:
+    """Draw a bar for each column, the largest on top, its percentage beside it."""
+    shown, rest = table.iloc[:most], table.iloc[most:]
+    names = [escape_html(shorten(name, NAME_LENGTH)) for name in shown["column"]]
+    values, fractions = list(shown["standardised"]), list(shown["fraction"])
+    tags = list(shown["column"])
+    fills = [LEARNER_COLORS["get"]] * len(shown)
+    if len(rest):
+        names.append(f"{counted(len(rest), 'other')} (absolute)")
+        values.append(float(rest["standardised"].abs().sum()))
+        fractions.append(float(rest["fraction"].sum()))
+        tags.append("")
+        fills.append(palette(mode).line)
+    figure.add_bar(
+        x=values,
+        y=names,
+        orientation="h",
+        marker_color=fills,
+        text=[percent(fraction) for fraction in fractions],
+        textposition="auto",
+        customdata=tags,
+        hovertemplate="%{y}: %{x:.3g}<extra></extra>",
+        showlegend=False,
+        row=1,
+        col=1,
+    )
+    figure.update_yaxes(autorange="reversed", row=1, col=1)
+
+
+def _add_histogram(
+    figure: go.Figure,
+    terms: SplitTerms,
+    threshold: float,
+    groups: list[tuple[str, np.ndarray]],
+    fills: list[str],
+) -> None:
+    """Draw how many rows of each group have which weighted sum."""
+    sums = terms.sums
+    low, high = sums.min(initial=threshold), sums.max(initial=threshold)
+    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    for (name, members), fill in zip(groups, fills):
+        figure.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2,
+            y=np.histogram(sums[members], bins=edges)[0],
+            width=edges[1] - edges[0],
+            name=escape_html(name),
+            marker_color=fill,
+            hovertemplate="%{y} rows near %{x:.3g}<extra>%{fullData.name}</extra>",
+            row=2,
+            col=1,
+        )
+
+
+def _add_threshold(figure: go.Figure, threshold: float, mode: Mode) -> None:
+    """Mark the threshold in the histogram."""
+    figure.add_vline(
+        x=threshold,
+        line={"color": palette(mode).accent, "width": 2, "dash": "dash"},
+        annotation_text=f"≤ {significant(threshold)}",
+        annotation_position="top",
+        row=2,
+        col=1,
+    )
+
+
+def _axis_title(tree: Tree, node: int, n_columns: int) -> str:
+    """Name the sum: the column, or how many are added up."""
+    if tree.feature[node] != OBLIQUE:
+        feature = tree.features[tree.feature[node]]
+        unit = f" ({feature.unit})" if feature.unit else ""
+        return escape_html(f"{term_name(feature)}{unit}")
+    return f"weighted sum of {counted(n_columns, 'column')}"
