@@ -90,9 +90,8 @@ def test_an_operator_and_its_gradient_are_those_of_double_precision(operator, de
 def test_a_learner_learns_there_and_answers_without_the_device(key, task, device):
     X, y = table()
     target = y if task == "regression" else np.where(y > y.mean(), "more", "less")
-    learner = make_estimator(
-        key, task, {**QUICK[key], "device": device}, random_state=0
-    ).fit(X, target)
+    learner = make_estimator(key, task, QUICK[key], random_state=0, device=device)
+    learner.fit(X, target)
     assert learner.score(X, target) > (0.5 if task == "regression" else 0.75)
 
 

@@ -25,7 +25,7 @@ def test_train_saves_the_run_where_the_app_looks_and_prints_its_scores(
     assert main(["train", table, *arguments, *more]) == 0
     (run,) = RunStore().runs()
     assert (run.state, run.title, run.device) == ("done", "my tree", "cpu")
-    assert run.settings == {"epochs": 7}
+    assert run.settings == {"epochs": 7, "pause": 0.0, "fail_at": None}
     assert (run.problem.seed, run.problem.task) == (3, "binary")
     assert run.problem.columns == ("size", "color")
     printed = capsys.readouterr().out

@@ -24,5 +24,12 @@ def test_defaults_lie_in_their_own_bounds(key):
 def test_unknown_names_are_refused_with_what_there_is():
     with pytest.raises(ValueError, match="choose cart, gradtree"):
         make_estimator("forest", "binary", {})
-    with pytest.raises(ValueError, match="CART has no setting 'width'"):
+    with pytest.raises(ValueError, match="CART has no setting 'width'; it has ccp_"):
         make_estimator("cart", "binary", {"width": 3})
+    with pytest.raises(ValueError, match="CART has no setting 'class_weight'"):
+        make_estimator("cart", "regression", {"class_weight": "balanced"})
+
+
+def test_a_value_out_of_range_is_refused():
+    with pytest.raises(ValueError, match="max_depth"):
+        make_estimator("cart", "binary", {"max_depth": 0})

@@ -37,7 +37,7 @@ def add_command(commands) -> None:
         metavar="COLUMN",
         help="labels to hold the clusters against; no split sees them",
     )
-    add_settings(parser, "max_depth=3 or target_columns=each")
+    add_settings(parser, "depth=3 or target_columns=each")
     add_seed(parser)
     add_device(parser)
     add_run(parser)

@@ -65,22 +65,19 @@ def make_estimator(
     Raises
     ------
     ValueError
-        For an unknown learner or setting, listing those there are.
+        For an unknown learner or setting, listing those there are, or a value out of
+        range.
     """
     spec = find_spec(key)
     if spec is None:
         raise ValueError("A model from elsewhere is not trained here.")
-    module, name = (spec.regressor if task == "regression" else spec.classifier).split(
-        ":"
+    path = spec.regressor if task == "regression" else spec.classifier
+    module, name = path.split(":")
+    return getattr(import_module(module), name)(
+        **complete_settings(key, task, settings),
+        random_state=random_state,
+        device=device,
     )
-    estimator = getattr(import_module(module), name)(
-        random_state=random_state, device=device
-    )
-    unknown = sorted(set(settings) - set(estimator.get_params()))
-    if unknown:
-        known = ", ".join(sorted(estimator.get_params()))
-        raise ValueError(f"{spec.title} has no setting {unknown[0]!r}; it has {known}.")
-    return estimator.set_params(**settings)
 
 
 def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def setting_words(learner: str, settings: dict, task: str) -> str:
     labels = {setting.name: setting.label for setting in spec.settings}
     defaults = spec.defaults(task)
     return ", ".join(
-        f"{labels.get(name, name).lower()} {_text(value)}"
+        f"{(labels.get(name) or name).lower()} {_text(value)}"
         for name, value in settings.items()
         if name not in defaults or _text(value) != _text(defaults[name])
     )

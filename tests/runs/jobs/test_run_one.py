@@ -63,16 +63,6 @@ def test_a_failure_is_one_sentence_and_its_traceback_is_in_the_log(store, proble
     assert store.events(run.id)["epoch"].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("learner", "settings", "named"),
-    [("cart", {"max_depth": 0}, "max_depth"), ("cart", {"height": 3}, "height")],
-)
-def test_a_setting_that_is_refused_is_named(store, problem, learner, settings, named):
-    run = train(store, problem, learner, settings)
-    assert run.state == "failed"
-    assert named in run.error
-
-
 def test_a_stopped_run_saves_its_best_model_so_far(store, problem):
     run_id = store.create("slow", {"epochs": 1000, "pause": 0.01}, problem)
 

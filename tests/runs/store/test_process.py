@@ -1,4 +1,4 @@
-"""A process is told from the dead, and from another of its number."""
+"""A living process differs from a dead one, and from another of its number."""
 
 import subprocess
 import sys

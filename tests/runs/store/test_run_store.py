@@ -9,6 +9,7 @@ import pytest
 from tests.runs.conftest import small_table
 from treelab.data.problem import Problem
 from treelab.learners.cart.estimators import CartClassifier
+from treelab.learners.registry import LEARNERS
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.snapshots import MOST_SNAPSHOTS
@@ -60,11 +61,12 @@ def test_a_column_that_cannot_be_stored_is_named(store):
     assert store.tables() == []
 
 
-def test_a_run_tells_what_was_asked(store, problem):
-    settings = {"depth": np.int64(3), "pruning_strength": (0.1, 1.0)}
-    run = store.run(store.create("argmin", settings, problem, device="cpu"))
+def test_a_run_has_what_was_asked_and_all_settings(store, problem):
+    chosen = {"dropout": np.float64(0.5), "pruning_strength": (0.1, 1.0)}
+    run = store.run(store.create("argmin", chosen, problem, device="cpu"))
     assert run.problem == problem
-    assert run.settings == {"depth": 3, "pruning_strength": [0.1, 1.0]}
+    defaults = LEARNERS["argmin"].defaults("binary")
+    assert run.settings == {**defaults, "dropout": 0.5, "pruning_strength": [0.1, 1]}
     assert (run.state, run.device, run.title) == (
         "queued",
         "cpu",
@@ -93,15 +95,31 @@ def test_what_does_not_exist_is_refused_by_name(store, problem):
         store.model(store.create("cart", {}, problem))
 
 
+@pytest.mark.parametrize(
+    ("chosen", "named"),
+    [
+        ({"max_depth": 0}, "max_depth must be"),
+        ({"max_depth": "deep"}, "max_depth must be"),
+        ({"height": 3}, "CART has no setting 'height'; it has ccp_alpha, class_weight"),
+    ],
+)
+def test_a_setting_that_is_refused_is_named_and_makes_no_run(
+    store, problem, chosen, named
+):
+    with pytest.raises(ValueError, match=named):
+        store.create("cart", chosen, problem)
+    assert store.runs() == []
+
+
 @pytest.mark.parametrize("hostile", ["../tables", "..", "/etc", "a' OR '1'='1", ""])
 def test_an_id_from_an_address_names_no_file(store, problem, hostile):
-    kept = store.create("cart", {}, problem)
+    run_id = store.create("cart", {}, problem)
     for ask in (store.run, store.model, store.log, store.snapshots, store.table):
         with pytest.raises(LookupError):
             ask(hostile)
     store.delete(hostile)
     store.request_stop(hostile)
-    assert store.run(kept).state == "queued"
+    assert store.run(run_id).state == "queued"
     assert len(store.table(problem.table_id)) == 120
 
 

@@ -37,9 +37,9 @@ def test_the_cores_are_shared_among_the_slots_of_the_cpu(monkeypatch):
     monkeypatch.setattr(slots, "gpu_names", lambda: ())
     monkeypatch.setattr(slots.joblib, "cpu_count", lambda: 8)
     monkeypatch.setenv("TREELAB_SLOTS", "4")
-    assert slots.threads_a_slot("cpu:3") == 2
+    assert slots.threads_per_slot("cpu:3") == 2
     monkeypatch.setenv("TREELAB_SLOTS", "16")
-    assert slots.threads_a_slot("cpu:3") == 1
+    assert slots.threads_per_slot("cpu:3") == 1
 
 
 def test_a_number_of_slots_that_is_none_is_refused(monkeypatch):

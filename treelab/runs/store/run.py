@@ -26,7 +26,7 @@ class Run:
     learner : str
         Key of the learner.
     settings : dict
-        The settings that were chosen, by name.
+        All settings of the training, by name.
     problem : Problem
         Table, target, columns, task, and how rows are split.
     device : str

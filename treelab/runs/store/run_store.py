@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.data.problem import Problem
-from treelab.learners.registry import learner_title
+from treelab.learners.registry import complete_settings, learner_title
 from treelab.runs.store import snapshots
 from treelab.runs.store.database import prepare, reading, writing
 from treelab.runs.store.events import read_events, write_events
@@ -122,14 +122,28 @@ class RunStore(RunStates):
 
         No worker takes it before ``submit`` (see ``Queue.submit``).
 
+        Parameters
+        ----------
+        learner : str
+            Key of the learner.
+        settings : dict
+            The settings that were chosen, by name. The run is stored with all of the
+            learner's: the others are at their defaults.
+        problem : Problem
+        device : str, default="auto"
+            "auto", "cpu", "cuda" or "cuda:N".
+        title : str, default=""
+            By default the learner's title and the table's name.
+
         Raises
         ------
         ValueError
-            For an unknown learner.
+            For an unknown learner or setting, or a value out of range.
         LookupError
             If the problem's table is not in the store.
         """
         name = learner_title(learner)
+        settings = complete_settings(learner, problem.task, settings)
         self._tables.check(problem.table_id)
         title = title or f"{name} · {problem.table_name}"
         ending = "".join(secrets.choice(_ID_LETTERS) for _ in range(7))

@@ -22,7 +22,7 @@ import psutil
 
 QUICK = "quick"
 CPU_SLOTS = 4
-BYTES_A_SLOT = 1.5e9  # of the machine's memory, for a worker and a table
+BYTES_PER_SLOT = 1.5e9  # of the machine's memory, for a worker and a table
 
 
 @cache
@@ -70,7 +70,7 @@ def planned_slots() -> list[str]:
             for place in range(wanted or 1)
             for gpu in range(gpus)
         ]
-    room = int(psutil.virtual_memory().total / BYTES_A_SLOT)
+    room = int(psutil.virtual_memory().total / BYTES_PER_SLOT)
     n_slots = wanted or max(1, min(CPU_SLOTS, room))
     return [QUICK] + [f"cpu:{place}" for place in range(n_slots)]
 
@@ -80,7 +80,7 @@ def slot_device(slot: str) -> str | None:
     return slot.split("#")[0] if slot.startswith("cuda") else None
 
 
-def threads_a_slot(slot: str) -> int:
+def threads_per_slot(slot: str) -> int:
     """Threads that a worker computes with: the cores, shared among the CPU slots.
 
     A fixed number, whatever else is running, so that a seed gives the same tree.

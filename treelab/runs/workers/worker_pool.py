@@ -17,7 +17,7 @@ from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import SILENT_SECONDS
 from treelab.runs.store.worker_registry import WorkerInfo
-from treelab.runs.workers.slots import planned_slots, threads_a_slot
+from treelab.runs.workers.slots import planned_slots, threads_per_slot
 
 WORKER_COMMAND = (sys.executable, "-m", "treelab", "worker")
 MOST_FAILURES = 3  # workers in a row that fail while they start, then a pause
@@ -122,7 +122,7 @@ class WorkerPool:
                 stderr=subprocess.STDOUT,
                 cwd=_ROOT,
                 env={
-                    "OMP_NUM_THREADS": str(threads_a_slot(slot)),
+                    "OMP_NUM_THREADS": str(threads_per_slot(slot)),
                     # Threads that wait by spinning stall each other on a busy machine.
                     "OMP_WAIT_POLICY": "PASSIVE",
                     **os.environ,
