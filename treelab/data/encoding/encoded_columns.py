@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
-from treelab.data.encoding.target_scores import TargetScores, target_scores
+from treelab.data.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treelab.data.values import categories, numbers
 from treelab.trees.feature import Feature
 
@@ -66,7 +66,7 @@ def encode_columns(
         name for name in coded if not _is_one_hot(*coded[name], one_hot_max=one_hot_max)
     ]
     if rated:
-        scores = target_scores(
+        encoding = fit_target_encoding(
             np.stack([coded[name][0] for name in rated], axis=1),
             [len(coded[name][1]) for name in rated],
             y,
@@ -78,7 +78,7 @@ def encode_columns(
         if kinds[name] == "number":
             columns.append(_number(frame[name], units.get(name, "")))
         elif name in rated:
-            columns += _target_rates(name, *coded[name], scores, rated.index(name))
+            columns += _target_rates(name, *coded[name], encoding, rated.index(name))
         else:
             columns += _one_hot(name, *coded[name])
     return columns
@@ -99,12 +99,16 @@ def _number(column: pd.Series, unit: str) -> EncodedColumn:
 
 
 def _target_rates(
-    name: str, codes: np.ndarray, levels: tuple[str, ...], scores: TargetScores, k: int
+    name: str,
+    codes: np.ndarray,
+    levels: tuple[str, ...],
+    encoding: TargetEncoding,
+    k: int,
 ) -> list[EncodedColumn]:
     """List a feature of target rates for each output; ``k`` is the column's place."""
     columns = []
-    for c, mean in enumerate(scores.mean):
-        rate = scores.scores[k][:, c]
+    for c, mean in enumerate(encoding.mean):
+        rate = encoding.scores[k][:, c]
         feature = Feature(
             name,
             kind="category",
@@ -114,7 +118,7 @@ def _target_rates(
             unseen=mean,
         )
         columns.append(
-            EncodedColumn(feature, rate[codes], scores.crossed[:, k, c], True)
+            EncodedColumn(feature, rate[codes], encoding.cross_fitted[:, k, c], True)
         )
     return columns
 

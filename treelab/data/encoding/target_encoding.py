@@ -1,4 +1,4 @@
-"""Categories as numbers: the smoothed target rate of each, by scikit-learn."""
+"""Target encoding: categories become their smoothed target rates, by scikit-learn."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ ROWS_A_LEVEL = 20
 
 
 @dataclass(frozen=True, eq=False)
-class TargetScores:
+class TargetEncoding:
     """Scores of the levels of several category columns, K columns and C outputs.
 
     Attributes
@@ -22,19 +22,19 @@ class TargetScores:
         last level is the missing value.
     mean : ndarray of shape (C,)
         Target mean over all training rows, the score of a level never seen.
-    crossed : ndarray of shape (n_rows, K, C)
+    cross_fitted : ndarray of shape (n_rows, K, C)
         Score of each training row, from the other folds' rows alone; in a column with
         many rows a level the level's score itself.
     """
 
     scores: list[np.ndarray]
     mean: np.ndarray
-    crossed: np.ndarray
+    cross_fitted: np.ndarray
 
 
-def target_scores(
+def fit_target_encoding(
     codes: np.ndarray, n_levels: list[int], y: np.ndarray, *, task: str, seed: int
-) -> TargetScores:
+) -> TargetEncoding:
     """Learn a score for each level, cross-fitted for the training rows if need be.
 
     Source: Micci-Barreca 2001, doi:10.1145/507533.507538, with empirical Bayes
@@ -55,7 +55,7 @@ def target_scores(
 
     Returns
     -------
-    TargetScores
+    TargetEncoding
     """
     from sklearn.preprocessing import TargetEncoder
 
@@ -64,25 +64,29 @@ def target_scores(
     encoder = TargetEncoder(
         categories=[np.arange(n + 1) for n in n_levels],
         target_type=kind,
-        cv=folds(y, kind, seed),
+        cv=cross_fitting_folds(y, kind, seed),
     )
-    crossed = encoder.fit_transform(filled, y)
+    cross_fitted = encoder.fit_transform(filled, y)
     n_columns = len(n_levels)
-    n_outputs = crossed.shape[1] // n_columns
+    n_outputs = cross_fitted.shape[1] // n_columns
     n_seen = np.array([len(np.unique(column)) for column in filled.T])
     plain = (len(y) < FEWEST_CROSS_FITTED) | (len(y) >= ROWS_A_LEVEL * n_seen)  # (K,)
-    crossed = np.where(
-        np.repeat(plain, n_outputs), encoder.transform(filled), crossed
+    cross_fitted = np.where(
+        np.repeat(plain, n_outputs), encoder.transform(filled), cross_fitted
     )  # (n_rows, K * C)
     mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64)
     by_output = [
         np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1)
         for k in range(n_columns)
     ]
-    return TargetScores(by_output, mean, crossed.reshape(len(y), n_columns, n_outputs))
+    return TargetEncoding(
+        by_output, mean, cross_fitted.reshape(len(y), n_columns, n_outputs)
+    )
 
 
-def folds(y: np.ndarray, kind: str, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def cross_fitting_folds(
+    y: np.ndarray, kind: str, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return folds of rows as (training rows, held-out rows), stratified for classes.
 
     Unlike scikit-learn's stratified folds these allow a class with fewer rows than
@@ -98,8 +102,8 @@ def folds(y: np.ndarray, kind: str, seed: int) -> list[tuple[np.ndarray, np.ndar
     n_folds = min(FOLDS, n_rows)
     fold = np.empty(n_rows, dtype=np.int64)
     fold[rows] = np.arange(n_rows) % n_folds
-    return [(np.nonzero(fold != k)[0], np.nonzero(fold == k)[0]) for k in range(FOLDS)][
-        :n_folds
+    return [
+        (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)
     ]
 
 
