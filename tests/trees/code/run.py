@@ -59,7 +59,7 @@ def c_predictions(tree, table: pd.DataFrame, folder: Path) -> list:
             members.append(["NULL" if v is None else _bytes(v) for v in cells])
     rows = ["{" + (", ".join(row) or "0") + "}" for row in zip(*members)]
     rows = rows or ["{0}"] * len(table)
-    say = (
+    show = (
         'printf("%.17g\\n", tree_predict(&rows[i]));'
         if tree.classes is None
         else 'printf("%d\\n", tree_class(&rows[i]));'
@@ -69,7 +69,7 @@ def c_predictions(tree, table: pd.DataFrame, folder: Path) -> list:
         '#include <stdio.h>\n#include "tree.c"\n'
         f"static const struct tree_row rows[] = {{{', '.join(rows)}}};\n"
         "int main(void) {\n"
-        f"    for (int i = 0; i < {len(rows)}; i++) {{ {say} }}\n"
+        f"    for (int i = 0; i < {len(rows)}; i++) {{ {show} }}\n"
         "    return 0;\n}\n"
     )
     command = [GCC, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]

@@ -143,7 +143,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.device = device
 
     def _objective(self, settings, y):
-        """Class codes, weighted as the settings say; logits are not shifted yet."""
+        """Class codes under the class weights of the settings; no logit shift yet."""
         weights = np.ones(len(self.classes_))
         if settings.class_weight != "auto":
             weights = self._class_weights(y)

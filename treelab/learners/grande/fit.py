@@ -49,7 +49,7 @@ class GrandeFit(TableEstimator):
         y : array-like of shape (n_rows,)
             Target.
         X_valid, y_valid : optional
-            Rows that say when to stop; without them every row is held out by one
+            Rows for early stopping; without them every row is held out by one
             sub-ensemble of the trees and trained on by the others.
         callbacks : sequence of callable
             Called with a ``Progress`` now and then; returning True stops training,
