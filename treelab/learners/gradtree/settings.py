@@ -4,8 +4,8 @@ Learning rates are named as in Marton et al., arXiv:2305.03515, appendix C.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
+from treelab.learners.common.axis_tree_settings import AxisTreeSettings
 from treelab.learners.common.spec import (
     CLASSES,
     LearnerSpec,
@@ -17,7 +17,7 @@ LEARNING_RATE = "Learning rate of Adam for the "
 
 
 @dataclass(frozen=True)
-class GradTreeSettings:
+class GradTreeSettings(AxisTreeSettings):
     """What can be set of a tree that gradient descent trains."""
 
     max_depth: int = setting(
@@ -58,20 +58,6 @@ class GradTreeSettings:
         "cross-validates up to 5,000 rows.",
         choices=("auto", "cv", "holdout"),
     )
-    loss: str = setting(
-        "cross_entropy",
-        "choice",
-        "Loss of the predicted probabilities.",
-        choices=("cross_entropy", "focal", "poly", "brier"),
-        tasks=CLASSES,
-    )
-    focal_gamma: float = setting(
-        2.0,
-        "float",
-        "Focusing parameter of the focal loss.",
-        minimum=0,
-        tasks=CLASSES,
-    )
     poly_epsilon: float = setting(
         1.0, "float", "Weight of the first term of the poly loss.", tasks=CLASSES
     )
@@ -80,12 +66,6 @@ class GradTreeSettings:
         "choice",
         "Differentiable split function whose gradient a hard split takes.",
         choices=("logistic", "softsign", "entmoid"),
-    )
-    selector: str = setting(
-        "entmax15",
-        "choice",
-        "Transformation whose gradient the choice of a feature takes.",
-        choices=("entmax15", "softmax"),
     )
     learning_rate_index: float = setting(
         0.02, "float", LEARNING_RATE + "feature selectors.", above=0
@@ -126,14 +106,6 @@ class GradTreeSettings:
         False,
         "bool",
         "Whether SMOTE makes training rows of the rarer classes.",
-        tasks=CLASSES,
-    )
-    class_weight: Any = setting(
-        "auto",
-        "other",
-        'Weight of a row of each class: "auto", None, "balanced", or a weight for '
-        "each label.",
-        choices=("auto", "balanced"),
         tasks=CLASSES,
     )
     merge_leaves: bool = setting(

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.device import resolve_device
+from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.rows import to_rows
 from treelab.learners.common.spec import read_settings
 from treelab.learners.grande.export import export_ensemble
@@ -89,7 +90,7 @@ class GrandeFit(TableEstimator):
 
     def _hold_out(self, target):
         """Hold no rows out for good where folds take turns."""
-        if self._n_folds() == 1 or len(target) < max(10, self._n_folds()):
+        if self._n_folds() == 1 or len(target) < max(FEWEST_ROWS, self._n_folds()):
             return super()._hold_out(target)
         rows = np.arange(len(target))
         return rows, rows[:0]

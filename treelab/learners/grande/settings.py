@@ -4,10 +4,9 @@ Named as in Marton et al., arXiv:2309.17130, tables 13 and 14, where those have 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
+from treelab.learners.common.axis_tree_settings import AxisTreeSettings
 from treelab.learners.common.spec import (
-    CLASSES,
     LearnerSpec,
     setting,
     settings_in,
@@ -17,7 +16,7 @@ LEARNING_RATE = "Learning rate of Adam for the "
 
 
 @dataclass(frozen=True)
-class GrandeSettings:
+class GrandeSettings(AxisTreeSettings):
     """What can be set of an ensemble of trees that are weighted by instance."""
 
     n_estimators: int = setting(
@@ -75,31 +74,11 @@ class GrandeSettings:
         "bool",
         "Whether each leaf has a weight, or each tree a single one.",
     )
-    loss: str = setting(
-        "cross_entropy",
-        "choice",
-        "Loss of the predicted probabilities.",
-        choices=("cross_entropy", "focal", "poly", "brier"),
-        tasks=CLASSES,
-    )
-    focal_gamma: float = setting(
-        2.0,
-        "float",
-        "Focusing parameter of the focal loss.",
-        minimum=0,
-        tasks=CLASSES,
-    )
     decision: str = setting(
         "softsign",
         "choice",
         "Differentiable split function whose gradient a hard split takes.",
         choices=("softsign", "logistic", "entmoid"),
-    )
-    selector: str = setting(
-        "entmax15",
-        "choice",
-        "Transformation whose gradient the choice of a feature takes.",
-        choices=("entmax15", "softmax"),
     )
     learning_rate_index: float = setting(
         0.03, "float", LEARNING_RATE + "feature selectors.", above=0
@@ -136,14 +115,6 @@ class GrandeSettings:
         minimum=1,
     )
     batch_size: int = setting(128, "int", "Training rows in each step.", minimum=1)
-    class_weight: Any = setting(
-        "auto",
-        "other",
-        'Weight of a row of each class: "auto", None, "balanced", or a weight for '
-        "each label.",
-        choices=("auto", "balanced"),
-        tasks=CLASSES,
-    )
 
 
 SPEC = LearnerSpec(
