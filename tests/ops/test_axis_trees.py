@@ -32,9 +32,9 @@ def make(n_trees, depth, n_offered, n_rows, n_outputs, n_features):
     return x, logits, threshold, leaf, columns, weight
 
 
-def dense(x, logits, threshold, leaf, columns, transform, soft, scale_factor):
+def dense(x, logits, threshold, leaf, columns, transform, soft):
     margin = dense_select(logits, threshold, x, columns, transform)
-    return dense_route(dense_decide(margin, soft, scale_factor), leaf)
+    return dense_route(dense_decide(margin, soft), leaf)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -52,10 +52,9 @@ def test_values_and_gradients_are_those_of_the_dense_formulation(
         columns=columns,
         transform=transform,
         soft=soft,
-        scale_factor=1.5,
         backend=backend,
     )
-    slow = dense(x, *parameters, columns, transform, soft, 1.5)
+    slow = dense(x, *parameters, columns, transform, soft)
     torch.testing.assert_close(fast, slow)
     fast_gradients = torch.autograd.grad((fast * weight).sum(), parameters)
     slow_gradients = torch.autograd.grad((slow * weight).sum(), parameters)
@@ -63,27 +62,6 @@ def test_values_and_gradients_are_those_of_the_dense_formulation(
         fast_gradients, slow_gradients, strict=True
     ):
         torch.testing.assert_close(fast_gradient, slow_gradient, atol=1e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_shallow_tree_in_a_deep_batch_is_the_shallow_tree(backend):
-    x, logits, threshold, leaf, _, weight = make(3, 4, 5, 21, 2, 5)
-    depths = (2, 2, 4)
-    parameters = (logits, threshold, leaf)
-    together = axis_trees(x, *parameters, depths=depths, backend=backend)
-    gradients = torch.autograd.grad((together * weight).sum(), parameters)
-    for tree, depth in enumerate(depths):
-        own = [
-            p[tree : tree + 1, : 2**depth - (1 if p is not leaf else 0)]
-            for p in parameters
-        ]
-        alone = axis_trees(x, *own, backend="torch")
-        torch.testing.assert_close(together[tree : tree + 1], alone)
-        expected = torch.autograd.grad((alone[0] * weight[tree]).sum(), parameters)
-        for gradient, reference in zip(gradients, expected, strict=True):
-            torch.testing.assert_close(
-                gradient[tree], reference[tree], atol=1e-6, rtol=1e-5
-            )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -121,14 +99,13 @@ def test_thresholds_and_leaves_pass_gradcheck_where_no_row_changes_side():
     )
 
 
-@pytest.mark.parametrize("depths", [(1,), (0, 1), (3, 1)])
-def test_depths_that_do_not_fit_are_refused(depths):
+def test_leaves_that_do_not_fit_are_refused():
     x, logits, threshold, leaf, _, _ = make(2, 2, 3, 5, 1, 3)
-    with pytest.raises(ValueError, match="depths"):
-        axis_trees(x, logits, threshold, leaf, depths=depths)
+    with pytest.raises(ValueError, match="3 splits a tree want 4 leaves"):
+        axis_trees(x, logits, threshold, leaf[:, :3])
 
 
-def test_two_threads_answer_as_one():
+def test_two_threads_compute_as_one():
     x, logits, threshold, leaf, columns, weight = make(64, 5, 6, 256, 2, 9)
     parameters = (logits, threshold, leaf)
     assert SMALL < 6 * 64 * 256 * 5  # else the kernels keep to one thread

@@ -15,8 +15,8 @@ from treelab.ops.axis_trees import axis_trees
 
 device = sys.argv[1]
 for soft in ("logistic", "softsign", "entmoid"):
-    for depth, n_rows, n_outputs, n_offered, depths in (
-        (1, 3, 1, 4, None), (3, 150, 2, 6, None), (4, 40, 3, 3, (2, 4, 4)),
+    for depth, n_rows, n_outputs, n_offered in (
+        (1, 3, 1, 4), (3, 150, 2, 6), (4, 40, 3, 3),
     ):
         rng = torch.Generator().manual_seed(depth)
         shape = (3, 2**depth - 1, n_offered)
@@ -29,8 +29,7 @@ for soft in ("logistic", "softsign", "entmoid"):
         weight = torch.randn(3, n_outputs, n_rows, generator=rng).to(device)
         for backend in ("torch", "triton"):
             leaves = [t.clone().requires_grad_() for t in start]
-            out = axis_trees(x, *leaves, depths=depths, columns=columns,
-                             soft=soft, scale_factor=1.5, backend=backend)
+            out = axis_trees(x, *leaves, columns=columns, soft=soft, backend=backend)
             gradients = torch.autograd.grad((out * weight).sum(), leaves)
             found.append((out, *gradients))
         for ours, reference in zip(*reversed(found), strict=True):

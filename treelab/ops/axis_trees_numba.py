@@ -1,6 +1,7 @@
 """CPU kernel of `axis_trees`: a row visits only the nodes that its gradient needs.
 
-Forward is a walk of D splits. Backward needs, at each split on a row's path, the leaf
+Forward is a walk of D splits: in the sum over leaves (GradTree, arXiv:2305.03515,
+eq. 1) one term is not zero. Backward needs, at each split on a row's path, the leaf
 that the row would reach if it turned the other way there and then followed the hard
 decisions: D + D(D-1)/2 visits a row and tree instead of 2**D. Trees run in parallel and
 share nothing, so no atomics are needed.
@@ -20,8 +21,8 @@ class AxisTreesOnCpu(torch.autograd.Function):
     """`axis_trees` by the numba kernels; its arguments are checked already."""
 
     @staticmethod
-    def forward(ctx, x, logits, threshold, leaf_value, columns, n_splits, options):
-        """Walk each row to its leaf in each tree; keep the leaves."""
+    def forward(ctx, x, logits, threshold, leaf_value, columns, options):
+        """Walk each row to its leaf in each tree; save the leaves."""
         x, logits, threshold, leaf_value = (
             t.detach().contiguous() for t in (x, logits, threshold, leaf_value)
         )
@@ -38,20 +39,19 @@ class AxisTreesOnCpu(torch.autograd.Function):
             threshold.numpy(),
             leaf_value.numpy(),
             columns,
-            n_splits,
             out.numpy(),
             leaf.numpy(),
             position.numpy(),
         )
         ctx.save_for_backward(x, logits, threshold, leaf_value, leaf, position)
-        ctx.columns, ctx.n_splits, ctx.options = columns, n_splits, options
+        ctx.columns, ctx.options = columns, options
         return out
 
     @staticmethod
     def backward(ctx, gradient):
         """Add up the straight-through gradient along each row's path."""
         x, logits, threshold, leaf_value, leaf, position = ctx.saved_tensors
-        transform, soft, scale_factor = ctx.options
+        transform, soft = ctx.options
         grad_logits = torch.zeros_like(logits)
         grad_threshold = torch.zeros_like(threshold)
         grad_leaf = torch.zeros_like(leaf_value)
@@ -63,21 +63,19 @@ class AxisTreesOnCpu(torch.autograd.Function):
             threshold.numpy(),
             leaf_value.numpy(),
             ctx.columns,
-            ctx.n_splits,
             leaf.numpy(),
             position.numpy(),
             gradient.contiguous().numpy(),
             transform == "softmax",
             SOFT_CODE[soft],
-            x.numpy().dtype.type(scale_factor),
             grad_logits.numpy(),
             grad_threshold.numpy(),
             grad_leaf.numpy(),
         )
-        return None, grad_logits, grad_threshold, grad_leaf, None, None, None
+        return None, grad_logits, grad_threshold, grad_leaf, None, None
 
 
-def leaves_on_cpu(x, logits, threshold, columns, n_splits):
+def leaves_on_cpu(x, logits, threshold, columns):
     """`axis_leaves` by the numba kernel: LongTensor (E, B)."""
     x, logits, threshold = (t.detach().contiguous() for t in (x, logits, threshold))
     n_trees, n_nodes, _ = logits.shape
@@ -92,7 +90,6 @@ def leaves_on_cpu(x, logits, threshold, columns, n_splits):
         threshold.numpy(),
         x.new_empty(n_trees, n_nodes + 1, 0).numpy(),
         _columns(columns),
-        n_splits,
         out.numpy(),
         leaf.numpy(),
         position.numpy(),
@@ -122,15 +119,15 @@ def _argmax(values):
 
 
 @njit(parallel=True, **OPTIONS)
-def _forward(x, logits, threshold, leaf_value, columns, n_splits, out, leaf, position):
-    n_rows, n_outputs = x.shape[0], leaf_value.shape[2]
+def _forward(x, logits, threshold, leaf_value, columns, out, leaf, position):
+    n_rows, n_splits, n_outputs = x.shape[0], logits.shape[1], leaf_value.shape[2]
     for e in prange(logits.shape[0]):
         position[e, :] = -1
-        feature = np.zeros(logits.shape[1], dtype=np.int64)
-        bound = np.zeros(logits.shape[1], dtype=x.dtype)
+        feature = np.zeros(n_splits, dtype=np.int64)
+        bound = np.zeros(n_splits, dtype=x.dtype)
         for b in range(n_rows):
             node = 0
-            while node < n_splits[e]:
+            while node < n_splits:
                 if position[e, node] < 0:  # the first row that comes here
                     at = _argmax(logits[e, node])
                     position[e, node] = at
@@ -138,7 +135,7 @@ def _forward(x, logits, threshold, leaf_value, columns, n_splits, out, leaf, pos
                     bound[node] = threshold[e, node, at]
                 left = x[b, feature[node]] <= bound[node]
                 node = 2 * node + (1 if left else 2)
-            reached = node - n_splits[e]
+            reached = node - n_splits
             leaf[e, b] = reached
             for c in range(n_outputs):
                 out[e, c, b] = leaf_value[e, reached, c]
@@ -146,7 +143,7 @@ def _forward(x, logits, threshold, leaf_value, columns, n_splits, out, leaf, pos
 
 @njit(**OPTIONS)
 def _entmoid_root(z):
-    """Square root of 1.5-entmax's first share of the pair (z, 0)."""
+    """Square root of 1.5-entmax's first probability of the pair (z, 0)."""
     if z >= 2:
         return 1.0
     if z <= -2:
@@ -155,18 +152,15 @@ def _entmoid_root(z):
 
 
 @njit(**OPTIONS)
-def _slope(margin, soft, scale_factor):
-    """Derivative of the soft decision at a margin."""
-    z = margin * scale_factor
+def _slope(margin, soft):
+    """Derivative of the soft decision at a margin; see `decision_gradient`."""
     if soft == 0:
-        share = 1 / (1 + np.exp(-abs(z)))
-        slope = share * (1 - share)
-    elif soft == 1:
-        slope = 0.5 / ((1 + abs(z)) * (1 + abs(z)))
-    else:
-        root, other = _entmoid_root(z), _entmoid_root(-z)
-        slope = root * other / (root + other)
-    return slope * scale_factor
+        left = 1 / (1 + np.exp(-abs(margin)))
+        return left * (1 - left)
+    if soft == 1:
+        return 0.5 / ((1 + abs(margin)) * (1 + abs(margin)))
+    root, other = _entmoid_root(margin), _entmoid_root(-margin)
+    return root * other / (root + other)
 
 
 @njit(parallel=True, **OPTIONS)
@@ -176,28 +170,26 @@ def _backward(
     threshold,
     leaf_value,
     columns,
-    n_splits,
     leaf,
     position,
     gradient,
     softmax,
     soft,
-    scale_factor,
     grad_logits,
     grad_threshold,
     grad_leaf,
 ):
     zero = x.dtype.type(0)
     n_rows = x.shape[0]
-    n_nodes, n_offered = logits.shape[1], logits.shape[2]
+    n_splits, n_offered = logits.shape[1], logits.shape[2]
     n_outputs = leaf_value.shape[2]
     for e in prange(logits.shape[0]):
-        feature = np.zeros(n_nodes, dtype=np.int64)
-        bound = np.zeros(n_nodes, dtype=x.dtype)
-        total = np.zeros(n_nodes, dtype=x.dtype)
+        feature = np.zeros(n_splits, dtype=np.int64)
+        bound = np.zeros(n_splits, dtype=x.dtype)
+        total = np.zeros(n_splits, dtype=x.dtype)
         offered = np.empty(n_offered, dtype=x.dtype)
         incoming = np.empty(n_outputs, dtype=x.dtype)
-        for node in range(n_splits[e]):
+        for node in range(n_splits):
             at = position[e, node]
             if at < 0:  # no row came here; a turn may, in the walks below
                 at = _argmax(logits[e, node])
@@ -206,12 +198,12 @@ def _backward(
             bound[node] = threshold[e, node, at]
         for b in range(n_rows):
             reached = leaf[e, b]
-            worth = zero
+            value = zero
             silent = True
             for c in range(n_outputs):
                 incoming[c] = gradient[e, c, b]
                 silent = silent and incoming[c] == 0
-                worth += incoming[c] * leaf_value[e, reached, c]
+                value += incoming[c] * leaf_value[e, reached, c]
             if silent:
                 continue
             for c in range(n_outputs):
@@ -219,21 +211,21 @@ def _backward(
             if columns.shape[0] > 0:
                 for k in range(n_offered):
                     offered[k] = x[b, columns[e, k]]
-            child = reached + n_splits[e]
+            child = reached + n_splits
             while child > 0:
                 node = (child - 1) // 2
                 went_left = child % 2 == 1
                 turn = child + 1 if went_left else child - 1
-                while turn < n_splits[e]:
+                while turn < n_splits:
                     left = x[b, feature[turn]] <= bound[turn]
                     turn = 2 * turn + (1 if left else 2)
-                turn -= n_splits[e]
+                turn -= n_splits
                 other = zero
                 for c in range(n_outputs):
                     other += incoming[c] * leaf_value[e, turn, c]
-                difference = worth - other if went_left else other - worth
+                difference = value - other if went_left else other - value
                 margin = bound[node] - x[b, feature[node]]
-                g = x.dtype.type(difference * _slope(margin, soft, scale_factor))
+                g = x.dtype.type(difference * _slope(margin, soft))
                 if g != 0:
                     total[node] += g
                     if columns.shape[0] > 0:
@@ -243,7 +235,7 @@ def _backward(
                         for k in range(n_offered):
                             grad_logits[e, node, k] -= g * x[b, k]
                 child = node
-        for node in range(n_splits[e]):
+        for node in range(n_splits):
             if total[node] == 0 and not grad_logits[e, node].any():
                 continue
             grad_threshold[e, node, position[e, node]] = total[node]
@@ -276,8 +268,9 @@ def _softmax_backward(logits, moved):
 def _entmax15_backward(logits, moved):
     """Gradient of the logits from that of their 1.5-entmax, in place.
 
-    The shares are (logits / 2 - tau)_+ ** 2 with sum 1. That sum falls in tau and is
-    convex, so Newton's steps from the left of the root never pass it: no sort.
+    The probabilities are (logits / 2 - tau)_+ ** 2 with sum 1 (Peters et al.,
+    arXiv:1905.05702). That sum falls in tau and is convex, so Newton's steps from the
+    left of the root never pass it: no sort.
     """
     zero, half = moved.dtype.type(0), moved.dtype.type(0.5)
     tau = half * logits.max() - moved.dtype.type(1)

@@ -22,12 +22,11 @@ class AxisTreesOnCuda(torch.autograd.Function):
     """`axis_trees` by the Triton kernels; its arguments are checked already."""
 
     @staticmethod
-    def forward(ctx, x, logits, threshold, leaf_value, columns, n_splits, options):
-        """Walk each row to its leaf in each tree; keep the leaves."""
+    def forward(ctx, x, logits, threshold, leaf_value, columns, options):
+        """Walk each row to its leaf in each tree; save the leaves."""
         position, feature, bound = chosen_split(logits, threshold, columns)
         by_feature = x.t().contiguous()  # (F, B)
         leaf_value = leaf_value.contiguous()
-        n_splits = torch.as_tensor(n_splits, dtype=torch.int32, device=x.device)
         feature, bound = feature.int().contiguous(), bound.contiguous()
         n_trees, n_leaves, n_outputs = leaf_value.shape
         n_rows = len(x)
@@ -37,7 +36,6 @@ class AxisTreesOnCuda(torch.autograd.Function):
             by_feature,
             feature,
             bound,
-            n_splits,
             leaf_value,
             out,
             leaf,
@@ -50,7 +48,7 @@ class AxisTreesOnCuda(torch.autograd.Function):
         ctx.save_for_backward(
             x, logits, threshold, leaf_value, columns, position, feature, bound, leaf
         )
-        ctx.by_feature, ctx.n_splits, ctx.options = by_feature, n_splits, options
+        ctx.by_feature, ctx.options = by_feature, options
         return out
 
     @staticmethod
@@ -58,7 +56,7 @@ class AxisTreesOnCuda(torch.autograd.Function):
         """Add up the straight-through gradient along each row's path."""
         x, logits, threshold, leaf_value, columns, position, *walk = ctx.saved_tensors
         feature, bound, leaf = walk
-        transform, soft, scale_factor = ctx.options
+        transform, soft = ctx.options
         n_trees, n_leaves, n_outputs = leaf_value.shape
         n_rows = len(x)
         of_margin = x.new_zeros(n_trees, n_leaves - 1, n_rows)
@@ -67,7 +65,6 @@ class AxisTreesOnCuda(torch.autograd.Function):
             ctx.by_feature,
             feature,
             bound,
-            ctx.n_splits,
             leaf_value,
             leaf,
             gradient.contiguous(),
@@ -75,7 +72,6 @@ class AxisTreesOnCuda(torch.autograd.Function):
             grad_leaf,
             n_rows,
             n_leaves,
-            float(scale_factor),
             SOFT=SOFT_CODE[soft],
             N_OUTPUTS=n_outputs,
             DEPTH=n_leaves.bit_length() - 1,
@@ -87,7 +83,7 @@ class AxisTreesOnCuda(torch.autograd.Function):
         moved = gradient_times_rows(of_margin, x, columns)  # (E, N, K)
         moved = torch.addcmul(-moved, threshold, total[..., None])
         grad_logits = transform_gradient(logits, moved, transform)
-        return None, grad_logits, grad_threshold, grad_leaf, None, None, None
+        return None, grad_logits, grad_threshold, grad_leaf, None, None
 
 
 def _grid(n_trees: int, n_rows: int) -> tuple[int, int]:
@@ -110,7 +106,6 @@ def _forward(
     x_ptr,
     feature_ptr,
     bound_ptr,
-    n_splits_ptr,
     leaf_value_ptr,
     out_ptr,
     leaf_ptr,
@@ -123,9 +118,9 @@ def _forward(
     tree = tl.program_id(0).to(tl.int64)
     row = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = row < n_rows
-    n_splits = tl.load(n_splits_ptr + tree)
-    feature_ptr += tree * (n_leaves - 1)
-    bound_ptr += tree * (n_leaves - 1)
+    n_splits = n_leaves - 1
+    feature_ptr += tree * n_splits
+    bound_ptr += tree * n_splits
     node = tl.zeros((BLOCK,), dtype=tl.int32)
     for _ in range(DEPTH):
         going = inside & (node < n_splits)
@@ -140,24 +135,23 @@ def _forward(
 
 @triton.jit
 def _entmoid_root(z):
-    """Square root of 1.5-entmax's first share of the pair (z, 0), for |z| <= 2."""
+    """Square root of 1.5-entmax's first probability of (z, 0), for |z| <= 2."""
     return (z + tl.sqrt(8.0 - z * z)) / 4.0
 
 
 @triton.jit
-def _slope(margin, scale_factor, SOFT: tl.constexpr):
-    """Derivative of the soft decision at a margin."""
-    z = margin * scale_factor
+def _slope(margin, SOFT: tl.constexpr):
+    """Derivative of the soft decision at a margin; see `decision_gradient`."""
     if SOFT == 0:
-        share = 1.0 / (1.0 + tl.exp(-tl.abs(z)))
-        slope = share * (1.0 - share)
+        left = 1.0 / (1.0 + tl.exp(-tl.abs(margin)))
+        slope = left * (1.0 - left)
     elif SOFT == 1:
-        slope = 0.5 / ((1.0 + tl.abs(z)) * (1.0 + tl.abs(z)))
+        slope = 0.5 / ((1.0 + tl.abs(margin)) * (1.0 + tl.abs(margin)))
     else:
-        cut = tl.minimum(tl.maximum(z, -2.0), 2.0)
-        root, other = _entmoid_root(cut), _entmoid_root(-cut)
+        z = tl.minimum(tl.maximum(margin, -2.0), 2.0)
+        root, other = _entmoid_root(z), _entmoid_root(-z)
         slope = root * other / (root + other)
-    return slope * scale_factor
+    return slope
 
 
 @triton.jit
@@ -165,7 +159,6 @@ def _backward(
     x_ptr,
     feature_ptr,
     bound_ptr,
-    n_splits_ptr,
     leaf_value_ptr,
     leaf_ptr,
     gradient_ptr,
@@ -173,7 +166,6 @@ def _backward(
     grad_leaf_ptr,
     n_rows,
     n_leaves,
-    scale_factor,
     SOFT: tl.constexpr,
     N_OUTPUTS: tl.constexpr,
     DEPTH: tl.constexpr,
@@ -182,9 +174,9 @@ def _backward(
     tree = tl.program_id(0).to(tl.int64)
     row = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = row < n_rows
-    n_splits = tl.load(n_splits_ptr + tree)
-    feature_ptr += tree * (n_leaves - 1)
-    bound_ptr += tree * (n_leaves - 1)
+    n_splits = n_leaves - 1
+    feature_ptr += tree * n_splits
+    bound_ptr += tree * n_splits
     leaf_value_ptr += tree * n_leaves * N_OUTPUTS
     gradient_ptr += tree * N_OUTPUTS * n_rows
     leaf = tl.load(leaf_ptr + tree * n_rows + row, mask=inside, other=0)
@@ -215,7 +207,7 @@ def _backward(
         feature = tl.load(feature_ptr + node, mask=going, other=0)
         bound = tl.load(bound_ptr + node, mask=going, other=0.0)
         value = tl.load(x_ptr + feature * n_rows + row, mask=going, other=0.0)
-        slope = _slope(bound - value, scale_factor, SOFT)
-        place = (tree * (n_leaves - 1) + node) * n_rows + row
+        slope = _slope(bound - value, SOFT)
+        place = (tree * n_splits + node) * n_rows + row
         tl.store(of_margin_ptr + place, difference * slope, mask=going)
         child = tl.where(going, node, 0)

@@ -1,4 +1,4 @@
-"""Turn margins into decisions: soft shares, or hard ones with a soft gradient."""
+"""Turn margins into decisions: soft ones, or hard ones with a soft gradient."""
 
 import torch
 from torch import Tensor
@@ -13,18 +13,25 @@ def decide(
     scale_factor: float = 1.0,
     hard: bool = True,
 ) -> Tensor:
-    """Share of a row that each split sends left.
+    """Fraction of a row that each split sends left, S(z) of the margin z.
+
+    - "logistic": ``S(z) = 1 / (1 + exp(-z))`` (GradTree, section 3.2, eq. 6; with
+      ``alpha z`` for ``z`` it is GET's, section 3.2, eq. 4).
+    - "softsign": ``S(z) = (z / (1 + |z|) + 1) / 2`` (GRANDE, section 3.2, eq. 6).
+    - "entmoid": 1.5-entmax over the pair ``(z, 0)`` (Peters et al., 2019).
+
+    The hard decision rounds it (GradTree, eq. 7). The papers' split function holds
+    where ``x >= T`` (GradTree, eq. 2), and algorithm 1 of GradTree takes ``T - x``; we
+    do as that algorithm, so left is ``x <= T``, as in scikit-learn.
 
     Parameters
     ----------
     margin : Tensor of any shape
-        Threshold minus value; the split holds (left) where it is >= 0.
+        Threshold minus value, z; the split holds (left) where it is >= 0.
     soft : {"logistic", "softsign", "entmoid"}, default="logistic"
-        The soft decision: ``sigmoid(scale_factor * margin)`` (GradTree; GET with its
-        scale factor alpha), softsign moved to (0, 1) (GRANDE), or 1.5-entmax over
-        the pair ``(margin, 0)``.
+        The soft decision.
     scale_factor : float, default=1.0
-        Multiplies the margin; larger makes a harder decision.
+        Multiplies the margin, alpha in GET; larger makes a harder decision.
     hard : bool, default=True
         Straight-through: 0 or 1 forward, the soft decision's gradient backward. False
         gives the soft decision itself.
@@ -43,7 +50,7 @@ def decide(
     ----------
     Bengio et al., arXiv:1308.3432 (straight-through); Marton et al., "GradTree",
     arXiv:2305.03515, section 3.3; "GRANDE", arXiv:2309.17130, section 3.2; Mao and Cao,
-    arXiv:2411.17003 (scale factor).
+    "GET", arXiv:2411.17003; Peters et al., arXiv:1905.05702 (entmax).
     """
     if soft not in SOFT:
         raise ValueError(f"soft must be one of {SOFT}, got {soft!r}.")
@@ -58,19 +65,25 @@ def decide(
 
 
 def entmoid(x: Tensor) -> Tensor:
-    """First share of 1.5-entmax over the pair ``(x, 0)``; 0 or 1 for |x| >= 2."""
-    # The two shares are (x/2 - tau)^2 and tau^2 with sum 1, so
+    """First probability of 1.5-entmax over ``(x, 0)``; 0 or 1 for |x| >= 2."""
+    # The two probabilities are (x/2 - tau)^2 and tau^2 with sum 1, so
     # tau = (x - sqrt(8 - x^2)) / 4; beyond |x| = 2 one of them is cut off.
     x = x.clamp(-2.0, 2.0)
     return ((x + (8.0 - x * x).sqrt()) / 4.0).square()
 
 
 def decision_gradient(margin: Tensor, soft: str, scale_factor: float) -> Tensor:
-    """Derivative of the soft decision by the margin, of the shape of `margin`."""
+    """Derivative of the soft decision, S'(z), of the shape of `margin`.
+
+    - logistic: ``S (1 - S)``
+    - softsign: ``1 / (2 (1 + |z|)^2)``
+    - entmoid: ``sqrt(p q) / (sqrt(p) + sqrt(q))`` with ``p``, ``q`` the probabilities
+      of ``(z, 0)``, zero where one of them is.
+    """
     scaled = margin if scale_factor == 1.0 else scale_factor * margin
     if soft == "logistic":
-        share = torch.sigmoid(scaled)
-        slope = share * (1.0 - share)
+        left = torch.sigmoid(scaled)
+        slope = left * (1.0 - left)
     elif soft == "softsign":
         slope = 0.5 / (1.0 + scaled.abs()).square()
     else:

@@ -17,18 +17,25 @@ def class_loss(
 ) -> Tensor:
     """Classification loss of each row, in nats for cross-entropy.
 
-    Only Brier's is bounded (by 2), so sure and wrong predictions pull less.
+    With ``p`` the probability of the true class:
+
+    - "cross_entropy": ``-log p``
+    - "focal": ``-(1 - p)^gamma log p`` (Lin et al., arXiv:1708.02002, eq. 4)
+    - "poly": ``-log p + epsilon (1 - p)``, Poly-1 (Leng et al., arXiv:2204.12511)
+    - "brier": the squared distance of the probabilities from those of the target
+      (Brier, 1950). It is bounded, by 2, so rows that are predicted surely and wrongly
+      pull less.
 
     Parameters
     ----------
     output : Tensor of shape (..., C, B)
         Logits; ``C`` is 1 for two classes (the logit of the second).
     target : LongTensor of shape (B,) or FloatTensor of shape (B, n_classes)
-        Class of each row, or the shares that a teacher gives each class.
+        Class of each row, or its class probabilities (soft targets).
     kind : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
-        Focal loss multiplies cross-entropy by ``(1 - p) ** focal_gamma``, Poly-1 adds
-        ``poly_epsilon * (1 - p)``, with ``p`` the share given to the true class;
-        Brier's is the squared distance of the shares from those of the target.
+        Which of them.
+    focal_gamma, poly_epsilon : float, default=2.0, 1.0
+        ``gamma`` and ``epsilon``.
 
     Returns
     -------
@@ -36,20 +43,20 @@ def class_loss(
 
     References
     ----------
-    Lin et al., arXiv:1708.02002 (focal); Leng et al., arXiv:2204.12511 (poly); Brier,
-    "Verification of forecasts expressed in terms of probability", 1950.
+    Marton et al., "GradTree", arXiv:2305.03515, appendix C, uses the first three;
+    Brier, "Verification of forecasts expressed in terms of probability", 1950.
     """
     if kind not in LOSSES:
         raise ValueError(f"loss must be one of {LOSSES}, got {kind!r}.")
     if kind == "brier":
-        share = log_shares(output).exp()  # (..., n_classes, B)
+        proba = log_proba(output).exp()  # (..., n_classes, B)
         if target.ndim == 1:
-            target = functional.one_hot(target, share.shape[-2]).to(share.dtype)
-        return (share - target.t()).square().sum(-2)
+            target = functional.one_hot(target, proba.shape[-2]).to(proba.dtype)
+        return (proba - target.t()).square().sum(-2)
     if target.ndim == 2:
-        log_p = log_shares(output)  # (..., n_classes, B)
-        share = target.t()
-        return (share * _row_loss(log_p, kind, focal_gamma, poly_epsilon)).sum(-2)
+        log_p = log_proba(output)  # (..., n_classes, B)
+        loss = _row_loss(log_p, kind, focal_gamma, poly_epsilon)
+        return (target.t() * loss).sum(-2)
     if output.shape[-2] == 1:
         sign = 2 * target.to(output.dtype) - 1
         log_p = functional.logsigmoid(sign * output[..., 0, :])
@@ -59,7 +66,7 @@ def class_loss(
     return _row_loss(log_p, kind, focal_gamma, poly_epsilon)
 
 
-def log_shares(output: Tensor) -> Tensor:
+def log_proba(output: Tensor) -> Tensor:
     """Log-probabilities (..., n_classes, B) of logits (..., C, B)."""
     if output.shape[-2] > 1:
         return output.log_softmax(-2)

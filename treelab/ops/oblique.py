@@ -16,6 +16,8 @@ from treelab.ops.soft_route_numba import SoftRouteOnCpu
 def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
     """Margin ``threshold - weights @ x`` of every row at every split.
 
+    ``b_j - a_j' x_i`` in GET's symbols (Mao and Cao, arXiv:2411.17003, section 3.1).
+
     Parameters
     ----------
     x : Tensor of shape (F, B) or (E, F, B)
@@ -39,9 +41,11 @@ def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
 def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tensor:
     """Value that reaches the root of each tree under scaled sigmoid decisions.
 
-    A split sends the share ``sigmoid(scale_factor * margin)`` of a row left
-    (arXiv:2411.17003). On the CPU a fused kernel computes it; there a share below
-    1e-18 counts as nothing.
+    A split sends the fraction ``1 / (1 + exp(-alpha (b_j - a_j' x_i)))`` of a row left
+    (Mao and Cao, "GET", arXiv:2411.17003, section 3.2, eq. 4), in words
+    ``sigmoid(scale_factor * margin)``; the products of these fractions weight the
+    leaves (eq. 2). On the CPU a fused kernel computes it; there a fraction below 1e-18
+    counts as nothing.
 
     Parameters
     ----------

@@ -5,22 +5,26 @@ from torch import Tensor
 
 
 def route(left: Tensor, leaf_value: Tensor, *, hard: bool = False) -> Tensor:
-    """Value that reaches the root when every split sends a share of each row left.
+    """Value that reaches the root when every split sends a fraction of each row left.
 
-    It is ``sum_l leaf_value_l * prod_(splits above l) (left or 1 - left)``, computed
-    level by level. The gradient of a split is ``reach * (V_left - V_right)``, where
-    ``reach`` is the share of the row that arrives at the split and the ``V`` are the
-    values that come up from its two children.
+    It is ``sum_l lambda_l L(x | l)`` with the leaf indicator
+    ``L(x | l) = prod_j (1 - p(l, j)) S_j + p(l, j) (1 - S_j)`` over the splits ``j``
+    above leaf ``l``, where ``p`` is 0 if the leaf lies to their left and else 1
+    (GradTree, section 3.1, eq. 1 and 3; GRANDE, section 2, eq. 2 and 3; GET, section
+    3.1, eq. 2). It is computed level by level. The gradient of a split is
+    ``reach * (V_left - V_right)``, where ``reach`` is the fraction of the row that
+    arrives at the split and the ``V`` are the values that come up from its two
+    children.
 
     Parameters
     ----------
     left : Tensor of shape (E, N, B)
-        Share in [0, 1] that each split sends left, splits breadth first.
+        Fraction in [0, 1] that each split sends left, S; splits breadth first.
     leaf_value : Tensor of shape (E, L, C) or (E, L, C, B)
-        Values at each leaf, left to right; with ``B`` they differ from row to row
-        (linear leaves).
+        Values at each leaf, lambda, left to right; with ``B`` they differ from row to
+        row (linear leaves).
     hard : bool, default=False
-        Says that every share is 0 or 1: forward is then a walk. Results are those of
+        Whether every fraction is 0 or 1: forward is then a walk. Results are those of
         the general case.
 
     Returns
@@ -32,6 +36,11 @@ def route(left: Tensor, leaf_value: Tensor, *, hard: bool = False) -> Tensor:
     ------
     ValueError
         If there is not one split fewer than leaves, or not ``2**depth`` leaves.
+
+    References
+    ----------
+    Marton et al., "GradTree", arXiv:2305.03515; "GRANDE", arXiv:2309.17130; Mao and
+    Cao, "GET", arXiv:2411.17003.
     """
     check_complete(left.shape[1], leaf_value.shape[1])
     return _Route.apply(left, leaf_value, hard)
@@ -67,18 +76,20 @@ def reached_leaf(left: Tensor) -> Tensor:
 
 
 def reach(left: Tensor) -> tuple[Tensor, Tensor]:
-    """Share of each row that arrives at every split, and at every leaf.
+    """Fraction of each row that arrives at every split, and at every leaf.
+
+    At leaves it is the leaf indicator ``L(x | l)``; see `route`.
 
     Parameters
     ----------
     left : Tensor of shape (E, N, B)
-        Share that each split sends left.
+        Fraction that each split sends left.
 
     Returns
     -------
     splits : Tensor of shape (E, N, B)
     leaves : Tensor of shape (E, L, B)
-        The shares at the leaves of one tree sum to 1.
+        The fractions at the leaves of one tree sum to 1.
     """
     n_splits = left.shape[1]
     levels = []
@@ -132,25 +143,29 @@ class _Route(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             # With C outputs the values are contracted with the incoming gradient
             # first, so that one number a leaf and row comes up the tree.
-            worth = (
+            contracted = (
                 torch.bmm(leaf_value, gradient)
                 if constant
                 else (leaf_value * gradient[:, None]).sum(2)
             )  # (E, L, B)
-            grad_left = _worth_differences(worth, left, ctx.hard).mul_(arrived)
+            grad_left = _child_differences(contracted, left, ctx.hard)
+            grad_left = grad_left.mul_(arrived)
         return grad_left, grad_leaf, None
 
 
-def _worth_differences(worth: Tensor, left: Tensor, hard: bool) -> Tensor:
-    """What comes up from the left child less that from the right, (E, N, B)."""
+def _child_differences(value: Tensor, left: Tensor, hard: bool) -> Tensor:
+    """Value from the left child of each split less that from the right, (E, N, B).
+
+    ``value`` (E, L, B) is one number for each leaf and row.
+    """
     difference = torch.empty_like(left)
-    while (width := worth.shape[1] // 2) > 0:
+    while (width := value.shape[1] // 2) > 0:
         level = slice(width - 1, 2 * width - 1)
-        of_left, of_right = worth[:, 0::2], worth[:, 1::2]
+        of_left, of_right = value[:, 0::2], value[:, 1::2]
         torch.sub(of_left, of_right, out=difference[:, level])
         if width == 1:
             break
-        worth = (
+        value = (
             torch.where(left[:, level] > 0, of_left, of_right)
             if hard
             else torch.addcmul(of_right, left[:, level], difference[:, level])
@@ -159,7 +174,7 @@ def _worth_differences(worth: Tensor, left: Tensor, hard: bool) -> Tensor:
 
 
 def _reach_of_splits(leaf: Tensor, left: Tensor) -> Tensor:
-    """One at each split that a row passes on its way to `leaf`, else 0, (E, N, B)."""
+    """One at each split that a row passes on its path to `leaf`, else 0, (E, N, B)."""
     passed = torch.zeros_like(left)
     node = leaf + left.shape[1]
     for _ in range((left.shape[1] + 1).bit_length() - 1):

@@ -4,9 +4,9 @@ import torch
 from entmax import entmax15
 from torch import Tensor
 
-# Below this share of the columns a product per tree costs less than one product
+# Below this fraction of the columns a product per tree costs less than one product
 # over all columns of which most are thrown away.
-_SUBSET_SHARE = 0.25
+_SMALL_SUBSET = 0.25
 
 
 def select(
@@ -19,23 +19,25 @@ def select(
 ) -> Tensor:
     """Margin of every split: its threshold minus the value of its chosen feature.
 
-    Forward, the feature is the arg-max of ``entmax15(logits)`` (which is the arg-max
-    of the logits). Backward, the one-hot choice hands its gradient on to the
-    transformation (straight-through). Nothing of size ``E * N * F * B`` is built: the
-    forward pass is a gather, the backward pass one matrix product.
+    ``z = sum_i T_i h_i - sum_i x_i h_i`` with ``h = hardmax(entmax(I))``: GradTree,
+    algorithm 1, lines 2, 3 and 10. Forward, the feature is the arg-max of
+    ``entmax15(logits)`` (which is the arg-max of the logits). Backward, the one-hot
+    choice ``h`` hands its gradient on to the transformation (straight-through). Nothing
+    of size ``E * N * F * B`` is built: the forward pass is a gather, the backward pass
+    one matrix product.
 
     Parameters
     ----------
     logits : Tensor of shape (E, N, K)
-        Preference of every split for every feature; ``K`` is ``F`` without `columns`.
+        Feature selector of every split, I; ``K`` is ``F`` without `columns`.
     threshold : Tensor of shape (E, N, K)
-        Threshold of every split, should it test that feature; in the units of `x`.
+        Threshold of every split for every feature, T; in the units of `x`.
     x : Tensor of shape (B, F)
         Encoded rows.
     columns : LongTensor of shape (E, K), default=None
         The features that each tree may use; None stands for all of them, in order.
     transform : {"entmax15", "softmax"}, default="entmax15"
-        Whose gradient the choice takes.
+        Transformation whose gradient the choice takes.
 
     Returns
     -------
@@ -49,8 +51,8 @@ def select(
 
     References
     ----------
-    Marton et al., "GradTree", AAAI 2024, arXiv:2305.03515, section 3.2; Peters et al.,
-    "Sparse Sequence-to-Sequence Models", ACL 2019 (entmax).
+    Marton et al., "GradTree", AAAI 2024, arXiv:2305.03515, sections 3.2 and 3.3; Peters
+    et al., "Sparse Sequence-to-Sequence Models", arXiv:1905.05702 (entmax).
     """
     check_selection(logits, threshold, x, columns, transform)
     return _Select.apply(logits, threshold, x, columns, transform)
@@ -106,7 +108,11 @@ def chosen_split(
 
 
 def transform_gradient(logits: Tensor, gradient: Tensor, transform: str) -> Tensor:
-    """Gradient of the logits (..., K), given that of entmax15's or softmax's output."""
+    """Gradient of the logits (..., K), given that of entmax15's or softmax's output.
+
+    Softmax's Jacobian is ``diag(p) - p p'``, that of 1.5-entmax
+    ``diag(s) - s s' / sum(s)`` with ``s = sqrt(p)`` (Peters et al., arXiv:1905.05702).
+    """
     if transform == "softmax":
         p = logits.softmax(-1)
         return p * (gradient - (p * gradient).sum(-1, keepdim=True))
@@ -150,7 +156,7 @@ class _Select(torch.autograd.Function):
 
 def gradient_times_rows(gradient: Tensor, x: Tensor, columns: Tensor | None) -> Tensor:
     """``sum_b gradient[e, n, b] * x[b, f]`` over each tree's features, (E, N, K)."""
-    if columns is not None and columns.shape[1] < _SUBSET_SHARE * x.shape[1]:
+    if columns is not None and columns.shape[1] < _SMALL_SUBSET * x.shape[1]:
         offered = x.t()[columns]  # (E, K, B)
         return torch.bmm(gradient, offered.transpose(1, 2))
     product = (gradient.flatten(0, 1) @ x).unflatten(0, gradient.shape[:2])

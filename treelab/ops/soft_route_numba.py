@@ -1,7 +1,7 @@
 """CPU kernel of `soft_route`: a block of rows goes up and down the tree in the cache.
 
-Shapes: E trees, N = 2**D - 1 splits, L = 2**D leaves, B rows, C outputs. The shares
-that arrive at nodes are kept in one array of 2 * L - 1 nodes, breadth first.
+Shapes: E trees, N = 2**D - 1 splits, L = 2**D leaves, B rows, C outputs. The fractions
+that arrive at nodes are stored in one array of 2 * L - 1 nodes, breadth first.
 """
 
 import numpy as np
@@ -74,15 +74,15 @@ def _n_numbers(left) -> int:
 
 @njit(**OPTIONS)
 def _arrive(left, start, n, arrived):
-    """Fill the shares of ``n`` rows that arrive at each node, splits and leaves."""
+    """Fill in the fractions of ``n`` rows that arrive at each node."""
     zero, tiny = left.dtype.type(0), left.dtype.type(TINY)
     for r in range(n):
         arrived[0, r] = 1
     for node in range(left.shape[0]):
-        here, share = arrived[node], left[node, start : start + n]
+        here, fraction = arrived[node], left[node, start : start + n]
         to_left, to_right = arrived[2 * node + 1], arrived[2 * node + 2]
         for r in range(n):
-            going = here[r] * share[r]
+            going = here[r] * fraction[r]
             going = going if going > tiny else zero
             rest = here[r] - going
             to_left[r] = going
@@ -101,17 +101,17 @@ def _forward(left, leaf_value, chunks, out):
         for start in range(chunks[chunk], chunks[chunk + 1], BLOCK):
             n = min(BLOCK, chunks[chunk + 1] - start)
             for node in range(n_splits):
-                share = left[e, node, start : start + n]
+                fraction = left[e, node, start : start + n]
                 for r in range(n):
-                    share[r] = share[r] if share[r] > tiny else zero
+                    fraction[r] = fraction[r] if fraction[r] > tiny else zero
             _arrive(left[e], start, n, arrived)
             for c in range(n_outputs):
-                told = out[e, c, start : start + n]
-                told[:] = zero
+                total = out[e, c, start : start + n]
+                total[:] = zero
                 for at in range(n_leaves):
-                    share, value = arrived[n_splits + at], leaf_value[e, at, c]
+                    fraction, value = arrived[n_splits + at], leaf_value[e, at, c]
                     for r in range(n):
-                        told[r] += share[r] * value
+                        total[r] += fraction[r] * value
 
 
 @njit(parallel=True, **OPTIONS)
@@ -123,12 +123,12 @@ def _backward(left, leaf_value, scale, chunks, gradient, grad_margin, grad_leaf)
         e, chunk = task // n_chunks, task % n_chunks
         zero, one, slope = left.dtype.type(0), left.dtype.type(1), scale[e]
         arrived = np.empty((n_splits + n_leaves, BLOCK), left.dtype)
-        worth = np.empty((n_splits + n_leaves, BLOCK), left.dtype)
+        value_at = np.empty((n_splits + n_leaves, BLOCK), left.dtype)
         for start in range(chunks[chunk], chunks[chunk + 1], BLOCK):
             n = min(BLOCK, chunks[chunk + 1] - start)
             _arrive(left[e], start, n, arrived)
             for at in range(n_leaves):
-                share, here = arrived[n_splits + at], worth[n_splits + at]
+                fraction, here = arrived[n_splits + at], value_at[n_splits + at]
                 here[:] = zero
                 for c in range(n_outputs):
                     wanted = gradient[e, c, start : start + n]
@@ -136,18 +136,18 @@ def _backward(left, leaf_value, scale, chunks, gradient, grad_margin, grad_leaf)
                     for r in range(n):
                         here[r] += value * wanted[r]
                     for r in range(n):
-                        total += share[r] * wanted[r]
+                        total += fraction[r] * wanted[r]
                     grad_leaf[chunk, e, at, c] += total
             for node in range(n_splits - 1, -1, -1):
-                of_left, of_right = worth[2 * node + 1], worth[2 * node + 2]
-                here, came = worth[node], arrived[node]
-                share = left[e, node, start : start + n]
+                of_left, of_right = value_at[2 * node + 1], value_at[2 * node + 2]
+                here, came = value_at[node], arrived[node]
+                fraction = left[e, node, start : start + n]
                 wanted = grad_margin[e, node, start : start + n]
                 for r in range(n):
                     gain = of_left[r] - of_right[r]
-                    here[r] = of_right[r] + share[r] * gain
+                    here[r] = of_right[r] + fraction[r] * gain
                     of_left[r] = gain
                 gains = of_left  # one loop over all of these arrays is not vectorised
                 for r in range(n):
-                    moved = came[r] * share[r] * gains[r]
-                    wanted[r] = moved * (slope * (one - share[r]))
+                    moved = came[r] * fraction[r] * gains[r]
+                    wanted[r] = moved * (slope * (one - fraction[r]))

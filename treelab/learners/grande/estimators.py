@@ -11,7 +11,7 @@ from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.grande.fit import GrandeFit
 from treelab.learners.grande.objective import ClassObjective, RegressionObjective
 from treelab.learners.grande.settings import GrandeSettings
-from treelab.ops.losses import log_shares
+from treelab.ops.losses import log_proba
 
 
 class GrandeClassifier(GrandeFit, TableClassifier):
@@ -160,7 +160,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
             return network.objective
         target = network.rows.target.cpu().numpy()
         rows = torch.cat(network.held_out).cpu().numpy()
-        log_p = torch.cat([log_shares(o) for o in network.valid_outputs()], 1)
+        log_p = torch.cat([log_proba(o) for o in network.valid_outputs()], 1)
         balanced = np.log(self._balanced_weights(target))  # (C,)
         power = best_weight_power(
             log_p.double().cpu().numpy().T, target[rows], balanced

@@ -6,7 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from treelab.learners.common import objective
-from treelab.ops.losses import log_shares
+from treelab.ops.losses import log_proba
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class ClassObjective(objective.ClassObjective):
 
     def predict(self, output: Tensor) -> Tensor:
         """Class probabilities (n_classes, B) of logits (C, B)."""
-        return log_shares(output).exp()
+        return log_proba(output).exp()
 
     def leaf_values(self, value: np.ndarray) -> np.ndarray:
         """Logits (..., C) of leaves as they are exported.
