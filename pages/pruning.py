@@ -15,7 +15,7 @@ from pages.common.words import plain
 from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.routing import routing_table
-from treelab.figures.path import MARGINS, place_of, pruning_figure
+from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw
 from treelab.trees.text.numerals import counted, shortest, significant
 
@@ -73,15 +73,15 @@ def step_labels(steps: PruningSteps) -> list[str]:
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def path_figure(
-    key: tuple, mode: str, _steps: PruningSteps, price: str, score: str, rows
+    key: tuple, mode: str, _steps: PruningSteps, strength: str, score: str, n_rows
 ):
     """Draw a run's path once; the slider only moves the line over it."""
     return pruning_figure(
         _steps.table,
         chosen=_steps.chosen,
-        price=price,
-        score=score,
-        rows=rows,
+        strength_title=strength,
+        score_title=score,
+        n_rows=n_rows,
         mode=mode,
     )
 
@@ -129,9 +129,11 @@ def slide(loaded: LoadedRun) -> None:
         metric = "validation loss"
     best = knee_of(steps.table)
     labels = step_labels(steps)
-    price = "Pruning strength (lambda)" if trained else "Price of a leaf (alpha)"
+    strength = "Pruning strength (lambda)"
+    if not trained:
+        strength = "Complexity parameter (ccp_alpha)"
     step = st.select_slider(
-        price,
+        strength,
         range(len(steps.trees)),
         value=steps.chosen if trained else best,
         format_func=labels.__getitem__,
@@ -152,7 +154,7 @@ def slide(loaded: LoadedRun) -> None:
         "valid_score": len(loaded.split.y_valid),
         TEST: len(loaded.split.y_test),
     }
-    axis = price[0].lower() + price[1:]
+    axis = strength[0].lower() + strength[1:]
     with path:
         show_figure(
             path_figure((*loaded.key, alone), mode(), steps, axis, metric, rows),
@@ -224,7 +226,7 @@ def draw_or_route(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
     figure = heat_tree_figure(
         tree,
         routing_table(tree, X),
-        what="test rows",
+        rows_name="test rows",
         max_depth=levels_to_draw(tree),
         mode=mode(),
     )

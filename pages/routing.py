@@ -125,7 +125,7 @@ for place, kind in enumerate(shown):
             heat_tree_figure(
                 tree,
                 table,
-                what=name,
+                rows_name=name,
                 color_by=color_by,
                 max_depth=levels,
                 mode=mode(),

@@ -13,17 +13,17 @@ def test_nodes_carry_their_number_and_their_fraction(mode, color_by):
     tree, X, _ = stump_and_more()
     table = routing_table(tree, X)
     figure = heat_tree_figure(
-        tree, table, what="test rows", color_by=color_by, mode=mode
+        tree, table, rows_name="test rows", color_by=color_by, mode=mode
     )
     nodes = next(trace for trace in figure.data if trace.name == "nodes")
     assert list(nodes.customdata) == [0, 1, 2, 3, 4]
     assert list(nodes.marker.color) == table[color_by].tolist()
-    assert "10 of the test rows (25.0%)" in nodes.hovertext[1]
+    assert "10 of the test rows (25%)" in nodes.hovertext[1]
 
 
 def test_a_wide_tree_is_drawn_without_words_on_its_nodes():
     tree, X = complete_tree(6)
-    figure = heat_tree_figure(tree, routing_table(tree, X), what="rows")
+    figure = heat_tree_figure(tree, routing_table(tree, X), rows_name="rows")
     assert not figure.layout.annotations
     nodes = figure.data[-1]
     leaves = [text for text, node in zip(nodes.text, nodes.customdata) if node >= 63]
@@ -33,7 +33,9 @@ def test_a_wide_tree_is_drawn_without_words_on_its_nodes():
 
 def test_edges_without_rows_are_the_thinnest():
     tree, X, y = stump_and_more()
-    figure = heat_tree_figure(tree, routing_table(tree, X[y == "small"]), what="rows")
+    figure = heat_tree_figure(
+        tree, routing_table(tree, X[y == "small"]), rows_name="rows"
+    )
     widths = [trace.line.width for trace in figure.data if trace.mode == "lines"]
     assert sorted(set(widths)) == [1.0, 8.0]
 
@@ -43,7 +45,7 @@ def test_a_tree_that_is_too_wide_is_cut_at_a_level():
     depth = levels_to_draw(tree)
     assert depth == 5
     figure = heat_tree_figure(
-        tree, routing_table(tree, X), what="rows", max_depth=depth
+        tree, routing_table(tree, X), rows_name="rows", max_depth=depth
     )
     assert list(figure.data[-1].customdata) == list(range(63))
     assert levels_to_draw(stump_and_more()[0]) == 2

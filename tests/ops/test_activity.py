@@ -95,7 +95,7 @@ def test_trees_and_strengths_in_one_batch_do_not_touch_each_other(strength):
     assert torch.equal(together[2:3], alone)
 
 
-def test_without_a_price_the_smallest_minimiser_is_taken():
+def test_without_a_penalty_the_smallest_minimiser_is_taken():
     q, _ = random_scores(3, 6, 1, seed=3, scale=0.3)
     a = ridge_activity(q, torch.zeros(1, dtype=torch.float64))
     expected = pooled(q[0].numpy() + 0.5, np.zeros(15), 0.0)

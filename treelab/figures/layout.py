@@ -1,14 +1,21 @@
-"""Where a tree's nodes stand: ends in a row, each parent above its children."""
+"""Where a tree's nodes stand: leaves in a row, each parent above its children."""
 
 import numpy as np
 
 from treelab.trees.tree import Tree
 
 
+def n_drawn_leaves(tree: Tree, max_depth: int) -> int:
+    """Count the leaves of a picture whose deepest level is ``max_depth``."""
+    return int(
+        np.sum((tree.level == max_depth) | (tree.is_leaf & (tree.level < max_depth)))
+    )
+
+
 def tree_layout(
     tree: Tree, max_depth: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Place every node; ends of branches get one place each from left to right.
+    """Place every node; leaves of the picture get one place each, left to right.
 
     Parameters
     ----------
@@ -20,7 +27,7 @@ def tree_layout(
     Returns
     -------
     x : ndarray of shape (n,)
-        From 0 in steps of 1, first end to last; a parent stands midway between its
+        From 0 in steps of 1, first leaf to last; a parent stands midway between its
         two children. NaN below ``max_depth``.
     y : ndarray of shape (n,)
         Minus the node's level: 0 at the root.

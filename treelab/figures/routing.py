@@ -1,35 +1,25 @@
 """A heat tree: each node as bright as the fraction of some rows that pass it."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from textwrap import wrap
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.figures.layout import tree_layout
-from treelab.figures.style.colors import Mode, palette, text_on
+from treelab.figures.layout import n_drawn_leaves, tree_layout
+from treelab.figures.style.colors import VIRIDIS, Mode, Palette, palette, text_on
 from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
+from treelab.trees.text.numerals import percent
 from treelab.trees.tree import Tree
 
-# Plotly's viridis at ten even steps, to find a text colour that reads on each.
-_VIRIDIS = (
-    "#440154",
-    "#482878",
-    "#3e4989",
-    "#31688e",
-    "#26828e",
-    "#1f9e89",
-    "#35b779",
-    "#6ece58",
-    "#b5de2b",
-    "#fde725",
-)
 _LARGEST, _SMALLEST = 38, 9  # pixels across a node
 _ROOM_FOR_TEXT = 27  # pixels that "100%" takes in a node
 _USUAL_WIDTH = 420  # pixels across the figure beside another one
-_MOST_NAMED_ENDS = 8  # of branches that have words below their nodes
-_MOST_ENDS = 32  # of branches that are drawn at first
+_MOST_NAMED_ENDS = 8  # leaves of a picture that has words below its nodes
+_MOST_ENDS = 32  # leaves that are drawn at first
 _LETTERS_ACROSS = 72  # of size 12 beside each other in a figure of usual width
 _EDGE_WIDTHS = (1.0, 2.0, 3.5, 5.5, 8.0)  # pixels, from no rows to all of them
 
@@ -37,7 +27,7 @@ _EDGE_WIDTHS = (1.0, 2.0, 3.5, 5.5, 8.0)  # pixels, from no rows to all of them
 def levels_to_draw(tree: Tree) -> int:
     """Find how many levels of splits a heat tree can show; at least one if there is."""
     for depth in range(tree.depth, 1, -1):
-        if _n_ends(tree, depth) <= _MOST_ENDS:
+        if n_drawn_leaves(tree, depth) <= _MOST_ENDS:
             return depth
     return min(tree.depth, 1)
 
@@ -46,7 +36,7 @@ def heat_tree_figure(
     tree: Tree,
     table: pd.DataFrame,
     *,
-    what: str,
+    rows_name: str,
     color_by: str = "level_fraction",
     max_depth: int | None = None,
     mode: Mode = "light",
@@ -59,7 +49,7 @@ def heat_tree_figure(
         With ``n`` nodes.
     table : DataFrame
         What ``routing_table`` made of it and some rows.
-    what : str
+    rows_name : str
         The rows' name, for the hover text: "'malignant' test rows".
     color_by : {"level_fraction", "fraction"}, default="level_fraction"
         The column that sets the colour and the number in the node.
@@ -75,67 +65,20 @@ def heat_tree_figure(
     """
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
-    x, y = tree_layout(tree, depth)
-    n_ends = _n_ends(tree, depth)
+    n_ends = n_drawn_leaves(tree, depth)
+    drawing = _Drawing(tree, *tree_layout(tree, depth), n_ends)
     shown = np.flatnonzero(tree.level <= depth)
-    size = _node_sizes(tree, x, n_ends)
-    named = n_ends <= _MOST_NAMED_ENDS
     figure = go.Figure()
-    for width, edges in _edges_by_width(tree, shown, table["fraction"].to_numpy()):
-        figure.add_scatter(
-            x=np.concatenate([[x[a], x[b], np.nan] for a, b in edges]),
-            y=np.concatenate([[y[a], y[b], np.nan] for a, b in edges]),
-            mode="lines",
-            line={"width": width, "color": colors.line},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    fraction = table[color_by].to_numpy()[shown]
-    figure.add_scatter(
-        x=x[shown],
-        y=y[shown],
-        mode="markers+text",
-        marker={
-            "size": size[shown],
-            "symbol": np.where(tree.is_leaf[shown], "square", "circle"),
-            "color": fraction,
-            "colorscale": [
-                [i / (len(_VIRIDIS) - 1), color] for i, color in enumerate(_VIRIDIS)
-            ],
-            "cmin": 0,
-            "cmax": 1,
-            "opacity": 1,
-            "line": {"width": 1, "color": colors.muted},
-            "showscale": True,
-            "colorbar": _color_bar(_SCALE_TITLES[color_by], colors.muted),
-        },
-        text=[
-            f"{value:.0%}" if room >= _ROOM_FOR_TEXT else ""
-            for value, room in zip(fraction, size[shown])
-        ],
-        textfont={"size": 12, "color": [_readable(value) for value in fraction]},
-        customdata=shown,
-        hovertext=[_hover(table.iloc[node], what) for node in shown],
-        hoverinfo="text",
-        name="nodes",
-        showlegend=False,
+    _add_edges(figure, drawing, shown, table["fraction"].to_numpy(), colors)
+    _add_nodes(figure, drawing, shown, table[color_by].to_numpy()[shown], colors)
+    figure.update_traces(
+        hovertext=[_hover(table.iloc[node], rows_name) for node in shown],
+        marker_colorbar=_color_bar(_SCALE_TITLES[color_by], colors.muted),
+        selector={"name": "nodes"},
     )
+    named = n_ends <= _MOST_NAMED_ENDS
     if named:
-        room = _letters_of_room(tree, x, n_ends)
-        for node in shown:
-            words = table.condition[node] or table.prediction[node]
-            lines = wrap(words, room[node], max_lines=2, placeholder="…")
-            figure.add_annotation(
-                x=x[node],
-                y=y[node],
-                text="<br>".join(escape_html(line) for line in lines),
-                showarrow=False,
-                yanchor="top",
-                yshift=-(size[node] / 2 + 1),
-                font={"size": 12, "color": colors.text},
-                bgcolor=colors.background,
-                borderpad=1,
-            )
+        _add_names(figure, drawing, shown, table, colors)
     below = 0.7 if named else 0.45
     return figure.update_layout(
         template=template(mode),
@@ -152,9 +95,118 @@ _SCALE_TITLES = {
 }
 
 
-def _n_ends(tree: Tree, depth: int) -> int:
-    """Count the branches' ends in a picture of this many levels."""
-    return int(np.sum((tree.level == depth) | (tree.is_leaf & (tree.level < depth))))
+@dataclass(frozen=True)
+class _Drawing:
+    """Where a tree's nodes stand, ``x`` and ``y`` (n_nodes,), and how many ends."""
+
+    tree: Tree
+    x: np.ndarray
+    y: np.ndarray
+    n_ends: int
+
+    @cached_property
+    def _room(self) -> np.ndarray:
+        """Distance between the two closest nodes of each node's level, (n_nodes,)."""
+        gap = np.full(self.tree.n_nodes, np.inf)
+        for level in range(self.tree.depth + 1):
+            here = np.flatnonzero((self.tree.level == level) & np.isfinite(self.x))
+            if len(here) > 1:
+                gap[here] = np.diff(np.sort(self.x[here])).min()
+        return gap
+
+    @cached_property
+    def node_sizes(self) -> np.ndarray:
+        """Pixels across each node: as large as its neighbours leave room."""
+        room = self._room * _USUAL_WIDTH / max(self.n_ends, 1)
+        return np.clip(0.86 * room, _SMALLEST, _LARGEST)
+
+    @cached_property
+    def letters(self) -> np.ndarray:
+        """Letters that fit on a line under each node, beside its neighbours' words."""
+        room = self._room * _LETTERS_ACROSS / max(self.n_ends, 2)
+        return np.clip(room, 8, 30).astype(int)
+
+
+def _add_edges(
+    figure: go.Figure,
+    drawing: _Drawing,
+    shown: np.ndarray,
+    fraction: np.ndarray,
+    colors: Palette,
+) -> None:
+    """Draw a line to each node from its parent, widest where most rows go."""
+    x, y = drawing.x, drawing.y
+    for width, edges in _edges_by_width(drawing.tree, shown, fraction):
+        figure.add_scatter(
+            x=np.concatenate([[x[a], x[b], np.nan] for a, b in edges]),
+            y=np.concatenate([[y[a], y[b], np.nan] for a, b in edges]),
+            mode="lines",
+            line={"width": width, "color": colors.line},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+
+
+def _add_nodes(
+    figure: go.Figure,
+    drawing: _Drawing,
+    shown: np.ndarray,
+    fraction: np.ndarray,
+    colors: Palette,
+) -> None:
+    """Draw the nodes shown, as bright as their fractions, these in the larger ones."""
+    size = drawing.node_sizes[shown]
+    figure.add_scatter(
+        x=drawing.x[shown],
+        y=drawing.y[shown],
+        mode="markers+text",
+        marker={
+            "size": size,
+            "symbol": np.where(drawing.tree.is_leaf[shown], "square", "circle"),
+            "color": fraction,
+            "colorscale": [
+                [i / (len(VIRIDIS) - 1), color] for i, color in enumerate(VIRIDIS)
+            ],
+            "cmin": 0,
+            "cmax": 1,
+            "opacity": 1,
+            "line": {"width": 1, "color": colors.muted},
+            "showscale": True,
+        },
+        text=[
+            f"{value:.0%}" if room >= _ROOM_FOR_TEXT else ""
+            for value, room in zip(fraction, size)
+        ],
+        textfont={"size": 12, "color": [_readable(value) for value in fraction]},
+        customdata=shown,
+        hoverinfo="text",
+        name="nodes",
+        showlegend=False,
+    )
+
+
+def _add_names(
+    figure: go.Figure,
+    drawing: _Drawing,
+    shown: np.ndarray,
+    table: pd.DataFrame,
+    colors: Palette,
+) -> None:
+    """Write each split's condition and each leaf's prediction below its node."""
+    for node in shown:
+        words = table.condition[node] or table.prediction[node]
+        lines = wrap(words, drawing.letters[node], max_lines=2, placeholder="…")
+        figure.add_annotation(
+            x=drawing.x[node],
+            y=drawing.y[node],
+            text="<br>".join(escape_html(line) for line in lines),
+            showarrow=False,
+            yanchor="top",
+            yshift=-(drawing.node_sizes[node] / 2 + 1),
+            font={"size": 12, "color": colors.text},
+            bgcolor=colors.background,
+            borderpad=1,
+        )
 
 
 def _color_bar(title: str, color: str) -> dict:
@@ -183,38 +235,16 @@ def _edges_by_width(tree: Tree, shown: np.ndarray, fraction: np.ndarray):
     return [(width, edges) for width, edges in grouped.items() if edges]
 
 
-def _narrowest(tree: Tree, x: np.ndarray) -> np.ndarray:
-    """Distance of each node's level between its two closest nodes, (n,)."""
-    gap = np.full(tree.n_nodes, np.inf)
-    for level in range(tree.depth + 1):
-        here = np.flatnonzero((tree.level == level) & np.isfinite(x))
-        if len(here) > 1:
-            gap[here] = np.diff(np.sort(x[here])).min()
-    return gap
-
-
-def _node_sizes(tree: Tree, x: np.ndarray, n_ends: int) -> np.ndarray:
-    """Pixels across each node: as large as its neighbours on the level leave room."""
-    room = _narrowest(tree, x) * _USUAL_WIDTH / max(n_ends, 1)
-    return np.clip(0.86 * room, _SMALLEST, _LARGEST)
-
-
-def _letters_of_room(tree: Tree, x: np.ndarray, n_ends: int) -> np.ndarray:
-    """Letters that fit on a line under each node, beside its neighbours' words."""
-    room = _narrowest(tree, x) * _LETTERS_ACROSS / max(n_ends, 2)
-    return np.clip(room, 8, 30).astype(int)
-
-
 def _readable(fraction: float) -> str:
     """Colour of a number that stands on viridis at ``fraction``."""
-    return text_on(_VIRIDIS[round(fraction * (len(_VIRIDIS) - 1))])
+    return text_on(VIRIDIS[round(fraction * (len(VIRIDIS) - 1))])
 
 
-def _hover(row: pd.Series, what: str) -> str:
+def _hover(row: pd.Series, rows_name: str) -> str:
     """Lines of the box that a node shows under the pointer."""
     text = f"prediction {row.prediction}" if row.prediction else row.condition
     return (
         f"<b>{escape_html(text)}</b><br>"
-        f"{row['rows']:,} of the {escape_html(what)} ({row.fraction:.1%})<br>"
-        f"{row.level_fraction:.1%} of those that reach level {row.level}"
+        f"{row['rows']:,} of the {escape_html(rows_name)} ({percent(row.fraction)})<br>"
+        f"{percent(row.level_fraction)} of those that reach level {row.level}"
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.figures.layout import tree_layout
+from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.style.colors import Mode, palette, with_alpha
 from treelab.trees.text.dot import DotLayout
 from treelab.trees.text.nodes import prediction_label, split_text
@@ -18,7 +18,7 @@ WRAP = 18  # letters a line of a node, so that more nodes stand beside each othe
 WRAP_SUM = 26  # where splits test a sum of columns, so that nodes do not grow tall
 _NODE_WIDTH, _LEVEL_HEIGHT = 142, 150  # pixels, margins included
 _WIDER = 1.3  # factor of a node whose split tests a sum
-_MOST_ENDS = 14  # branches below each other on a page
+_MOST_ENDS = 14  # leaves below each other on a page
 _MOST_LEVELS = 12  # levels below each other on a page
 
 
@@ -76,14 +76,13 @@ def plan_picture(tree: Tree, width: int = WIDTH, depth: int | None = None) -> Pl
 def _plan(tree: Tree, width: int, depth: int) -> Plan:
     """How this many levels are drawn: top-down where that fits."""
     drawn = tree.level[tree.level <= depth]
-    ends = np.sum((tree.level == depth) | (tree.is_leaf & (tree.level < depth)))
     sums = bool((tree.feature == OBLIQUE).any())
     wrap, wider = (WRAP_SUM, _WIDER) if sums else (WRAP, 1.0)
     across = np.bincount(drawn).max() * _NODE_WIDTH * wider
     along = (depth + 1) * _LEVEL_HEIGHT * wider
     if across <= width and depth <= _MOST_LEVELS:
         return Plan(depth, "TB", True, wrap)
-    fits = bool(ends <= _MOST_ENDS and along <= width * 1.1)
+    fits = n_drawn_leaves(tree, depth) <= _MOST_ENDS and bool(along <= width * 1.1)
     return Plan(depth, "LR" if along < across else "TB", fits, wrap)
 
 

@@ -75,7 +75,7 @@ def best_by_search(tree, alpha):
 
 @settings(deadline=None, max_examples=40)
 @given(seed=SEEDS, n_leaves=st.integers(1, 30), n_classes=st.sampled_from([0, 3]))
-def test_each_subtree_is_the_cheapest_at_its_price(seed, n_leaves, n_classes):
+def test_each_subtree_is_the_minimal_one_at_its_alpha(seed, n_leaves, n_classes):
     rng = np.random.default_rng(seed)
     tree = make_tree(rng, n_leaves, n_classes=n_classes, oblique=0.2)
     table = make_table(rng, 50)

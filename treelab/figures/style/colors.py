@@ -24,6 +24,20 @@ _CLASS_COLORS = (*OKABE_ITO, "#882255", "#999933", "#332288", "#AA4499")
 
 SEQUENTIAL = "Viridis"
 
+# Plotly's viridis at ten even steps, to find a text colour that reads on each.
+VIRIDIS = (
+    "#440154",
+    "#482878",
+    "#3e4989",
+    "#31688e",
+    "#26828e",
+    "#1f9e89",
+    "#35b779",
+    "#6ece58",
+    "#b5de2b",
+    "#fde725",
+)
+
 
 @dataclass(frozen=True)
 class Palette:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from treelab.evaluation.knee import knee_of
-from treelab.figures.path import MARGINS, place_of, pruning_figure
+from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 
 TABLE = pd.DataFrame(
     {
@@ -22,9 +22,9 @@ def draw(table=TABLE, **changes):
         table,
         **{
             "chosen": 0,
-            "price": "pruning strength (lambda)",
-            "score": "macro F1",
-            "rows": {"valid_score": 114, "test_score": 113},
+            "strength_title": "pruning strength (lambda)",
+            "score_title": "macro F1",
+            "n_rows": {"valid_score": 114, "test_score": 113},
         }
         | changes,
     )
@@ -85,7 +85,7 @@ def test_purity_of_clusters_is_a_line_among_the_scores():
         }
     )
     figure = pruning_figure(
-        table, chosen=0, price="p", score="s", rows={"valid_score": 9}
+        table, chosen=0, strength_title="p", score_title="s", n_rows={"valid_score": 9}
     )
     (line,) = [t for t in figure.data if t.name == "purity of clusters"]
     assert list(line.y) == [0.4, 0.6]
@@ -102,7 +102,7 @@ def test_where_nothing_can_be_scored_the_knee_is_that_of_the_loss():
     )
     assert knee_of(table) == 1
     figure = pruning_figure(
-        table, chosen=0, price="lambda", score="validation loss", rows={}
+        table, chosen=0, strength_title="lambda", score_title="loss", n_rows={}
     )
     assert "validation loss" in {trace.name for trace in figure.data}
     (mark,) = [t for t in figure.data if t.name == "knee"]

@@ -1,0 +1,223 @@
+"""A pruning path: scores and sizes of its trees against the pruning strength."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from treelab.evaluation.knee import judged_by, knee_of
+from treelab.figures.style.colors import Mode, Palette, palette
+from treelab.figures.style.template import template
+from treelab.trees.text.numerals import shortest
+
+# Fixed, in pixels, so that a page can lay a line over the figure where a step lies.
+MARGINS = {"l": 70, "r": 12, "t": 112, "b": 56}
+HEIGHT = 500
+_MARGIN_OF_AXIS = 0.4  # steps left of the first and right of the last
+_MOST_TICKS = 6
+_MOST_MARKERS = 40  # steps; a line through more has no marker on each
+
+
+@dataclass(frozen=True)
+class _Line:
+    """How a column of the table is drawn."""
+
+    name: str
+    dash: str
+    symbol: str
+
+
+_SCORES = {
+    "valid_score": _Line("validation", "dash", "circle"),
+    "test_score": _Line("test", "solid", "diamond"),
+    "valid_loss": _Line("validation loss", "dash", "circle"),
+    "purity": _Line("purity of clusters", "dot", "square"),
+}
+_SIZES = {
+    "active_splits": _Line("active splits", "solid", "circle"),
+    "empty_nodes": _Line("empty nodes", "dot", "x"),
+    "leaves": _Line("leaves", "solid", "circle"),
+    "depth": _Line("depth", "dot", "x"),
+}
+
+
+def pruning_figure(
+    table: pd.DataFrame,
+    *,
+    chosen: int | None,
+    strength_title: str,
+    score_title: str,
+    n_rows: dict[str, int],
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw score above and size below, both against the pruning strength.
+
+    Parameters
+    ----------
+    table : DataFrame of n_steps rows
+        ``strength``, ascending; ``valid_score`` and/or ``test_score``, or
+        ``valid_loss`` where there is nothing to score against; perhaps ``purity``, a
+        dendrogram purity in [0, 1]; any of ``active_splits``, ``empty_nodes``,
+        ``leaves``, ``depth``.
+    chosen : int or None
+        The step that training chose; marked with a ring.
+    strength_title : str
+        Of the axis: "pruning strength (lambda)".
+    score_title : str
+        Of the axis: "macro F1".
+    n_rows : dict of str to int
+        Rows behind each score column, for the legend.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+
+    Returns
+    -------
+    go.Figure
+        Steps are evenly spaced, since strengths are trained on a log scale and may
+        start at zero; points carry the step as ``customdata``. The step that is
+        shown is not in it: a line through it is laid over it (see ``place_of``), as
+        drawing all anew would be slow.
+    """
+    colors = palette(mode)
+    figure = make_subplots(
+        rows=2,
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.1,
+        row_heights=[0.55, 0.45],
+    )
+    judged = judged_by(table)
+    for column in (name for name in _SCORES if name in table):
+        line = _SCORES[column]
+        color = colors.accent if column == judged else colors.text
+        if column in n_rows:
+            line = replace(line, name=f"{line.name}, {n_rows[column]:,} rows")
+        _add_line(figure, table, column, line, color, row=1)
+    for column in (name for name in _SIZES if name in table):
+        line = _SIZES[column]
+        color = colors.muted if line.dash == "dot" else colors.text
+        # Where training emptied nodes, leaves would only repeat the splits.
+        if column != "leaves" or "active_splits" not in table:
+            _add_line(figure, table, column, line, color, row=2)
+    figure.for_each_trace(
+        lambda trace: trace.update(
+            hovertemplate=f"{trace.name} %{{y:.3~f}}<br>{strength_title} "
+            "%{customdata[1]}<extra></extra>"
+        )
+    )
+    if judged in table and table[judged].notna().any():
+        _mark_steps(figure, table[judged], _marks(table, chosen), colors)
+    figure.update_layout(
+        template=template(mode),
+        height=HEIGHT,
+        margin={**MARGINS, "autoexpand": False},
+        legend={"y": 1, "yref": "container", "yanchor": "top"},
+    )
+    _set_axes(figure, table["strength"], strength_title, score_title)
+    return figure
+
+
+def place_of(step: int, n_steps: int) -> float:
+    """Return where a step lies, as a fraction of the width between the margins."""
+    return (step + _MARGIN_OF_AXIS) / (n_steps - 1 + 2 * _MARGIN_OF_AXIS)
+
+
+def _add_line(
+    figure: go.Figure, table: pd.DataFrame, column: str, line: _Line, color: str, row
+) -> None:
+    """Draw one column of the table over its steps."""
+    steps = np.arange(len(table))
+    strengths = [shortest(value) for value in table["strength"]]
+    figure.add_scatter(
+        x=steps,
+        y=table[column],
+        name=line.name,
+        mode="lines+markers" if len(table) <= _MOST_MARKERS else "lines",
+        line={"color": color, "dash": line.dash, "width": 2},
+        marker={"symbol": line.symbol, "size": 7},
+        customdata=np.column_stack([steps, strengths]),
+        row=row,
+        col=1,
+    )
+
+
+def _marks(table: pd.DataFrame, chosen: int | None) -> dict[int, str]:
+    """The steps that are marked, each with its name."""
+    knee = knee_of(table)
+    if chosen is None:
+        return {knee: "knee"}
+    if chosen == knee:
+        return {knee: "knee and chosen"}
+    return {knee: "knee", chosen: "chosen"}
+
+
+def _mark_steps(
+    figure: go.Figure, score: pd.Series, marks: dict[int, str], colors: Palette
+) -> None:
+    """Draw a ring around the score of each marked step, and its name above."""
+    for line, (step, name) in enumerate(marks.items()):
+        figure.add_scatter(
+            x=[step],
+            y=[score.iloc[step]],
+            mode="markers",
+            marker={
+                "symbol": "circle-open",
+                "size": 17,
+                "color": colors.accent,
+                "line": {"width": 2},
+            },
+            cliponaxis=False,
+            showlegend=False,
+            hoverinfo="skip",
+            name=name,
+            row=1,
+            col=1,
+        )
+        figure.add_annotation(  # above the lines, two marks one above the other
+            x=step,
+            y=1,
+            yref="y domain",
+            text=name,
+            showarrow=False,
+            xanchor=_anchor(step, len(score)),
+            yanchor="bottom",
+            yshift=2 + 17 * line,
+            font={"color": colors.accent, "size": 13},
+        )
+
+
+def _set_axes(
+    figure: go.Figure, strength: pd.Series, strength_title: str, score_title: str
+) -> None:
+    """Name the axes, and write a few strengths under their steps."""
+    n_steps = len(strength)
+    every = max(1, int(np.ceil(n_steps / _MOST_TICKS)))
+    figure.update_xaxes(
+        range=[-_MARGIN_OF_AXIS, n_steps - 1 + _MARGIN_OF_AXIS], automargin=False
+    )
+    figure.update_xaxes(
+        title_text=strength_title,
+        tickvals=np.arange(n_steps)[::every],
+        ticktext=[_few_digits(value) for value in strength[::every]],
+        row=2,
+        col=1,
+    )
+    figure.update_yaxes(automargin=False)
+    figure.update_yaxes(title_text=score_title, row=1, col=1)
+    figure.update_yaxes(title_text="count", rangemode="tozero", row=2, col=1)
+
+
+def _anchor(step: int, n_steps: int) -> str:
+    """Where a mark's name is anchored so that the figure's edge does not cut it."""
+    if step < n_steps / 3:
+        return "left"
+    return "right" if step > 2 * n_steps / 3 else "center"
+
+
+def _few_digits(value: float) -> str:
+    """A strength in as few digits as are within a twentieth of it."""
+    return shortest(
+        value, lambda shown: abs(shown - value) <= abs(value) / 20, digits=1
+    )
