@@ -193,7 +193,7 @@ class TableEncoder:
         """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
 
         Exact but for rounding, as the encoding is affine. Missing values are to be
-        filled as the features say.
+        filled by the fill of their features.
 
         Parameters
         ----------

@@ -73,7 +73,7 @@ def read_table(
     Raises
     ------
     TableError
-        If the content is no table: the message says what is wrong, where, and what to
+        If the content is no table: the message names what is wrong, where, and what to
         do.
     FileNotFoundError
         If there is no such file.
