@@ -236,7 +236,6 @@ def test_a_file_has_few_lines():
     assert not {path: count for path, count in counts.items() if count > MOST_LINES}
 
 
-@not_yet
 def test_a_function_has_few_lines():
     wrong = [
         f"{path.relative_to(ROOT)}: {function.name} has {count}"
@@ -247,7 +246,6 @@ def test_a_function_has_few_lines():
     assert not wrong, "\n".join(wrong)
 
 
-@not_yet
 def test_a_function_has_few_parameters():
     wrong = []
     for path, function, cls in functions():
@@ -265,13 +263,14 @@ def test_a_function_has_few_parameters():
     assert not wrong, "\n".join(wrong)
 
 
-@not_yet
 def test_words_are_those_of_the_field():
     wrong = []
     for path in FILES:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", line)
             for word in HOME_MADE.findall(words):
+                if module_of(path).startswith(("pages", "treelab.learners.get")):
+                    continue  # not yet
                 wrong.append(f"{path.relative_to(ROOT)}:{number}: {word}")
     assert not wrong, "\n".join(wrong)
 
