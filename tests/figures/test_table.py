@@ -27,10 +27,10 @@ def test_the_target_comes_first_and_is_marked(frame):
     assert "to predict" in text
 
 
-def test_missing_cells_say_so(frame):
+def test_missing_cells_are_written_as_such(frame):
     text = table_html(frame, numbers=["age"])
     assert text.count("<i>missing</i>") == 2
-    assert text.count("33% missing") == 2
+    assert text.count("33.3% missing") == 2
 
 
 def test_columns_left_out_step_back(frame):

@@ -18,7 +18,7 @@ def test_bars_count_every_row_once(n_classes):
 def test_the_most_frequent_class_comes_first():
     (bars,) = target_figure(pd.Series(["b", "a", "a", None]), "binary").data
     assert bars.y == ("a", "b")
-    assert bars.text == ("2 · 67%", "1 · 33%")
+    assert bars.text == ("2 · 66.7%", "1 · 33.3%")
 
 
 @pytest.mark.parametrize("n_rows", [1, 10, 5000])

@@ -61,7 +61,7 @@ def loss_figure(
     x_title, y_title : str
         What the axes hold, with units.
     guess : float, optional
-        Loss of answering the same for every row; drawn as a thin line.
+        Loss of a constant prediction; drawn as a thin line.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
     """
@@ -138,7 +138,7 @@ def loss_panels(
 
 
 def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
-    """Return at most ``most`` evenly spread row numbers that keep first and last."""
+    """Return at most ``most`` evenly spaced row numbers, first and last included."""
     if n_points <= most:
         return np.arange(n_points)
     return np.unique(np.linspace(0, n_points - 1, most).round().astype(int))
@@ -209,7 +209,7 @@ def _add_lines(
                 "size": 9,
                 "symbol": "circle" if split == "training" else "circle-open",
             },
-            cliponaxis=not single,  # a lone point may sit on the axis
+            cliponaxis=not single,  # a single point may lie on the axis
             legendgroup=name,
             showlegend=split == "training" and row is None,
             hovertemplate=f"{name}, {split} rows: %{{y:.4g}}<extra></extra>",
@@ -236,7 +236,7 @@ def _add_lines(
 
 
 def _add_legend_of_dashes(figure: go.Figure, mode: Mode) -> None:
-    """Explain the two dashes in the legend, in the colour of words."""
+    """Explain the two dashes in the legend, in the colour of its text."""
     for split, dash in (("training rows", "solid"), ("validation rows", "dash")):
         figure.add_scatter(
             x=[None],

@@ -21,6 +21,6 @@ def picture_file(dot_text: str, kind: str) -> bytes:
     Raises
     ------
     graphviz.ExecutableNotFound
-        If ``dot`` is not installed; ask ``has_dot`` first.
+        If ``dot`` is not installed; check ``has_dot`` first.
     """
     return graphviz.Source(dot_text).pipe(format=kind)

@@ -24,7 +24,7 @@ from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
 
 Kind = Literal["icicle", "sunburst"]
-MOST_NODES = 1_000  # drawn; a page with more answers slowly, and areas get too small
+MOST_NODES = 1_000  # drawn; with more a page gets slow and areas too small
 _PALEST = 0.2  # strength of a class's colour where it is no likelier than chance
 _LINE = 60  # letters across the hover box
 _MOST_LINES = 12  # of a rule

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.style.words import shorten
+from treelab.trees.text.numerals import percent
 
 MOST_COLUMNS = 80
 BINS = 20
@@ -31,14 +32,14 @@ def table_html(
     numbers : sequence of str
         Columns that are numbers; the others are drawn as categories.
     left_out : sequence of str
-        Columns that step back, since nothing learns from them.
+        Columns that are drawn paler, since no learner uses them.
     n_rows : int, default=8
         Rows shown, from the first.
 
     Returns
     -------
     str
-        A ``<table>`` in a scrolling box; classes carry its look. Beyond 80 columns
+        A ``<table>`` in a scrolling box, styled by its classes. Beyond 80 columns
         the rest is counted in a last column.
     """
     columns = [c for c in frame.columns if c != target]
@@ -73,7 +74,7 @@ def table_html(
 
 
 def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
-    """Count what a column holds: rows a bin, or rows of each frequent category.
+    """Count the rows of a column in each bin, or of each frequent category.
 
     Parameters
     ----------
@@ -103,13 +104,13 @@ def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
 
 
 def _head(column: pd.Series, css: str, is_number: bool) -> str:
-    """Draw a column's head: histogram, name, kind and missing share."""
+    """Draw a column's head: histogram, name, kind and fraction missing."""
     missing = column.isna().mean()
     kind = "number" if is_number else f"{column.nunique():,} values"
     notes = ["to predict"] if css == "target" else ["left out"] if css == "out" else []
     notes.append(kind)
     if missing:
-        notes.append(f"{missing:.0%} missing" if missing >= 0.005 else "few missing")
+        notes.append(f"{percent(missing)} missing")
     full = html.escape(str(column.name), quote=True)
     spark = _spark(spark_counts(column, is_number))
     return (
@@ -129,7 +130,7 @@ def _spark(counts: np.ndarray) -> str:
 
 
 def _cell(value) -> str:
-    """Write one cell; a missing value says so."""
+    """Write one cell; a missing value is written as such."""
     if pd.isna(value):
         return "<i>missing</i>"
     if isinstance(value, bool | np.bool_ | int | np.integer):

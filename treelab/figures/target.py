@@ -1,4 +1,4 @@
-"""The distribution of what is to be predicted."""
+"""The distribution of the target."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from treelab.figures.style.colors import Mode, class_colors, palette
 from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html, shorten
+from treelab.trees.text.numerals import percent
 
 MOST_CLASSES = 12
 MOST_BINS = 32
@@ -46,7 +47,7 @@ def target_figure(
 
 
 def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
-    """Draw a number's histogram, binned here so that no row is sent."""
+    """Draw a number's histogram; the browser gets counts, not rows."""
     finite = values[np.isfinite(values)].to_numpy()
     n_bins = int(np.clip(np.sqrt(len(finite)), 1, MOST_BINS))
     counts, edges = np.histogram(finite, bins=n_bins)
@@ -72,11 +73,11 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
     )
 
 
-def _bars(labels: pd.Series, given: dict[str, str], mode: Mode) -> go.Figure:
+def _bars(labels: pd.Series, class_color: dict[str, str], mode: Mode) -> go.Figure:
     """Draw a bar a class, the most frequent first."""
     counts = labels.astype(str).value_counts()
     colors = [
-        given.get(label, color)
+        class_color.get(label, color)
         for label, color in zip(counts.index, class_colors(len(counts)))
     ]
     if len(counts) > MOST_CLASSES:
@@ -84,14 +85,14 @@ def _bars(labels: pd.Series, given: dict[str, str], mode: Mode) -> go.Figure:
         counts = counts.iloc[: MOST_CLASSES - 1]
         counts[f"{len(rest)} others"] = rest.sum()
         colors = [*colors[: MOST_CLASSES - 1], palette(mode).line]
-    share = counts / max(counts.sum(), 1)
+    fraction = counts / max(counts.sum(), 1)
     figure = go.Figure()
     figure.add_bar(
         y=[escape_html(shorten(label, 24)) for label in counts.index],
         x=counts,
         orientation="h",
         marker={"color": colors[: len(counts)], "line_width": 0},
-        text=[f"{n:,} · {part:.0%}" for n, part in zip(counts, share)],
+        text=[f"{n:,} · {percent(part)}" for n, part in zip(counts, fraction)],
         textposition="outside",
         cliponaxis=False,
         hovertemplate="%{y}: %{x:,} rows<extra></extra>",

@@ -2,7 +2,7 @@
 
 Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
 differentiation", ICML 2021, arXiv:2010.04627. Equations are those of its first version,
-"Learning binary trees via sparse relaxation", where nothing else is said; its rows turn
+"Learning binary trees via sparse relaxation", unless noted; its rows turn
 left where their score is below 0, ours where it is at least 0.
 """
 

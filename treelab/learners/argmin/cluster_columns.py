@@ -10,7 +10,7 @@ from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.common.base import TrainingData
 
-MOST_CATEGORIES = 50  # a category column with more says nothing about a row's cluster
+MOST_CATEGORIES = 50  # of a category column; one with more is encoded as a constant
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Argmin trees as a network: E pruning strengths, one tree each, trained as a batch.
 
 Source: Zantedeschi, Kusner and Niculae, arXiv:2010.04627. Sections and equations are
-those of its first version where nothing else is said.
+those of its first version unless noted.
 """
 
 import math

@@ -203,7 +203,7 @@ class PruningPath(Stored):
             columns = [filled(self.features, matrix, j) for j in range(matrix.shape[1])]
             x = np.stack(columns, axis=1)
         predictor = self.predictors[i]
-        assert predictor is not None  # the caller asks only where there is one
+        assert predictor is not None  # callers check that there is one
         return predictor(z, x)
 
     # Files: see Stored for to_dict, from_dict, save and load
