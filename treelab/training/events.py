@@ -52,8 +52,8 @@ Callback = Callable[[Progress], bool | None]
 
 def notify(callbacks: Iterable[Callback], progress: Progress) -> bool:
     """Call every callback; return whether one of them asked to stop."""
-    answers = [callback(progress) for callback in callbacks]  # each is called
-    return any(answer is True for answer in answers)
+    returned = [callback(progress) for callback in callbacks]  # each is called
+    return any(value is True for value in returned)
 
 
 @dataclass

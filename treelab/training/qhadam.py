@@ -18,9 +18,9 @@ class QHAdam(torch.optim.Optimizer):
     learning_rate : Tensor of shape (K,)
         On the device of the parameters; changed in place by a schedule.
     betas : (float, float), default=(0.995, 0.999)
-        How slowly the averages of the gradient and of its square forget.
+        Decay of the averages of the gradient and of its square.
     nus : (float, float), default=(0.7, 1.0)
-        Weight of these averages against the gradient of the moment and its square.
+        Weight of these averages against the current gradient and its square.
     eps : float, default=1e-8
         Added to the root of the squares, in units of the gradient.
     """
@@ -67,7 +67,7 @@ class QHAdam(torch.optim.Optimizer):
 
 
 class CutOnPlateau:
-    """Cuts a candidate's learning rate when its validation loss stops falling.
+    """Reduces a candidate's learning rate when its validation loss stops falling.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class CutOnPlateau:
         self.waited = torch.zeros_like(learning_rate)
 
     def __call__(self, valid_loss: Tensor) -> None:
-        """Hear a measurement (K,); fits ``after_epoch`` of the training loop."""
+        """Count a measurement (K,); fits ``after_epoch`` of the training loop."""
         improved = valid_loss < self.best
         self.best = torch.where(improved, valid_loss, self.best)
         self.waited = torch.where(improved, 0.0, self.waited + 1)

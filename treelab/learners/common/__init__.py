@@ -1,1 +1,1 @@
-"""What several learners share: reading a table, checks, starts, batches of trees."""
+"""What several learners share: reading a table, settings, folds, objectives, splits."""

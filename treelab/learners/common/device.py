@@ -25,14 +25,14 @@ def resolve_device(device: str | torch.device) -> torch.device:
 
 
 def device_name(device: torch.device) -> str:
-    """Say what a device is: the GPU's name, or CPU."""
+    """Return what a device is called: the GPU's name, or CPU."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return device.type.upper()
 
 
 def free_memory(device: torch.device) -> str:
-    """Say how much of a GPU's memory is free, by whatever process; "" for the CPU."""
+    """Write how much of a GPU's memory is free to all processes; "" for the CPU."""
     if device.type != "cuda":
         return ""
     free, total = torch.cuda.mem_get_info(device)  # bytes

@@ -134,7 +134,7 @@ def read_settings(cls: type[Settings], estimator) -> Settings:
 class LearnerSpec:
     """A learner: what it is called, where it lives, what can be set.
 
-    ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` says whether
+    ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
     one tree alone is the model.
     """
 

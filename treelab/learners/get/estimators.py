@@ -14,7 +14,6 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
 )
-from treelab.learners.common.checks import check_choice
 from treelab.learners.common.class_prior import best_weight_power
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.spec import read_settings
@@ -231,12 +230,6 @@ class GetClassifier(_Get, TableClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
-
-    def _checked_settings(self):
-        """Refuse settings out of range."""
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("auto", "balanced"))
-        return super()._checked_settings()
 
     def _target(self, data):
         """Class codes, weighted by class."""

@@ -147,6 +147,7 @@ class GetSettings:
         "other",
         'Weight of a row of each class: "auto" (shifted on validation rows), None, '
         '"balanced", or a weight for each label.',
+        choices=("auto", "balanced"),
         tasks=CLASSES,
     )
 

@@ -1,0 +1,67 @@
+"""What the docstrings say of the settings, and words that a setting refuses."""
+
+import ast
+import inspect
+import re
+from importlib import import_module
+
+import pytest
+
+from treelab.learners.argmin.settings import CLUSTERS
+from treelab.learners.common.spec import CLASSES, TASKS
+from treelab.learners.registry import LEARNERS, find_spec
+
+KEYS = [*LEARNERS, CLUSTERS.key]
+BOTH = [(key, task) for key in KEYS for task in TASKS]
+
+
+def estimator_of(key, task):
+    """The estimator class that a learner uses for a task."""
+    spec = find_spec(key)
+    module, name = (spec.regressor if task == "regression" else spec.classifier).split(
+        ":"
+    )
+    return getattr(import_module(module), name)
+
+
+def signature_defaults(cls):
+    """Default of every parameter of an estimator."""
+    parameters = inspect.signature(cls.__init__).parameters.values()
+    return {p.name: p.default for p in parameters if p.name != "self"}
+
+
+def documented_defaults(cls):
+    """Default of every parameter by its docstring, several names a line or one."""
+    section = inspect.getdoc(cls).split("Parameters\n----------\n")[1]
+    section = section.split("\n\nAttributes\n")[0]
+    found = {}
+    for line in section.splitlines():
+        entry = re.fullmatch(r"(\w[\w, ]*) : .*default=(.+)", line)
+        if entry is None:
+            continue
+        names, default = entry[1].split(", "), entry[2]
+        value = ast.literal_eval(default)
+        each = value if len(names) > 1 and isinstance(value, tuple) else None
+        for number, name in enumerate(names):
+            found[name] = value if each is None else each[number]
+    return found
+
+
+@pytest.mark.parametrize(("key", "task"), BOTH)
+def test_the_docstring_names_the_default_of_every_parameter(key, task):
+    cls = estimator_of(key, task)
+    # A long sequence is described in words.
+    expected = {
+        name: default
+        for name, default in signature_defaults(cls).items()
+        if not (isinstance(default, tuple) and len(default) > 5)
+    }
+    assert documented_defaults(cls) == expected
+
+
+@pytest.mark.parametrize("key", [k for k in KEYS if k != CLUSTERS.key])
+def test_a_class_weight_that_is_no_known_word_is_refused(key):
+    for setting in find_spec(key).settings_of(CLASSES[0]):
+        if setting.name == "class_weight":
+            with pytest.raises(ValueError, match="class_weight must be"):
+                setting.check("heavy")
