@@ -19,7 +19,7 @@ from treelab.learners.common.device import resolve_device
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get.export import to_tree, with_centred_thresholds
-from treelab.learners.get.fit import Fit, fit_tree
+from treelab.learners.get.fit import FitContext, fit_tree
 from treelab.learners.get.reports import Reports
 from treelab.learners.get.rows import (
     MIN_PROBABILITY,
@@ -68,7 +68,9 @@ class _Get(TableEstimator):
         reports = Reports(monitor, partial(export, target=target), plan)
         rng = np.random.default_rng(self._draw_seed())
         all_rows = join_rows(rows, valid) if data.held_out else rows
-        tree, soft_rows = fit_tree(Fit(rows, valid, plan, rng, reports), all_rows)
+        tree, soft_rows = fit_tree(
+            FitContext(rows, valid, plan, rng, reports), all_rows
+        )
         self.history_ = monitor.history_frame()
         target = self._with_chosen_weights(target, tree, data, valid)
         self.model_ = export(tree, target=target, soft_rows=soft_rows)
@@ -142,12 +144,13 @@ class _Get(TableEstimator):
 class GetClassifier(_Get, TableClassifier):
     """Classification tree with oblique splits, trained as a whole by gradients.
 
-    Each split weighs several columns. Splits begin soft and become hard in two stages;
-    several starts train side by side, and the one whose hard tree does best on the
-    validation rows is kept. Leaves hold the class shares of the rows that reach them.
+    Each split tests a weighted sum of features. Splits start soft and become hard in
+    two stages; several starts train side by side, and the best hard tree on the
+    validation rows is taken. Leaves hold the class probabilities of their rows.
 
     Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
-    arXiv:2411.17003; classification is ours.
+    arXiv:2411.17003. Classification is ours, and so is that trained trees are grown
+    on greedily, pruned on the validation rows and made sparse.
 
     Parameters
     ----------
@@ -161,10 +164,10 @@ class GetClassifier(_Get, TableClassifier):
         How much is tried: gradient steps, trees that are grown, rounds of polish.
         "quick" takes about a tenth of the time of "standard".
     max_epochs : int or None, default=None
-        Passes over the training rows before the tree is grown and polished; None: as
-        the budget says.
+        Passes over the training rows before the tree is grown and polished; None: by
+        the budget.
     batch_size : int, default=512
-        Rows a gradient step sees.
+        Rows of a gradient step.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
         Highest step size of the splits, and of the leaves.
     l1 : float, default=0.0
@@ -182,8 +185,8 @@ class GetClassifier(_Get, TableClassifier):
         the leaves to that power of the balanced ones, from 0 to 1.5, which has the
         best macro F1 on the validation rows.
     random_state : int, RandomState instance or None, default=None
-        Seeds the starts, the batches and the rows held out; an int gives the same
-        tree every time.
+        Seeds the starts, the batches and the rows held out; with an int every fit
+        gives the same tree.
     device : str, default="auto"
         "auto", "cpu", "cuda" or "cuda:N".
 
@@ -260,18 +263,19 @@ class GetClassifier(_Get, TableClassifier):
 class GetRegressor(_Get, TableRegressor):
     """Regression tree with oblique splits, trained as a whole by gradients.
 
-    Each split weighs several columns. Splits begin soft and become hard in two stages;
-    several starts train side by side, and the one whose hard tree does best on the
-    validation rows is kept. A leaf answers with one value, or with a formula fitted by
-    ridge regression to the rows that reach it (GET-Linear).
+    Each split tests a weighted sum of features. Splits start soft and become hard in
+    two stages; several starts train side by side, and the best hard tree on the
+    validation rows is taken. A leaf predicts one value (GET), or by a ridge regression
+    on the rows that reach it (GET-Linear).
 
-    A tree with formulas learns from a bag of such trees, each grown on its own draw of
-    the rows, which is not kept: half of what the tree is told of a row is what those
-    trees say that did not see it, and it is told of rows that the bag imagines as well.
-    The budget "quick" does without.
+    A tree with linear leaves is distilled from a bagging ensemble of such trees, which
+    is not saved: the soft target of a row is half its own value and half its
+    out-of-bag prediction, and synthetic rows have the ensemble's predictions. The
+    budget "quick" does without.
 
     Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
-    arXiv:2411.17003.
+    arXiv:2411.17003. Distillation is ours, and so is that trained trees are grown on
+    greedily, pruned on the validation rows and made sparse.
 
     Parameters
     ----------
@@ -282,16 +286,16 @@ class GetRegressor(_Get, TableRegressor):
         Trees trained side by side, at least 1: N_start of the paper. The first is
         initialised from CART, others from greedy oblique trees.
     leaves : {"constant", "linear"}, default="constant"
-        What a leaf answers. Linear leaves with too few rows stay constant, which the
-        tree's notes tell.
+        What a leaf predicts with. Linear leaves with too few rows stay constant; the
+        tree's notes count them.
     budget : {"quick", "standard", "thorough"}, default="standard"
         How much is tried: gradient steps, trees that are grown, rounds of polish.
         "quick" takes about a tenth of the time of "standard".
     max_epochs : int or None, default=None
-        Passes over the training rows before the tree is grown and polished; None: as
-        the budget says.
+        Passes over the training rows before the tree is grown and polished; None: by
+        the budget.
     batch_size : int, default=512
-        Rows a gradient step sees.
+        Rows of a gradient step.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
         Highest step size of the splits, and of the leaves (of the standardised target).
     l1 : float, default=0.0
@@ -303,8 +307,8 @@ class GetRegressor(_Get, TableRegressor):
         Fraction of the explained loss that may be lost, on the training and on the
         validation rows, by leaving columns out of the splits, at least 0.
     random_state : int, RandomState instance or None, default=None
-        Seeds the starts, the batches and the rows held out; an int gives the same
-        tree every time.
+        Seeds the starts, the batches and the rows held out; with an int every fit
+        gives the same tree.
     device : str, default="auto"
         "auto", "cpu", "cuda" or "cuda:N".
 
@@ -313,8 +317,8 @@ class GetRegressor(_Get, TableRegressor):
     tree_ : Tree
         The fitted tree, in the columns and units of ``X``.
     history_ : DataFrame
-        epoch, train_loss (soft trees), valid_loss (hard trees), both as shares of
-        the target's variance, seconds, stage.
+        epoch, train_loss (soft trees), valid_loss (hard trees), both as fractions
+        of the target's variance, seconds, stage.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ WEIGHT_DECAY = 1e-4
 
 
 @dataclass(frozen=True)
-class Fit:
+class FitContext:
     """What every step of one fit needs.
 
     Attributes
@@ -86,12 +86,12 @@ class Fit:
 
 # Matrices are small here: BLAS threads that wait for the next one only hold the cores.
 @threadpool_limits.wrap(limits=1, user_api="blas")
-def fit_tree(fit: Fit, all_rows: Rows) -> tuple[HardTrees, Rows | None]:
+def fit_tree(fit: FitContext, all_rows: Rows) -> tuple[HardTrees, Rows | None]:
     """Find the best tree for the validation rows.
 
     Parameters
     ----------
-    fit : Fit
+    fit : FitContext
     all_rows : Rows
         On which the leaves are computed in the end: ``fit.rows``, or these and others.
 
@@ -114,7 +114,7 @@ def fit_tree(fit: Fit, all_rows: Rows) -> tuple[HardTrees, Rows | None]:
     return tree, distil_all_rows(fit, distilled, all_rows)
 
 
-def initial_trees(fit: Fit) -> HardTrees:
+def initial_trees(fit: FitContext) -> HardTrees:
     """Trees where training starts: line 5 of algorithm 1.
 
     The first is a CART tree; then greedy oblique and random ones take turns.
@@ -128,7 +128,7 @@ def initial_trees(fit: Fit) -> HardTrees:
             splits = random_splits(fit.rows.x, depth, fit.rng)
         else:
             growth = replace(GROWTHS[plan.linear][0], oblique=start > 0)
-            splits = greedy(fit, fit.rows, depth, growth)
+            splits = grow_splits(fit, fit.rows, depth, growth)
         found.append(splits)
         tree = tree_of(fit, splits, fit.rows)
         losses = fit.losses(tree)
@@ -140,7 +140,7 @@ def initial_trees(fit: Fit) -> HardTrees:
     return HardTrees.fit(weights, threshold, fit.rows, linear=plan.linear)
 
 
-def train_stages(fit: Fit, trees: HardTrees) -> HardTrees:
+def train_stages(fit: FitContext, trees: HardTrees) -> HardTrees:
     """Train the upper levels of all starts; the best on validation come first.
 
     Iterative scaled sigmoid approximation (section 4.1): what a stage with a small
@@ -168,7 +168,7 @@ def train_stages(fit: Fit, trees: HardTrees) -> HardTrees:
 
 
 def train_stage(
-    fit: Fit, trees: HardTrees, stage: int, generator: torch.Generator
+    fit: FitContext, trees: HardTrees, stage: int, generator: torch.Generator
 ) -> tuple[GetNetwork, TrainResult]:
     """Train all starts with scale factors of one range: lines 9 to 11 of algorithm 1.
 
@@ -219,7 +219,7 @@ def _better_trees(
     )
 
 
-def distil_training_rows(fit: Fit) -> Distilled | None:
+def distil_training_rows(fit: FitContext) -> Distilled | None:
     """Soft targets of the training rows, where the plan wants them."""
     if not fit.plan.n_bagged or fit.reports.stopped:
         return None
@@ -232,7 +232,7 @@ def distil_training_rows(fit: Fit) -> Distilled | None:
 
 
 def distil_all_rows(
-    fit: Fit, distilled: Distilled | None, all_rows: Rows
+    fit: FitContext, distilled: Distilled | None, all_rows: Rows
 ) -> Rows | None:
     """Soft targets of all rows, from an ensemble grown as that of training rows was."""
     if distilled is None or fit.reports.stopped:
@@ -244,7 +244,7 @@ def distil_all_rows(
     return None if again is None else again.rows
 
 
-def grow(fit: Fit, trained: HardTrees, rows: Rows) -> HardTrees:
+def grow(fit: FitContext, trained: HardTrees, rows: Rows) -> HardTrees:
     """Grow the best trained trees and greedy ones on; prune; return the best.
 
     ``rows`` are the training rows, or these with soft targets and synthetic rows.
@@ -257,7 +257,7 @@ def grow(fit: Fit, trained: HardTrees, rows: Rows) -> HardTrees:
     candidates = list(_growths(plan, tops))
     best, best_loss = trained, math.inf
     for number, (growth, top) in enumerate(candidates, start=1):
-        splits = greedy(fit, rows, plan.depth, growth, top)
+        splits = grow_splits(fit, rows, plan.depth, growth, top)
         tree, loss = prune_by_validation(tree_of(fit, splits, rows), rows, fit.valid)
         if number == 1 or loss < best_loss:
             best, best_loss = tree, loss
@@ -282,10 +282,10 @@ def _growths(
             yield growth, top
 
 
-def greedy(
-    fit: Fit, rows: Rows, depth: int, growth: Growth, top: Splits | None = None
+def grow_splits(
+    fit: FitContext, rows: Rows, depth: int, growth: Growth, top: Splits | None = None
 ) -> Splits:
-    """Splits that are grown greedily on rows, for the leaves of the plan."""
+    """Grow splits greedily on rows, for constant or for linear leaves."""
     if isinstance(growth, LinearGrowth):
         return linear_splits(rows.x, rows.y, depth, fit.rng, growth=growth, top=top)
     return greedy_splits(
@@ -293,7 +293,7 @@ def greedy(
     )
 
 
-def tree_of(fit: Fit, splits: Splits, rows: Rows) -> HardTrees:
+def tree_of(fit: FitContext, splits: Splits, rows: Rows) -> HardTrees:
     """A batch of one tree of these splits, its leaves from rows."""
     weights, threshold = splits
     return HardTrees.fit(weights[None], threshold[None], rows, linear=fit.plan.linear)
@@ -307,7 +307,7 @@ def n_polish_rounds(plan: FitPlan, *, is_distilled: bool) -> int:
     return math.ceil(rounds / 2) if is_distilled else rounds
 
 
-def polish(fit: Fit, tree: HardTrees, rows: Rows, n_rounds: int) -> HardTrees:
+def polish(fit: FitContext, tree: HardTrees, rows: Rows, n_rounds: int) -> HardTrees:
     """Polish level by level, bottom up: section 4.3 and algorithm 2.
 
     A level is taken where the training loss does not rise, as in the paper, and the

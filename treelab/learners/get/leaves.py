@@ -59,7 +59,7 @@ def level_means(
     target : ndarray of shape (n, C)
         Values, or class membership as 0 and 1.
     weight : ndarray of shape (n,)
-        What each row counts.
+        Of each row.
     n_leaves : int
         Leaves of a tree, a power of two.
     shrinkage : float
@@ -148,9 +148,8 @@ def level_linear_models(
         models, predictors = models[parent], predictors[parent]
         for node in np.flatnonzero(n_rows != n_rows_above[parent]):
             first, last = bounds[node], bounds[node + 1]
-            models[node] += _ridge_on_residuals(
-                design[first:last], y[first:last], models[node], penalty
-            )
+            here = design[first:last]
+            models[node] += ridge(here, y[first:last] - here @ models[node], penalty)
             predictors[node] = models[node]
             if n_real[last] - n_real[first] <= n_coefficients:
                 predictors[node] = 0.0
@@ -161,8 +160,8 @@ def level_linear_models(
     return levels
 
 
-def _ridge_on_residuals(design, y, model, penalty) -> np.ndarray:
-    """Coefficients that ridge regression adds to a linear model of the same rows."""
+def ridge(design: np.ndarray, y: np.ndarray, penalty: float | np.ndarray) -> np.ndarray:
+    """Coefficients (P,) of a ridge regression on rows (n, P), each with a penalty."""
     gram = design.T @ design
     gram[np.diag_indices_from(gram)] += penalty
-    return np.linalg.solve(gram, design.T @ (y - design @ model))
+    return np.linalg.solve(gram, design.T @ y)

@@ -7,21 +7,15 @@ coefficients of a linear model.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numba
 import numpy as np
 
+from treelab.learners.get.leaves import ridge
 from treelab.learners.get.starts import Growth, Splits, directions, no_splits
-from treelab.ops.threads import run_alone
+from treelab.ops.threads import OPTIONS, run_alone
 
 MAX_MODEL_COLUMNS = 40  # that enter a linear model while splits are compared
-
-_OPTIONS: dict[str, Any] = {
-    "cache": True,
-    "nogil": True,
-    "fastmath": {"reassoc", "contract"},
-}
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ def linear_splits(
         if split >= len(threshold) or len(rows) < 2 * growth.min_samples_leaf:
             continue
         if split >= n_top or np.isfinite(threshold[split]):
-            model = _ridge(design[rows], residual)
+            model = ridge(design[rows], residual, 1.0)
             residual = residual - design[rows] @ model
         if split >= n_top:
             if (residual**2).sum() <= negligible:
@@ -101,23 +95,16 @@ def linear_splits(
             at = np.arange(len(rows))
             if len(rows) > growth.max_rows:
                 at = rng.choice(len(rows), growth.max_rows, replace=False)
-            shown = _shown_to_search(design[rows[at]], residual[at], model)
+            augmented = _augmented_design(design[rows[at]], residual[at], model)
             tried = _directions_tried(x[rows[at]], y[rows[at]], growth, rng)
-            gain, direction, cut = _best_threshold(x[rows[at]] @ tried, shown, growth)
-            if direction < 0 or gain <= negligible:
+            gain, best, value = _best_threshold(x[rows[at]] @ tried, augmented, growth)
+            if best < 0 or gain <= negligible:
                 continue
-            weights[split], threshold[split] = tried[:, direction], cut
+            weights[split], threshold[split] = tried[:, best], value
         goes_left = x[rows] @ weights[split] <= threshold[split]
         for child, part in ((2 * split + 1, goes_left), (2 * split + 2, ~goes_left)):
             waiting.append((child, rows[part], residual[part]))
     return weights, threshold
-
-
-def _ridge(design: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Linear model (P,) with a penalty of 1 on each of its coefficients."""
-    gram = design.T @ design
-    gram[np.diag_indices_from(gram)] += 1.0
-    return np.linalg.solve(gram, design.T @ y)
 
 
 def _directions_tried(x, y, growth, rng) -> np.ndarray:
@@ -128,7 +115,7 @@ def _directions_tried(x, y, growth, rng) -> np.ndarray:
     return np.hstack([columns, directions(x, y[:, None], np.ones(len(x)), rng)])
 
 
-def _shown_to_search(design, residual, model) -> np.ndarray:
+def _augmented_design(design, residual, model) -> np.ndarray:
     """Design of the columns that move a model's predictions most, then the residual."""
     used = np.arange(len(model))
     if len(model) > MAX_MODEL_COLUMNS + 1:
@@ -139,89 +126,89 @@ def _shown_to_search(design, residual, model) -> np.ndarray:
 
 
 def _best_threshold(
-    values: np.ndarray, shown: np.ndarray, growth: LinearGrowth
+    values: np.ndarray, augmented: np.ndarray, growth: LinearGrowth
 ) -> tuple[float, int, float]:
     """Gain, direction (-1: none) and threshold of the best split of ``values`` (n, K).
 
-    ``shown`` (n, P + 1) holds the design, with unit penalties, and the residual.
+    ``augmented`` (n, P + 1) holds the design, with unit penalties, and the residual.
     """
     sums = np.ascontiguousarray(values.T)  # (K, n)
     orders = np.argsort(sums, axis=1, kind="stable")
     n_coarse, n_fine = growth.n_thresholds
-    low = min(growth.min_samples_leaf, len(shown) // 2)
-    high = len(shown) - low
-    total, before = _all_rows(shown)
-    gains, places = np.full(len(sums), -np.inf), np.zeros(len(sums))
+    low = min(growth.min_samples_leaf, len(augmented) // 2)
+    high = len(augmented) - low
+    total, before = _all_rows(augmented)
+    gains, positions = np.full(len(sums), -np.inf), np.zeros(len(sums))
     bounds = (low, high)
-    of_all = (sums, orders, shown, total, bounds, n_coarse)
-    run_alone(_try_directions, len(sums) * shown.size, *of_all, gains, places)
+    of_all = (sums, orders, augmented, total, bounds, n_coarse)
+    run_alone(_try_directions, len(sums) * augmented.size, *of_all, gains, positions)
     width = (high - low) / max(1, n_coarse - 1)
     best_gain, best, threshold = -np.inf, -1, 0.0
     for d in np.argsort(-gains, kind="stable")[: growth.n_finalists]:
         if gains[d] == -np.inf:
             break
-        near = (places[d] - width, places[d] + width)
-        gain, place = _try_direction(
-            sums[d], orders[d], shown, total, bounds, near, n_fine
+        near = (positions[d] - width, positions[d] + width)
+        gain, position = _try_direction(
+            sums[d], orders[d], augmented, total, bounds, near, n_fine
         )
         if gain > best_gain:
             best_gain, best = gain, int(d)
             order = orders[d]
-            threshold = 0.5 * (sums[d, order[place - 1]] + sums[d, order[place]])
+            threshold = 0.5 * (sums[d, order[position - 1]] + sums[d, order[position]])
     return best_gain - before, best, threshold
 
 
-@numba.njit(**_OPTIONS)
-def _all_rows(shown):
+@numba.njit(**OPTIONS)
+def _all_rows(augmented):
     """Moments of all rows, and what one linear model explains of them."""
-    n_rows, n_coefficients = shown.shape[0], shown.shape[1] - 1
+    n_rows, n_coefficients = augmented.shape[0], augmented.shape[1] - 1
     total = np.zeros((n_coefficients + 1, n_coefficients))
-    _add(total, shown, np.arange(n_rows), 0, n_rows)
+    _add(total, augmented, np.arange(n_rows), 0, n_rows)
     return total, _explained(total, np.zeros_like(total), np.empty_like(total))
 
 
-@numba.njit(parallel=True, **_OPTIONS)
-def _try_directions(sums, orders, shown, total, bounds, number, gains, places):
-    """Gain and place of the best threshold of every direction, into the last two."""
+@numba.njit(parallel=True, **OPTIONS)
+def _try_directions(sums, orders, augmented, total, bounds, number, gains, positions):
+    """Gain and position of the best threshold of every direction, into the last two."""
     everywhere = (float(bounds[0]), float(bounds[1]))
     for d in numba.prange(len(sums)):
-        gains[d], places[d] = _try_direction(
-            sums[d], orders[d], shown, total, bounds, everywhere, number
+        gains[d], positions[d] = _try_direction(
+            sums[d], orders[d], augmented, total, bounds, everywhere, number
         )
 
 
-@numba.njit(**_OPTIONS)
-def _try_direction(values, order, shown, total, bounds, window, number):
-    """Most that two models explain when split inside a window, and that place."""
+@numba.njit(**OPTIONS)
+def _try_direction(values, order, augmented, total, bounds, window, number):
+    """Most that two models explain when split inside a window, and that position."""
     candidates = _candidates(values, order, bounds, window, number)
-    best, place, done = -np.inf, 0, 0
+    best, position, done = -np.inf, 0, 0
     left, none = np.zeros_like(total), np.zeros_like(total)
     work = np.empty_like(total)
     for candidate in candidates:
-        _add(left, shown, order, done, candidate)
+        _add(left, augmented, order, done, candidate)
         done = candidate
         gain = _explained(left, none, work) + _explained(total, left, work)
         if gain > best:
-            best, place = gain, candidate
-    return best, place
+            best, position = gain, candidate
+    return best, position
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(**OPTIONS)
 def _candidates(values, order, bounds, window, number):
-    """Places to split inside a window and bounds, none between equal values."""
+    """Positions to split inside a window and bounds, none between equal values."""
     low, high = bounds
     first, last = window
     found = np.empty(2 * number, np.int64)
     n_found = 0
     for i in range(number):
-        place = round(first + (last - first) * i / max(1, number - 1))
-        place = min(max(place, low), high)
-        value = values[order[place]]
-        down = place
+        position = round(first + (last - first) * i / max(1, number - 1))
+        position = min(max(position, low), high)
+        value = values[order[position]]
+        down = position
         while down >= low and values[order[down - 1]] == value:
             down -= 1
-        up = place
-        if down < place:  # within equal values: on both sides of them
+        up = position
+        if down < position:  # within equal values: on both sides of them
             while up <= high and values[order[up]] == value:
                 up += 1
         for candidate in (down, up):  # in rising order, none twice
@@ -232,25 +219,27 @@ def _candidates(values, order, bounds, window, number):
     return found[:n_found]
 
 
-@numba.njit(**_OPTIONS)
-def _add(moments, shown, order, first, last):
+@numba.njit(**OPTIONS)
+def _add(moments, augmented, order, first, last):
     """Add rows to the lower triangle of design' @ [design, residual] (P + 1, P)."""
     n_coefficients = moments.shape[1]
     last_of_four = first + (last - first) // 4 * 4
-    for place in range(first, last_of_four, 4):  # moments are read once for four rows
-        a, b = shown[order[place]], shown[order[place + 1]]
-        c, d = shown[order[place + 2]], shown[order[place + 3]]
+    for position in range(
+        first, last_of_four, 4
+    ):  # moments are read once for four rows
+        a, b = augmented[order[position]], augmented[order[position + 1]]
+        c, d = augmented[order[position + 2]], augmented[order[position + 3]]
         for i in range(n_coefficients + 1):
             for j in range(min(i + 1, n_coefficients)):
                 moments[i, j] += a[i] * a[j] + b[i] * b[j] + c[i] * c[j] + d[i] * d[j]
-    for place in range(last_of_four, last):
-        row = shown[order[place]]
+    for position in range(last_of_four, last):
+        row = augmented[order[position]]
         for i in range(n_coefficients + 1):
             for j in range(min(i + 1, n_coefficients)):
                 moments[i, j] += row[i] * row[j]
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(**OPTIONS)
 def _explained(moments, less, work):
     """What ridge explains of the rows in ``moments`` that are not in ``less``.
 

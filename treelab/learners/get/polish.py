@@ -142,7 +142,7 @@ class _Subtrees:
     roots : ndarray of shape (K,)
         Nodes of the level, from 0.
     splits : ndarray of shape (K, N)
-        Their places in the whole tree.
+        Their numbers in the whole tree.
     is_split : ndarray of shape (K, N)
         The others send all rows left, and continue to do so.
     linear : bool

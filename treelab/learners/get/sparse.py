@@ -1,6 +1,6 @@
 """Sparse oblique splits: the same boundary with fewer columns.
 
-The paper's appendix F.4 asks for sparse splits by an L1 penalty (``l1``); this is ours.
+The paper has an L1 penalty for that (equation 5, ``l1``); this is ours.
 
 Shapes: N splits, n rows, F features.
 """
