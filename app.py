@@ -1,10 +1,10 @@
-"""treelab in the browser: navigation and look, nothing else."""
+"""treelab in the browser: navigation and style, nothing else."""
 
 import streamlit as st
 
+from pages.common.app_shell import enter_app_shell
 from pages.common.theme import ASSETS, load_style, mode
 from pages.common.views import sidebar
-from pages.common.widgets.app_shell import enter_frame
 
 st.set_page_config(
     page_title="treelab",
@@ -22,19 +22,19 @@ page = st.navigation(
             st.Page("pages/data.py", title="Data", icon=":material/table:"),
             st.Page("pages/train.py", title="Train", icon=":material/show_chart:"),
         ],
-        "Look": [
+        "Explore": [
             st.Page("pages/tree.py", title="Tree", icon=":material/account_tree:"),
             st.Page("pages/pruning.py", title="Pruning", icon=":material/content_cut:"),
             st.Page("pages/routing.py", title="Routing", icon=":material/alt_route:"),
             st.Page("pages/explain.py", title="Explain", icon=":material/help:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
         ],
-        "Keep": [
+        "History": [
             st.Page("pages/runs.py", title="Runs", icon=":material/history:"),
         ],
     },
     expanded=True,
 )
-enter_frame()
-sidebar.foot()
+enter_app_shell()
+sidebar.show_jobs()
 page.run()

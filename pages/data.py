@@ -4,70 +4,66 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common.cached.store import split_of, start_runs, table
+from pages.common.cached.store import split_of, table
+from pages.common.cached.tables import (
+    column_kinds,
+    findings,
+    first_rows_html,
+    inferred_task,
+    target_colors,
+)
+from pages.common.html import split_bar
+from pages.common.page import page_title, show_figure
 from pages.common.state.problem import (
     choose_problem,
     choose_table,
     current_problem,
-    findings,
-    inferred_task,
-    label_colors,
-    table_choices,
     table_key,
+    table_titles,
     with_target,
 )
-from pages.common.theme import mode, page_title, show_figure, split_bar
-from pages.common.widgets.columns import chosen_kinds, column_editor
-from pages.common.widgets.upload import forget_report, upload_box, upload_report
+from pages.common.state.started_runs import start_runs
+from pages.common.theme import mode
+from pages.common.widgets.columns import column_editor
+from pages.common.widgets.learners import DEFAULT_LEARNERS
+from pages.common.widgets.upload import clear_report, upload_box, upload_report
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.split import SPLITS
-from treelab.figures.table import table_html
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.trees.text.numerals import counted
 
-DEFAULT_LEARNERS = ("cart", "gradtree")
-TASKS = {"binary": "two classes", "multiclass": "classes", "regression": "a number"}
+TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
 
 
-def take_table() -> None:
+def follow_table() -> None:
     """Follow the choice of a table."""
-    forget_report()
+    clear_report()
     choose_table(st.session_state["table"])
 
 
-def take_target(key: str) -> None:
+def follow_target(key: str) -> None:
     """Follow the choice of the column to predict."""
     choose_problem(with_target(current_problem(), st.session_state[key]))
 
 
-def take_task(key: str) -> None:
+def follow_task(key: str) -> None:
     """Follow the choice of the task."""
     choose_problem(replace(current_problem(), task=st.session_state[key]))
 
 
-def take_seed() -> None:
+def follow_seed() -> None:
     """Follow the choice of the seed."""
     choose_problem(replace(current_problem(), seed=st.session_state["seed"]))
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
-def first_rows(
-    table_id: str, target: str, numbers: list[str], left_out: list[str]
-) -> str:
-    """Draw a stored table's first rows; see ``table_html``."""
-    return table_html(
-        table(table_id), target=target, numbers=numbers, left_out=left_out
-    )
-
-
 page_title(
     "What do you want to predict?",
-    "Choose a table and one of its columns. Trees learn to predict it from the others.",
+    "Choose a table and its target. Trees learn to predict it from the other columns.",
 )
 problem = current_problem()
-choices = table_choices()
+titles = table_titles()
 key = table_key(problem)
 st.query_params["table"] = key
 frame = table(problem.table_id)
@@ -76,34 +72,36 @@ names = [str(name) for name in frame.columns]
 with st.container(horizontal=True, vertical_alignment="bottom", key="data-choices"):
     st.selectbox(
         "Table",
-        list(choices),
-        index=list(choices).index(key),
-        format_func=lambda key: choices[key].title,
+        list(titles),
+        index=list(titles).index(key),
+        format_func=titles.__getitem__,
         key="table",
-        on_change=take_table,
+        on_change=follow_table,
         width=250,
     )
     with st.popover("Upload", icon=":material/upload:"):
         upload_box()
     target_key = f"target-{problem.table_id}"
     st.selectbox(
-        "Predict",
+        "Target",
         names,
         index=names.index(problem.target),
         key=target_key,
-        on_change=take_target,
+        on_change=follow_target,
         args=(target_key,),
         width=230,
     )
     task_key = f"task-{problem.table_id}-{problem.target}"
     likely = inferred_task(problem.table_id, problem.target)
     st.selectbox(
-        "Which is",
+        "Task",
         list(TASKS),
         index=list(TASKS).index(problem.task),
-        format_func=lambda task: TASKS[task] + (" (likely)" if task == likely else ""),
+        format_func=lambda task: (
+            TASKS[task] + (" (detected)" if task == likely else "")
+        ),
         key=task_key,
-        on_change=take_task,
+        on_change=follow_task,
         args=(task_key,),
         width=180,
     )
@@ -134,25 +132,25 @@ for error in errors:
 left, right = st.columns([2, 1], gap="large")
 with left:
     left_out = [n for n in names if n not in (problem.target, *problem.columns)]
-    kinds = chosen_kinds(problem)
+    kinds = column_kinds(problem)
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     if problem.task != "regression" and problem.target in numbers:
         numbers.remove(problem.target)
-    st.html(first_rows(problem.table_id, problem.target, numbers, left_out))
+    st.html(first_rows_html(problem.table_id, problem.target, numbers, left_out))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     st.caption(
-        f"{about}The first of {counted(len(frame), 'row')}; above each column, how its "
-        "values are spread over all rows."
+        f"{about}The first of {counted(len(frame), 'row')}; above each column a "
+        "histogram of all rows."
     )
     with st.expander(
-        f"Columns to learn from: {len(problem.columns)} of {len(names) - 1}",
+        f"Features used: {len(problem.columns)} of {len(names) - 1}",
         icon=":material/view_column:",
         key="columns-open",
     ):
         column_editor(problem)
     if notes := [finding.sentence for finding in noticed if finding.level == "note"]:
         with st.expander(
-            f"{counted(len(notes), 'thing')} to know about this table",
+            f"{counted(len(notes), 'note')} on this table",
             icon=":material/info:",
             key="notes-open",
         ):
@@ -162,7 +160,7 @@ with right:
     st.header(plain(problem.target), anchor=False)
     unit = dict(problem.units).get(problem.target, "")
     if problem.task != "regression" or kinds[problem.target] == "number":
-        colors = {} if errors else label_colors(problem)
+        colors = {} if errors else target_colors(problem)
         figure = target_figure(
             frame[problem.target], problem.task, unit, colors, mode()
         )
@@ -171,9 +169,9 @@ with right:
         parts = split_of(problem)
         n_rows = {name: len(parts.rows(name)[1]) for name in SPLITS}
         st.caption(
-            "Rows are dealt at random:",
-            help="Trees learn from the training rows, validation rows choose the tree "
-            "that is kept, and test rows give its score.",
+            "Split, at random",
+            help="Trees are fitted to the training rows, validation rows choose among "
+            "them, and test rows give the score.",
         )
         st.html(split_bar(n_rows))
         st.number_input(
@@ -182,7 +180,7 @@ with right:
             max_value=2**31 - 1,
             value=problem.seed,
             key="seed",
-            on_change=take_seed,
-            help="The same seed deals the rows the same way and trains the same trees.",
+            on_change=follow_seed,
+            help="Of the split and the training: the same seed gives the same result.",
             width=140,
         )

@@ -4,8 +4,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.store import store
-from pages.common.theme import page_title
-from pages.common.views.live import state_color
+from pages.common.page import page_title
+from pages.common.views.run_cards import state_color
 from pages.common.widgets.settings import setting_words
 from pages.common.words import plain, run_name, score
 from treelab.evaluation.metrics import TITLES, headline
@@ -15,16 +15,16 @@ from treelab.trees.text.numerals import counted
 
 
 def rows(runs: list[Run]) -> pd.DataFrame:
-    """Return one row a run, in words that a person sorts by."""
+    """Return one row a run, in words that people sort by."""
     return pd.DataFrame(
         {
             "learner": [learner_title(run.learner) for run in runs],
             "name": [own_name(run) for run in runs],
             "table": [run.problem.table_name for run in runs],
-            "predicts": [run.problem.target for run in runs],
+            "target": [run.problem.target for run in runs],
             "state": [f"● {run.state}" for run in runs],
             "score": pd.array([score(run) for run in runs], dtype="Float64"),
-            "measure": [TITLES[headline(run.problem.task)] for run in runs],
+            "metric": [TITLES[headline(run.problem.task)] for run in runs],
             "leaves": pd.array(
                 [(run.summary or {}).get("leaves") for run in runs], dtype="Int64"
             ),
@@ -43,7 +43,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
 
 
 def own_name(run: Run) -> str:
-    """Return the name that somebody gave a run, "" where nobody did."""
+    """Return the name that a person gave a run, "" where nobody did."""
     name = run_name(run)
     return "" if name == learner_title(run.learner) else name
 
@@ -53,14 +53,14 @@ def state_style(word: str) -> str:
     return f"color: {state_color(word.removeprefix('● '))}"
 
 
-@st.dialog("Delete for good?")
+@st.dialog("Delete permanently?")
 def confirm_delete(runs: list[Run]) -> None:
-    """Ask once more, then forget the runs with their curves, trees and models."""
+    """Ask once more, then delete the runs with their curves, trees and models."""
     names = ", ".join(plain(run.title) for run in runs[:5])
     more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
-    st.markdown(f"{names}{more}: curves, trees and models go. Tables stay.")
+    st.markdown(f"{names}{more}, with curves, trees and models. Tables stay.")
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep", key="keep"):
+        if st.button("Cancel", key="cancel"):
             st.rerun()
         if st.button(
             f"Delete {counted(len(runs), 'run')}", type="primary", key="delete-sure"
@@ -71,17 +71,19 @@ def confirm_delete(runs: list[Run]) -> None:
 
 
 def rename(run: Run) -> None:
-    """Take the new name over; an empty one gives the run its first name back."""
+    """Apply the new name; an empty one gives the run its first name back."""
     title = st.session_state[f"title-{run.id}"].strip()
     first = f"{learner_title(run.learner)} · {run.problem.table_name}"
     store().set_title(run.id, title or first)
 
 
-page_title("What have I tried?", "Every run, newest first; a click on a head sorts.")
+page_title(
+    "What have I tried?", "All runs, newest first; click a column's name to sort."
+)
 runs = store().runs()
 if not runs:
     st.info(
-        "No run yet. Every run will stay here, with its scores, curves and trees.",
+        "No run yet. Every run is listed here, with its scores, curves and trees.",
         icon=":material/info:",
     )
     st.page_link("pages/data.py", label="Choose a table and train")
@@ -102,12 +104,12 @@ picked = st.dataframe(
         "learner": "Learner",
         "name": "Name",
         "table": "Table",
-        "predicts": "Predicts",
+        "target": "Target",
         "state": "State",
         "score": st.column_config.NumberColumn(
-            "Test score", format="%.3f", help="Measured on the test rows of the run."
+            "Test score", format="%.3f", help="On the run's test rows."
         ),
-        "measure": "Measure",
+        "metric": "Metric",
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
         "seconds": st.column_config.NumberColumn("Time", format="%.1f s"),
         "created": st.column_config.DatetimeColumn("Started", format="calendar"),
@@ -152,5 +154,5 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
 if len(selected) == 1 and selected[0].error:
     st.warning(plain(selected[0].error), icon=":material/warning:")
     if log := store().log(selected[0].id):
-        with st.expander("What the program said"):
+        with st.expander("Log"):
             st.code(log, language=None)

@@ -171,16 +171,10 @@ def test_imports_point_one_way(layer):
 
 
 # These do not hold yet.
-NOT_YET = {
-    "pages.common.state",
-}
 not_yet = pytest.mark.xfail(reason="does not hold yet")
 
 
-@pytest.mark.parametrize(
-    "room",
-    [pytest.param(r, marks=[not_yet] if r in NOT_YET else []) for r in STRANGERS],
-)
+@pytest.mark.parametrize("room", STRANGERS)
 def test_rooms_of_a_layer_know_each_other_one_way(room):
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"

@@ -1,1 +1,5 @@
-"""What the pages share: the store, the run picker, words and the look."""
+"""What several pages share.
+
+``state`` is what the visitor chose, ``cached`` what the run store holds; ``widgets``
+are the controls of a page and ``views`` its drawings.
+"""

@@ -1,11 +1,13 @@
-"""How pages write times, scores and runs."""
+"""How pages write times, scores, rows and runs."""
 
 import re
 
+from pages.common.cached.loaded_run import LoadedRun
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import significant
+from treelab.trees.text.numerals import counted, significant
+from treelab.trees.tree import Tree
 
 SPLIT_NAMES = {"train": "training", "valid": "validation", "test": "test"}
 
@@ -45,6 +47,26 @@ def score_words(run: Run, split: str = "test") -> str:
     metric = TITLES[headline(run.problem.task)]
     n_rows = run.metrics[split]["n_rows"]
     return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
+
+
+def split_words(loaded: LoadedRun, split: str) -> str:
+    """Name a data split with its size: "test, 114 rows"."""
+    return f"{SPLIT_NAMES[split]}, {counted(len(loaded.split.rows(split)[1]), 'row')}"
+
+
+def counted_rows(tree: Tree, loaded: LoadedRun) -> str:
+    """Name the rows that a tree counts: "341 training rows"."""
+    n_rows, n_train = int(tree.n_rows[0]), len(loaded.split.y_train)
+    if n_rows == n_train:
+        return counted(n_rows, "training row")
+    if n_rows == n_train + len(loaded.split.y_valid):
+        return f"{counted(n_rows, 'row')}, training and validation together"
+    return f"the {counted(n_rows, 'row')} it was fitted to"
+
+
+def with_unit(loaded: LoadedRun, value: float) -> str:
+    """Write a value of the target with its unit."""
+    return f"{significant(value)} {loaded.model.target_unit}".rstrip()
 
 
 def plain(text: object) -> str:

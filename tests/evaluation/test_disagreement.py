@@ -2,7 +2,7 @@
 
 import pytest
 
-from treelab.evaluation.disagreement import disagreement
+from treelab.evaluation.disagreement import disagreement, misclassified
 
 
 def test_every_row_that_differs_is_listed_with_who_is_right():
@@ -24,3 +24,8 @@ def test_numbers_that_lie_furthest_apart_come_first():
 def test_models_that_agree_have_no_rows():
     found = disagreement("binary", [True, False], [True, True], [True, True])
     assert len(found.rows) == found.neither == 0
+
+
+def test_misclassified_rows_are_those_whose_label_is_another():
+    assert misclassified(["a", "b", "b", "a"], ["a", "a", "b", "b"]).tolist() == [1, 3]
+    assert misclassified([], []).tolist() == []

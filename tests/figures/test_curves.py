@@ -28,17 +28,17 @@ def test_losses_keep_their_unit():
     assert lines(panel, "GradTree")[0].y[0] == 40.0
 
 
-def test_a_loss_far_above_guessing_is_named_at_the_edge():
+def test_a_loss_far_above_the_baseline_is_named_at_the_edge():
     far = Curve("CART", "#6B7280", np.ones(1), np.zeros(1), np.full(1, 15.5))
-    figure = loss_figure([curve(start=0.5), far], guess=0.66)
+    figure = loss_figure([curve(start=0.5), far], baseline=0.66)
     assert figure.layout.yaxis.range[1] < 2
     texts = [note.text for note in figure.layout.annotations]
     assert "▲ CART: 15.5 on validation rows" in texts
     assert not any("GradTree" in text for text in texts)
 
 
-def test_the_axis_always_holds_the_loss_of_guessing():
-    figure = loss_figure([curve(start=0.01)], guess=0.66)
+def test_the_axis_always_holds_the_baseline():
+    figure = loss_figure([curve(start=0.01)], baseline=0.66)
     assert figure.layout.yaxis.range[1] > 0.66
 
 

@@ -1,4 +1,4 @@
-"""The frame: every page opens, whatever the store holds and wherever one comes in."""
+"""The app shell: every page opens, from any address and on any store."""
 
 import subprocess
 import sys
@@ -55,8 +55,8 @@ def test_the_app_does_without_torch(store):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def test_a_page_opened_past_the_frame_comes_back_into_it(store):
+def test_a_page_opened_past_the_app_shell_comes_back_into_it(store):
     app = AppTest.from_file(str(APP), default_timeout=30)
-    app.session_state["wanted"] = ("pages/runs.py", {"run": "x"})
+    app.session_state["wanted_page"] = ("pages/runs.py", {"run": "x"})
     app.run()
     assert app.title[0].value == "What have I tried?"

@@ -2,7 +2,7 @@
 
 from sklearn.datasets import load_iris
 
-from tests.pages.look import figures, said, viewers
+from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 
@@ -44,17 +44,17 @@ def test_a_test_row_is_followed_through_both_trees(visit, store):
     app = visit("compare")
     app.number_input(key="compare-row").set_value(7).run()
     for view in viewers(app):
-        (way,) = view["paths"]
-        assert way["label"] == "test row 7"
-        assert {node["key"] for node in view["trees"][0]["nodes"]} >= set(way["keys"])
+        (path,) = view["paths"]
+        assert path["label"] == "test row 7"
+        assert {node["key"] for node in view["trees"][0]["nodes"]} >= set(path["keys"])
 
 
 def test_equal_trees_have_no_clear_difference(visit, store):
     add_run(store, "cart")
     add_run(store, "gradtree")
     app = visit("compare")
-    assert "No clear difference between GradTree and CART" in said(app)
-    assert "same on all 48 test rows" in said(app)
+    assert "No clear difference between GradTree and CART" in page_text(app)
+    assert "same on all 48 test rows" in page_text(app)
 
 
 def test_a_better_run_is_named_with_its_interval(visit, store):
@@ -62,8 +62,8 @@ def test_a_better_run_is_named_with_its_interval(visit, store):
     add_run(store, "argmin")
     app = visit("compare")
     assert "CART gains" in app.header[0].value
-    assert "95% interval" in said(app)
-    assert "on the same 48 test rows" in said(app)
+    assert "95% interval" in page_text(app)
+    assert "on the same 48 test rows" in page_text(app)
     assert figures(app)[0]["data"][0]["line"]["color"] == "#6B7280"
 
 
@@ -74,18 +74,18 @@ def test_rows_on_which_they_differ_are_listed(visit, store):
     differ = store.model(cart).predict(X) != store.model(other).predict(X)
     listed = visit("compare").dataframe[0].value
     assert len(listed) == differ.sum()
-    assert set(listed["right"]) <= {"CART", "Argmin tree", "neither"}
+    assert set(listed["correct"]) <= {"CART", "Argmin tree", "neither"}
 
 
-def test_numbers_are_compared_by_who_is_closer(visit, store):
+def test_numbers_are_compared_by_which_is_closer(visit, store):
     add_run(store, "cart", "weight")
     add_run(store, "grande", "weight")
     app = visit("compare")
-    assert "closer to the truth" in said(app)
+    assert "closer to the target" in page_text(app)
     assert len(app.dataframe[0].value) == 48
 
 
 def test_two_runs_of_one_learner_keep_two_names(visit, store):
     add_run(store, "cart")
     add_run(store, "cart")
-    assert "CART (first)" in said(visit("compare"))
+    assert "CART (first)" in page_text(visit("compare"))

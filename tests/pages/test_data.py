@@ -20,7 +20,7 @@ def box(app, label):
 def test_the_first_visit_finds_breast_cancer_and_one_prominent_button(visit):
     app = visit("data")
     assert box(app, "Table").value == "breast_cancer"
-    assert box(app, "Predict").value == "diagnosis"
+    assert box(app, "Target").value == "diagnosis"
     assert app.button(key="train-defaults").label == "Train with defaults"
     assert not app.button(key="train-defaults").disabled
     assert app.query_params["table"] == "breast_cancer"
@@ -29,7 +29,7 @@ def test_the_first_visit_finds_breast_cancer_and_one_prominent_button(visit):
 @pytest.mark.parametrize("key", BUILTIN)
 def test_every_built_in_table_opens_with_its_own_target(visit, key):
     app = visit("data", table=key)
-    assert box(app, "Predict").value == BUILTIN[key].target
+    assert box(app, "Target").value == BUILTIN[key].target
     assert not app.error
 
 
@@ -52,7 +52,7 @@ def test_a_double_click_starts_nothing_twice(store, visit):
 
 def test_another_target_brings_its_own_task(visit):
     app = visit("data")
-    box(app, "Predict").select("mean radius").run()
+    box(app, "Target").select("mean radius").run()
     assert app.session_state["problem"].task == "regression"
     assert "diagnosis" in app.session_state["problem"].columns
     assert not app.exception
@@ -60,7 +60,7 @@ def test_another_target_brings_its_own_task(visit):
 
 def test_a_task_that_does_not_fit_is_refused_in_a_sentence(visit):
     app = visit("data")
-    box(app, "Which is").select("regression").run()
+    box(app, "Task").select("regression").run()
     assert "holds text" in app.error[0].value
     assert app.button(key="train-defaults").disabled
     assert not app.exception
@@ -68,17 +68,17 @@ def test_a_task_that_does_not_fit_is_refused_in_a_sentence(visit):
 
 def test_choices_are_kept_from_page_to_page_and_table_to_table(visit):
     app = visit("data")
-    box(app, "Predict").select("mean area").run()
+    box(app, "Target").select("mean area").run()
     app.switch_page("pages/runs.py").run()
     app.switch_page("pages/data.py").run()
-    assert box(app, "Predict").value == "mean area"
+    assert box(app, "Target").value == "mean area"
     box(app, "Table").select("iris").run()
-    assert box(app, "Predict").value == BUILTIN["iris"].target
+    assert box(app, "Target").value == BUILTIN["iris"].target
     box(app, "Table").select("breast_cancer").run()
-    assert box(app, "Predict").value == "mean area"
+    assert box(app, "Target").value == "mean area"
 
 
-def test_the_seed_deals_the_rows(visit):
+def test_the_seed_is_that_of_the_split(visit):
     app = visit("data")
     app.number_input(key="seed").set_value(7).run()
     assert app.session_state["problem"].seed == 7
@@ -87,7 +87,7 @@ def test_the_seed_deals_the_rows(visit):
 def test_an_upload_becomes_the_table_in_view(store, visit):
     app = visit("data")
     app.file_uploader(key="upload").upload("people.csv", CSV, "text/csv").run()
-    assert box(app, "Predict").value == "ill"
+    assert box(app, "Target").value == "ill"
     assert app.session_state["problem"].task == "binary"
     assert store.tables()[0].name == "people.csv"
     assert not app.error
@@ -120,5 +120,5 @@ def test_a_table_opens_as_it_was_last_trained_on(store, visit):
     add_run(store, "cart", target="weight")
     (info,) = store.tables()
     app = visit("data", table=info.id)
-    assert box(app, "Predict").value == "weight"
+    assert box(app, "Target").value == "weight"
     assert app.session_state["problem"].columns == ("radius", "texture $x$", "colour")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.pages.look import figures, said, viewers
+from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
 
 
@@ -13,16 +13,16 @@ def split_of(store, run):
 
 
 @pytest.mark.parametrize("row", ["1", "17", "48"])
-def test_the_answer_is_that_of_the_model(visit, store, row):
+def test_the_prediction_is_that_of_the_model(visit, store, row):
     run = add_run(store, "cart")
     app = visit("explain", run=run, row=row)
     X, y = split_of(store, run).rows("test")
     place = int(row) - 1
-    answer = store.model(run).predict(X.iloc[[place]])[0]
-    assert f"“{answer}”" in said(app)
-    right = "It is right" if answer == y.iloc[place] else "It is wrong"
-    assert right in said(app)
-    assert f"Row {X.index[place] + 1} of the table" in said(app)
+    predicted = store.model(run).predict(X.iloc[[place]])[0]
+    assert f"“{predicted}”" in page_text(app)
+    verdict = "Correct" if predicted == y.iloc[place] else "Wrong"
+    assert f"{verdict}: the row's class" in page_text(app)
+    assert f"Row {X.index[place] + 1} of the table" in page_text(app)
 
 
 def test_a_row_beyond_the_test_rows_opens_the_first(visit, store):
@@ -30,31 +30,31 @@ def test_a_row_beyond_the_test_rows_opens_the_first(visit, store):
     assert app.number_input(key="row").value == 1
 
 
-def test_the_way_is_lit_and_told(visit, store):
+def test_the_decision_path_is_drawn_and_written(visit, store):
     run = add_run(store, "cart")
     app = visit("explain", run=run, row="2")
     tree, X = store.model(run), split_of(store, run).X_test
     path = tree.path(X.iloc[[1]])
-    (way,) = viewers(app)[0]["paths"]
-    assert len(way["keys"]) == len(path)
-    assert "The way there" in said(app)
-    assert "test rows" in said(app)
+    (drawn,) = viewers(app)[0]["paths"]
+    assert len(drawn["keys"]) == len(path)
+    assert "Decision path" in page_text(app)
+    assert "test rows" in page_text(app)
 
 
-def test_an_ensemble_names_who_decided(visit, store):
+def test_an_ensemble_shows_its_estimator_weights(visit, store):
     run = add_run(store, "grande")
     app = visit("explain", run=run, row="3")
     model, X = store.model(run), split_of(store, run).X_test
     index, _ = model.top_estimators(X.iloc[[2]], 8)
     bars = figures(app)[0]["data"][0]
     assert bars["y"][0] == f"tree {index[0, 0]}"
-    assert f"Tree {index[0, 0]}" in said(app)
-    assert "hold 90% of it" in said(app).replace("holds", "hold")
+    assert f"Tree {index[0, 0]}" in page_text(app)
+    assert "90% of the weight" in page_text(app)
     app.button_group[0].set_value(int(index[0, 1])).run()
-    assert f"Tree {index[0, 1]}" in said(app)
+    assert f"Tree {index[0, 1]}" in page_text(app)
 
 
-def test_a_changed_value_changes_the_answer_and_has_no_truth(visit, store):
+def test_a_changed_value_changes_the_prediction_and_has_no_target(visit, store):
     run = add_run(store, "cart")
     X = split_of(store, run).X_test
     place = int(np.argmax(X["radius"].to_numpy()))
@@ -62,11 +62,11 @@ def test_a_changed_value_changes_the_answer_and_has_no_truth(visit, store):
     radius = next(n for n in app.number_input if n.key and n.key.endswith("radius"))
     radius.set_value(1.0).run()
     assert not app.exception
-    assert "“small”" in said(app)
-    assert "You changed radius" in said(app)
-    assert "It is right" not in said(app)
+    assert "“small”" in page_text(app)
+    assert "Changed: radius" in page_text(app)
+    assert "Correct:" not in page_text(app)
     next(b for b in app.button if b.key and b.key.endswith("reset")).click().run()
-    assert "You changed" not in said(app)
+    assert "Changed:" not in page_text(app)
 
 
 @pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
@@ -78,26 +78,26 @@ def test_a_category_and_a_missing_value_can_be_changed(visit, store, learner):
     color = next(s for s in app.selectbox if s.key and s.key.endswith("colour"))
     color.set_value("blue" if color.value != "blue" else "amber").run()
     assert not app.exception
-    assert "You changed colour" in said(app)
+    assert "Changed: colour" in page_text(app)
     texture = next(n for n in app.number_input if n.key and n.key.endswith("$x$"))
     assert texture.value is None
     texture.set_value(3.0).run()
     assert not app.exception
-    assert "from missing to 3" in said(app)
+    assert "from missing to 3" in page_text(app)
 
 
-def test_the_next_wrong_answer_is_one_click_away(visit, store):
+def test_the_next_misclassified_row_is_one_click_away(visit, store):
     run = add_run(store, "argmin")
     app = visit("explain", run=run)
-    next(b for b in app.button if b.label == "Next wrong answer").click().run()
-    assert "It is wrong" in said(app)
+    next(b for b in app.button if b.label == "Next misclassified").click().run()
+    assert "Wrong:" in page_text(app)
 
 
-def test_a_predictor_on_top_is_named_where_it_answers(visit, store):
+def test_a_predictor_on_top_is_named_where_it_predicts(visit, store):
     app = visit("explain", run=add_run(store, "argmin"))
-    assert "The predictor on top reads" in said(app)
+    assert "The predictor on top reads" in page_text(app)
 
 
-def test_a_number_tells_how_far_it_is_off(visit, store):
+def test_a_number_has_its_error(visit, store):
     app = visit("explain", run=add_run(store, "cart", "weight"))
-    assert "kg: off by" in said(app)
+    assert "kg; error:" in page_text(app)

@@ -6,7 +6,7 @@ from pages.common.cached import pruning_steps as cached_steps
 from pages.common.cached.loaded_run import load_run
 from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.cached.trees import drawn_tree
-from tests.pages.look import conditions, figures, said, viewers
+from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
@@ -33,10 +33,10 @@ def test_sliding_to_the_end_leaves_a_smaller_tree(visit, store, learner):
 def test_a_trained_path_starts_where_training_chose(visit, store):
     app = visit("pruning", run=add_run(store, "argmin"))
     assert app.select_slider[0].value == 1
-    assert "Validation rows chose the strength" in said(app)
+    assert "Validation rows chose the strength" in page_text(app)
 
 
-def test_the_tree_alone_may_answer_and_both_scores_are_shown(visit, store):
+def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     def notes(app):
         return " ".join(viewers(app)[0]["trees"][0]["notes"])
 
@@ -47,11 +47,11 @@ def test_the_tree_alone_may_answer_and_both_scores_are_shown(visit, store):
     alone = scores(path.task, y, drawn_tree(loaded).predict(X))["macro_f1"]
     app = visit("pruning", run=run)
     assert "predictor on top" in notes(app)
-    who = app.button_group(key=f"answers-{run}")
-    told = who.options
-    kept = store.run(run).metrics["test"]["macro_f1"]
-    assert told == [
-        f"Tree and predictor · {significant(kept)}",
+    who = app.button_group(key=f"predictor-{run}")
+    shown = who.options
+    stored = store.run(run).metrics["test"]["macro_f1"]
+    assert shown == [
+        f"Predictor on top · {significant(stored)}",
         f"Tree alone · {significant(alone)}",
     ]
     who.set_value(True).run()
@@ -59,7 +59,7 @@ def test_the_tree_alone_may_answer_and_both_scores_are_shown(visit, store):
     assert "predictor on top" not in notes(app)
     steps = pruning_steps(loaded, tree_alone=True)
     assert steps.table["test_score"].iloc[path.chosen] == pytest.approx(alone)
-    assert f"The tree alone: {significant(alone)} macro F1" in said(
+    assert f"The tree alone: {significant(alone)} macro F1" in page_text(
         visit("tree", run=run)
     )
 
@@ -85,9 +85,9 @@ def test_the_slider_moves_a_line_and_leaves_the_curves_as_they_are(visit, store)
     assert line(app) != at_first
 
 
-def test_the_way_of_a_class_is_one_click_away(visit, store):
+def test_the_routing_of_a_class_is_one_click_away(visit, store):
     app = visit("pruning", run=add_run(store, "argmin"))
-    app.button_group[-1].set_value("Where rough goes").run()
+    app.button_group[-1].set_value("Routing of rough").run()
     assert not app.exception
     assert len(figures(app)) == 2
     assert not viewers(app)
@@ -96,8 +96,8 @@ def test_the_way_of_a_class_is_one_click_away(visit, store):
 def test_an_ensemble_says_why_it_has_no_slider(visit, store):
     app = visit("pruning", run=add_run(store, "grande"))
     assert not app.select_slider
-    assert "no slider" in said(app)
-    assert "fewer estimators" in said(app)
+    assert "no slider" in page_text(app)
+    assert "fewer estimators" in page_text(app)
 
 
 @pytest.mark.parametrize("learner", ["cart", "argmin"])
@@ -130,7 +130,7 @@ def test_without_labels_clusters_are_not_scored_against_themselves(visit, store)
     assert not app.exception
     assert "validation loss" in app.header[0].value
     assert "F1" not in app.header[0].value
-    assert "No labels are known" in said(app)
+    assert "No labels are known" in page_text(app)
     (figure,) = figures(app)
     names = {trace.get("name") for trace in figure["data"]}
     assert "validation loss" in names

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.pages.look import figures, said
+from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run
 
 
 def test_two_classes_stand_side_by_side(visit, store):
     app = visit("routing", run=add_run(store, "cart"))
     assert len(figures(app)) == 2
-    assert "rough" in said(app)
+    assert "rough" in page_text(app)
 
 
 def test_each_class_can_be_added(visit, store):
@@ -43,6 +43,6 @@ def test_the_rows_are_those_of_the_chosen_part(visit, store, part, n_rows):
 
 def test_a_number_target_is_followed_by_bands(visit, store):
     app = visit("routing", run=add_run(store, "cart", "weight"))
-    assert "low" in said(app)
-    assert "high" in said(app)
-    assert "kg" in said(app)
+    assert "low" in page_text(app)
+    assert "high" in page_text(app)
+    assert "kg" in page_text(app)

@@ -16,6 +16,6 @@ def test_every_run_has_a_row_with_its_learner_table_state_score_and_time(store, 
     assert table["learner"].tolist() == ["Argmin tree", "CART", "GradTree"]
     assert table["table"].tolist()[1:] == ["fruit, weight", "fruit, kind"]
     assert table["state"].tolist() == ["● running", "● done", "● done"]
-    assert table["measure"].tolist() == ["macro F1", "R²", "macro F1"]
+    assert table["metric"].tolist() == ["macro F1", "R²", "macro F1"]
     assert table["score"].notna().tolist() == [False, True, True]
     assert (table["seconds"] >= 0).all()

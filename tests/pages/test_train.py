@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.pages.look import conditions, said, viewers
+from tests.pages.shown import conditions, page_text, viewers
 from tests.pages.stores import add_run, table
 from tests.runs.jobs.clustered import clustered
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
@@ -50,21 +50,21 @@ def test_nothing_ticked_trains_nothing(visit):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "shown"),
     [
         ("1, two", "'two'"),
         ("0, nan", "'nan'"),
         ("-1", "too small"),
-        ("3, 1", "smallest up"),
-        ("1, 1", "smallest up"),
+        ("3, 1", "ascending"),
+        ("1, 1", "ascending"),
         ("", "at least one"),
     ],
 )
-def test_strengths_that_cannot_be_read_are_refused_in_place(visit, text, said):
+def test_strengths_that_cannot_be_read_are_refused_in_place(visit, text, shown):
     app = visit("train")
     app.pills(key="learners").set_value(["argmin"]).run()
     app.text_input(key="setting-argmin-pruning_strength").set_value(text).run()
-    assert said in app.error[0].value.replace("\\", "")
+    assert shown in app.error[0].value.replace("\\", "")
     assert app.button(key="train").disabled
 
 
@@ -164,21 +164,21 @@ def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
     assert [element.proto.id for element in app.get("bidi_component")] == [before]
 
 
-def found_groups(store, name="fruit", known=None):
-    """A run that found groups in the hand-made table, as a worker leaves it."""
+def found_clusters(store, name="fruit", known=None):
+    """A run that found clusters in the hand-made table, as a worker leaves it."""
     frame = table()[["radius", "texture $x$", "weight", "kind"]]
     return clustered(store, frame.dropna(), name, known=known, max_epochs=5)
 
 
-def in_groups(visit, **address):
+def of_clusters(visit, **address):
     app = visit("train", **address)
-    if app.button_group(key="aim").value != "groups":
-        app.button_group(key="aim").set_value("groups").run()
+    if app.button_group(key="aim").value != "clusters":
+        app.button_group(key="aim").set_value("clusters").run()
     return app
 
 
-def test_groups_are_asked_for_without_anything_to_predict(store, visit):
-    app = in_groups(visit)
+def test_clusters_are_found_without_anything_to_predict(store, visit):
+    app = of_clusters(visit)
     problem = app.session_state["problem"]
     app.selectbox(key=f"known-{problem.table_id}").set_value(0).run()
     app.number_input(key="setting-clusters-depth").set_value(2).run()
@@ -192,14 +192,14 @@ def test_groups_are_asked_for_without_anything_to_predict(store, visit):
     assert "Argmin clusters" in cards(app)
 
 
-def test_groups_may_be_alike_in_chosen_columns(store, visit):
-    app = in_groups(visit)
+def test_clusters_may_be_alike_in_chosen_columns(store, visit):
+    app = of_clusters(visit)
     alike = app.selectbox(key="setting-clusters-target_columns")
     alike.select("each column, from the others").run()
     app.button(key="train").click().run()
     assert store.runs()[0].settings["target_columns"] == "each"
     app.selectbox(key="setting-clusters-target_columns").select("chosen columns").run()
-    assert "Choose at least one column" in said(app)
+    assert "Choose at least one column" in page_text(app)
     assert app.button(key="train").disabled
     named = app.multiselect(key="setting-clusters-target_columns-names")
     named.set_value(named.options).run()
@@ -223,7 +223,7 @@ def test_the_depth_of_get_is_left_to_it_unless_given(store, visit):
 
 
 def test_known_labels_are_the_target_and_no_column(store, visit):
-    app = in_groups(visit)
+    app = of_clusters(visit)
     target = app.session_state["problem"].target
     app.button(key="train").click().run()
     (run,) = store.runs()
@@ -233,14 +233,14 @@ def test_known_labels_are_the_target_and_no_column(store, visit):
 
 
 def test_labels_that_are_numbers_are_refused_in_place(store, visit):
-    app = in_groups(visit)
+    app = of_clusters(visit)
     base = app.session_state["problem"].table_id
     app.selectbox(key=f"known-{base}").set_value(1).run()
     assert "looks like numbers" in app.error[0].value
     assert app.button(key="train").disabled
 
 
-def test_a_run_that_still_looks_for_groups_brings_its_table(store, visit):
+def test_a_run_that_still_looks_for_clusters_brings_its_table(store, visit):
     frame = table().dropna()
     table_id = store.add_table(frame, "fruit")
     problem = clusters_problem(frame, table_id=table_id, table_name="fruit")
@@ -252,8 +252,8 @@ def test_a_run_that_still_looks_for_groups_brings_its_table(store, visit):
         assert not app.exception
         assert app.session_state["problem"].table_id == table_id
     app = visit("train", run=run_id)
-    assert app.button_group(key="aim").value == "groups"
-    assert "Runs that find groups of rows in fruit" in app.caption[0].value
+    assert app.button_group(key="aim").value == "clusters"
+    assert "Runs that find clusters of rows in fruit" in app.caption[0].value
     tree = ArgminTreeClusterer(depth=2, max_epochs=2).fit(problem.table(frame)).tree_
     store.add_snapshot(run_id, 2, name_clusters(tree))
     app = visit("train", run=run_id)
@@ -263,8 +263,8 @@ def test_a_run_that_still_looks_for_groups_brings_its_table(store, visit):
 
 
 @pytest.mark.parametrize("known", [None, "kind"])
-def test_what_groups_were_found_is_said_in_one_line(store, visit, known):
-    run_id = found_groups(store, known=known)
+def test_which_clusters_were_found_is_said_in_one_line(store, visit, known):
+    run_id = found_clusters(store, known=known)
     app = visit("train", run=run_id)
     assert not app.exception
     (line,) = [text.value for text in app.markdown if "** in " in text.value]
@@ -273,8 +273,8 @@ def test_what_groups_were_found_is_said_in_one_line(store, visit, known):
     assert "Argmin clusters" in cards(app)
 
 
-def test_runs_of_groups_and_of_predictions_are_apart(store, visit):
-    run_id = found_groups(store)
+def test_runs_of_clusters_and_of_predictions_are_apart(store, visit):
+    run_id = found_clusters(store)
     app = visit("train", run=run_id)
     app.button_group(key="aim").set_value("predict").run()
     assert "No run on this table yet" in app.info[0].value

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pages.look import conditions, dots, said, viewers
+from tests.pages.shown import conditions, dots, page_text, viewers
 from tests.pages.stores import add_run
 
 
@@ -17,7 +17,7 @@ def test_the_tree_stands_beside_its_test_score(visit, store):
     assert view["rows"]["label"] == "training rows"
 
 
-def test_rules_tell_each_leaf_in_words(visit, store):
+def test_rules_write_each_leaf_in_words(visit, store):
     app = visit("tree", run=add_run(store, "cart", "weight"))
     rules = app.dataframe[0].value
     assert len(rules) == 4
@@ -40,29 +40,29 @@ TEXTS += ["Rules (text)", "Data (JSON)"]
     [(True, ["Picture (SVG)", "Picture (PDF)"]), (False, [])],
     ids=["with-dot", "without-dot"],
 )
-def test_the_tree_can_be_taken_along(visit, store, monkeypatch, dot, pictures):
-    monkeypatch.setattr("treelab.figures.export.has_dot", lambda: dot)
+def test_the_tree_can_be_exported(visit, store, monkeypatch, dot, pictures):
+    monkeypatch.setattr("pages.common.widgets.export.has_dot", lambda: dot)
     app = visit("tree", run=add_run(store, "cart"))
-    assert app.selectbox(key="take-as").options == [*pictures, *TEXTS]
-    assert ("With Graphviz's dot installed" in said(app)) == (not dot)
+    assert app.selectbox(key="export-as").options == [*pictures, *TEXTS]
+    assert ("With Graphviz's dot installed" in page_text(app)) == (not dot)
 
 
 @pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
-def test_the_tree_can_be_taken_along_as_code(visit, store, learner):
+def test_the_tree_can_be_exported_as_code(visit, store, learner):
     app = visit("tree", run=add_run(store, learner))
     for title in ("Python function", "SQL CASE", "C function"):
-        app.selectbox(key="take-as").select(title).run()
+        app.selectbox(key="export-as").select(title).run()
         assert not app.exception
         (button,) = app.get("download_button")
         assert button.proto.help == f"{title} of this tree, as a file."
-        assert "Runs without treelab" in said(app)
-        assert ("not the ensemble's" in said(app)) == (learner == "grande")
+        assert "Runs without treelab" in page_text(app)
+        assert ("not the ensemble's" in page_text(app)) == (learner == "grande")
 
 
-def test_an_ensemble_says_that_all_its_trees_answer(visit, store):
+def test_an_ensemble_says_that_all_its_trees_predict(visit, store):
     run = add_run(store, "grande")
     app = visit("tree", run=run)
-    assert "The ensemble answers, not this one tree." in said(app)
+    assert "The ensemble predicts, not this one tree." in page_text(app)
     before = viewers(app)
     others = [b for b in app.button if b.key and b.key.startswith(f"open-{run}")]
     others[1].click().run()
@@ -76,7 +76,7 @@ def test_a_tree_under_a_predictor_says_so(visit, store):
 
 
 def plain_picture(app, run):
-    return app.segmented_control(key=f"look-{run}").set_value("As a drawing").run()
+    return app.segmented_control(key=f"view-{run}").set_value("Static drawing").run()
 
 
 def test_the_drawing_has_the_colours_of_the_ground(visit, store):
@@ -86,13 +86,13 @@ def test_the_drawing_has_the_colours_of_the_ground(visit, store):
     assert "#17211D" in dots(app)[0]
 
 
-def test_the_address_selects_a_node_and_the_panel_answers(visit, store):
+def test_the_address_selects_a_node_and_the_panel_shows_it(visit, store):
     run = add_run(store, "cart")
     app = visit("tree", run=run, node="r0")
     view = viewers(app)[0]
     assert view["select"] == {"key": "0", "version": 0}
     (node,) = [n for n in view["trees"][0]["nodes"] if n["key"] == "0"]
-    text = said(app)
+    text = page_text(app)
     assert f"<td>{node['rows']:,}</td>" in text
     assert "Rows with radius ≤ 10.1 mm." in text
     rows = app.dataframe[0].value
@@ -109,7 +109,7 @@ def test_no_address_breaks_the_page(visit, store, node, target):
     app = visit("tree", run=add_run(store, "cart", target), node=node)
     assert not app.exception
     there = node in ("r", "r0", "r01")
-    assert ("node-facts" in said(app)) == there
+    assert ("node-facts" in page_text(app)) == there
 
 
 def test_two_rows_are_followed_in_two_colours(visit, store):
@@ -137,7 +137,7 @@ def test_a_class_s_flow_counts_its_rows(visit, store):
 
 def test_other_rows_can_be_counted(visit, store):
     app = visit("tree", run=add_run(store, "cart"))
-    app.segmented_control(key="look-part").set_value("test").run()
+    app.segmented_control(key="tree-rows").set_value("test").run()
     assert viewers(app)[0]["rows"] == {
         "split": "test",
         "label": "test rows",
@@ -145,15 +145,15 @@ def test_other_rows_can_be_counted(visit, store):
     }
 
 
-def test_snapshots_become_frames_and_the_kept_tree_is_the_last(visit, store):
+def test_snapshots_become_frames_and_the_final_tree_is_the_last(visit, store):
     run = add_run(store, "gradtree")
     tree = store.model(run)
     store.add_snapshot(run, 3, tree)
     store.add_snapshot(run, 8, tree)
     app = visit("tree", run=run)
-    app.segmented_control(key=f"look-{run}").set_value("As it grew").run()
+    app.segmented_control(key=f"view-{run}").set_value("Training").run()
     frames = viewers(app)[0]["frames"]
-    assert frames["labels"] == ["epoch 3", "epoch 8", "the last tree"]
+    assert frames["labels"] == ["epoch 3", "epoch 8", "final tree"]
     assert frames["chosen"] == 2
     assert len(frames["scores"]) == 3
     assert "validation, 48 rows" in frames["score_label"]
@@ -162,7 +162,7 @@ def test_snapshots_become_frames_and_the_kept_tree_is_the_last(visit, store):
 def test_a_pruning_path_has_a_frame_a_strength(visit, store):
     run = add_run(store, "argmin")
     app = visit("tree", run=run)
-    app.segmented_control(key=f"look-{run}").set_value("Along lambda").run()
+    app.segmented_control(key=f"view-{run}").set_value("Pruning path").run()
     view = viewers(app)[0]
     assert view["frames"]["values"] == [0, 1, 100]
     assert view["frames"]["chosen"] == 1
@@ -174,18 +174,18 @@ def test_a_pruning_path_has_a_frame_a_strength(visit, store):
 def test_the_tree_is_also_shown_as_areas(visit, store, learner, way):
     run = add_run(store, learner)
     app = visit("tree", run=run)
-    app.segmented_control(key=f"look-{run}").set_value(way).run()
+    app.segmented_control(key=f"view-{run}").set_value(way).run()
     assert not app.exception
     (chart,) = [c for c in app.get("plotly_chart") if way.lower() in c.proto.spec]
-    assert "as large as its rows" in said(app)
+    assert "as large as their rows" in page_text(app)
     assert chart.proto.spec.count('"customdata"') == 1
 
 
 def test_a_node_that_is_selected_stays_so_among_areas(visit, store):
     run = add_run(store, "cart")
     app = visit("tree", run=run, node="r0")
-    app.segmented_control(key=f"look-{run}").set_value("Icicle").run()
-    assert "radius ≤ 10.1 mm" in said(app)
+    app.segmented_control(key=f"view-{run}").set_value("Icicle").run()
+    assert "radius ≤ 10.1 mm" in page_text(app)
     assert not app.metric
 
 

@@ -7,7 +7,7 @@ from treelab.figures.style.colors import contrast, palette, shade
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "written"),
     [
         (None, "–"),
         (0, "0.0 s"),
@@ -18,19 +18,19 @@ from treelab.figures.style.colors import contrast, palette, shade
         (3600, "1 h 0 min"),
     ],
 )
-def test_durations_read_well(seconds, said):
-    assert duration(seconds) == said
+def test_durations_read_well(seconds, written):
+    assert duration(seconds) == written
 
 
 @pytest.mark.parametrize(
     "text", ["*a*", "$x$", "[a](b)", ":red[x]", "<b>", "a_b", "~~"]
 )
 def test_no_mark_of_markdown_is_left_bare(text):
-    said = plain(text)
-    assert said.replace("\\", "") == text
-    for place, letter in enumerate(said):
+    written = plain(text)
+    assert written.replace("\\", "") == text
+    for place, letter in enumerate(written):
         if letter in "*_$[]()<>:~":
-            assert said[place - 1] == "\\"
+            assert written[place - 1] == "\\"
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -79,3 +79,8 @@ def disagreement(task: str, y_true, first, second) -> Disagreement:
         int((rows["better"] == 1).sum()),
         mean_distance,
     )
+
+
+def misclassified(y_true, y_pred) -> np.ndarray:
+    """Return the positions, from 0, of the rows whose class is predicted wrongly."""
+    return np.flatnonzero(np.asarray(y_pred) != np.asarray(y_true))

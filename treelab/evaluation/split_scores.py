@@ -1,4 +1,8 @@
-"""A finished model's scores on the training, validation and test rows."""
+"""Scores of finished models on the training, validation and test rows."""
+
+from collections.abc import Iterable
+
+import pandas as pd
 
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
@@ -37,3 +41,20 @@ def split_scores(
             }
         scores[name] = metrics.scores(task, y, model.predict(X), **probabilities)
     return scores
+
+
+def headline_scores(
+    trees: Iterable[Tree], task: str, X: pd.DataFrame, y
+) -> list[float]:
+    """Return the headline score of each of some trees on the same rows.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+    task : {"binary", "multiclass", "regression"}
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Labels, or values in the target's unit.
+    """
+    name = metrics.headline(task)
+    return [metrics.scores(task, y, tree.predict(X))[name] for tree in trees]

@@ -15,7 +15,7 @@ from treelab.trees.text.numerals import significant
 MAX_POINTS = 600  # a line; a screen shows no more
 COLUMNS = 2  # panels side by side
 LEAST_X = 10  # epochs or seconds that the axis holds from the start
-HEADROOM = 1.25  # the axis ends above the loss of guessing by this factor
+HEADROOM = 1.25  # the axis ends above the baseline loss by this factor
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ def loss_figure(
     *,
     x_title: str = "epoch",
     y_title: str = "loss",
-    guess: float | None = None,
+    baseline: float | None = None,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw all runs on one chart, training solid, validation dashed.
 
     A dot marks each run's lowest validation loss. A validation loss far above that
-    of guessing is named at the upper edge instead of squeezing all other curves.
+    of the baseline is named at the upper edge instead of squeezing all other curves.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def loss_figure(
         In the order of the legend, their losses in one unit; may be empty.
     x_title, y_title : str
         What the axes hold, with units.
-    guess : float, optional
+    baseline : float, optional
         Loss of a constant prediction; drawn as a thin line.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
@@ -69,14 +69,14 @@ def loss_figure(
     for curve in curves:
         _add_lines(figure, curve, mode)
     _add_legend_of_dashes(figure, mode)
-    top = _top(curves, guess)
+    top = _top(curves, baseline)
     if top is not None:
         _add_names_beyond(figure, curves, top)
-    if guess is not None:
+    if baseline is not None:
         figure.add_hline(
-            y=guess,
+            y=baseline,
             line={"color": palette(mode).line, "width": 1},
-            annotation={"text": "guessing", "font_color": palette(mode).muted},
+            annotation={"text": "baseline", "font_color": palette(mode).muted},
             annotation_position="top right",
         )
     return figure.update_layout(
@@ -150,15 +150,15 @@ def _end(curves: Sequence[Curve]) -> float:
     return max(LEAST_X, last * 1.02)
 
 
-def _top(curves: Sequence[Curve], guess: float | None) -> float | None:
+def _top(curves: Sequence[Curve], baseline: float | None) -> float | None:
     """Where the axis ends; None where every loss fits without squeezing the rest."""
-    if guess is None or not guess > 0:
+    if baseline is None or not baseline > 0:
         return None
     highest = max(
         (np.nanmax(loss) for c in curves for loss in _losses(c) if _any(loss)),
         default=0.0,
     )
-    return max(guess * HEADROOM, min(highest * 1.05, guess * 2 * HEADROOM))
+    return max(baseline * HEADROOM, min(highest * 1.05, baseline * 2 * HEADROOM))
 
 
 def _add_names_beyond(figure: go.Figure, curves: Sequence[Curve], top: float) -> None:

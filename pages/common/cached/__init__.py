@@ -1,1 +1,1 @@
-"""What the run store holds, read once and cached."""
+"""What the run store holds, read and measured once."""

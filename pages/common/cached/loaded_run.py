@@ -1,11 +1,11 @@
-"""A run as the pages read it: what it learned, and the rows it was trained on."""
+"""A run as the pages read it: its model, and the rows it was trained on."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from pages.common.cached.store import model_of, split_of, store, table
 from treelab.data.split import DataSplit
-from treelab.figures.style.colors import class_colors
+from treelab.figures.style.colors import label_colors
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.ensemble import WeightedTrees
@@ -86,15 +86,13 @@ def rows_for(run: Run, tree: Tree) -> DataSplit:
     return problem.split(frame.assign(**{problem.target: clusters}))
 
 
-def label_colors(loaded: LoadedRun) -> dict:
+def run_colors(loaded: LoadedRun) -> dict:
     """Return a hex colour for each class, the most frequent in training first."""
     if loaded.model.classes is None:
         return {}
-    seen = loaded.split.y_train.value_counts()
-    ranked = sorted(loaded.model.classes, key=lambda label: -seen.get(label, 0))
-    return dict(zip(ranked, class_colors(len(ranked))))
+    return label_colors(loaded.split.y_train, loaded.model.classes)
 
 
 def ranked_classes(loaded: LoadedRun) -> list:
     """Return the classes, the most frequent in training first."""
-    return list(label_colors(loaded))
+    return list(run_colors(loaded))

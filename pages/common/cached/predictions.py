@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import drawn_tree
+from treelab.evaluation.disagreement import misclassified
 from treelab.evaluation.estimator_weights import heaviest_estimators
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
@@ -23,6 +24,11 @@ def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
 def _predictions(home: Path, run_id: str, epoch, split: str, _loaded) -> np.ndarray:
     """``predictions``, by values that name them."""
     return _loaded.model.predict(_loaded.split.rows(split)[0])
+
+
+def misclassified_rows(loaded: LoadedRun) -> np.ndarray:
+    """Return the places, from 0, of the test rows whose class is predicted wrongly."""
+    return misclassified(loaded.split.y_test, predictions(loaded, "test"))
 
 
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
@@ -64,14 +70,16 @@ def _top_estimators(home: Path, run_id: str, epoch, _loaded):
     return heaviest_estimators(_loaded.model, _loaded.split.X_test, MOST_ESTIMATORS)
 
 
-def test_differences(first: LoadedRun, second: LoadedRun) -> dict[str, ScoreDifference]:
+def score_differences(
+    first: LoadedRun, second: LoadedRun
+) -> dict[str, ScoreDifference]:
     """Return how the second run's test scores differ from the first's."""
     return _differences(*first.key, *second.key[1:], first, second)
 
 
 @st.cache_data(show_spinner="Resampling the test rows…", max_entries=32)
 def _differences(home: Path, one, epoch, other, other_epoch, _first, _second) -> dict:
-    """``test_differences``, by values that name them."""
+    """``score_differences``, by values that name them."""
     return paired_bootstrap(
         _first.run.problem.task,
         _first.split.y_test.to_numpy(),

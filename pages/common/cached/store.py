@@ -1,6 +1,5 @@
 """What the pages read of the run store: its runs, tables and models."""
 
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +10,6 @@ from treelab.data.split import DataSplit
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.runs.workers.queue import Queue
-
-DOUBLE_CLICK = 2.0  # seconds
 
 
 def store() -> RunStore:
@@ -49,53 +46,42 @@ def find_run(run_id: str | None) -> Run | None:
 
 
 def finished_runs() -> list[Run]:
-    """Return the runs that ended and kept a model, newest first."""
+    """Return the runs that ended with a model, newest first."""
     return [run for run in store().runs() if run.is_finished and run.has_model]
 
 
-def growing_runs() -> list[Run]:
-    """Return the runs without a model of which a tree was kept, newest first."""
+def runs_with_snapshots() -> list[Run]:
+    """Return the runs without a model that saved a tree, newest first."""
     return [
         run for run in store().runs() if not run.has_model and store().snapshots(run.id)
     ]
 
 
-def start_runs(problem: Problem, learners: dict[str, dict]) -> list[str]:
-    """Start one run a learner, with these settings, and return the runs' ids.
-
-    The same again within two seconds is a double click, and starts nothing.
-    """
-    asked = (problem, str(learners))
-    last, when, ids = st.session_state.get("started", (None, 0.0, []))
-    if asked == last and time.monotonic() - when < DOUBLE_CLICK:
-        return ids
-    ids = [store().create(key, given, problem) for key, given in learners.items()]
-    st.session_state["started"] = (asked, time.monotonic(), ids)
-    for run_id in ids:
-        queue().submit(run_id)
-    return ids
-
-
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _store(home: Path) -> RunStore:
+    """The store of a data folder."""
     return RunStore(home)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _queue(home: Path) -> Queue:
+    """The queue of a data folder."""
     return Queue(_store(home))
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _table(home: Path, table_id: str) -> pd.DataFrame:
+    """``table``, by values that name it."""
     return _store(home).table(table_id)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _split(home: Path, problem: Problem) -> DataSplit:
+    """``split_of``, by values that name it."""
     return problem.split(_table(home, problem.table_id))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _model(home: Path, run_id: str):
+    """``model_of``, by values that name it."""
     return _store(home).model(run_id)

@@ -1,1 +1,1 @@
-"""What the visitor chose, kept across pages."""
+"""What the visitor chose, remembered across pages and in the address."""

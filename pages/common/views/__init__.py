@@ -1,1 +1,1 @@
-"""Larger parts of pages: viewers, panels, cards."""
+"""Drawings: the larger parts of pages, which show what they are given."""

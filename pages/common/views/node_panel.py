@@ -1,12 +1,14 @@
-"""The answer to a click on a node: its rule, and its rows in each part of the table."""
+"""A selected node: its rule, its statistics by data split, and its rows."""
 
 import html
 
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun, label_colors
-from pages.common.theme import dot, mode, show_figure
+from pages.common.cached.loaded_run import LoadedRun, run_colors
+from pages.common.html import dot
+from pages.common.page import show_figure
+from pages.common.theme import mode
 from pages.common.words import SPLIT_NAMES, plain
 from treelab.data.split import SPLITS
 from treelab.evaluation.node_report import (
@@ -24,107 +26,104 @@ from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
 _LISTED = 8  # classes, the most frequent at the node first
-_ORDER = ("train", "valid", "test")
 
 
-def facts_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeReport:
+def report_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeReport:
     """Measure a node on the training, the validation and the test rows."""
-    return node_report(tree, node, {part: loaded.split.rows(part) for part in _ORDER})
+    return node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
 
 
-def show_node(loaded: LoadedRun, tree: Tree, facts: NodeReport) -> None:
-    """Say what a node asks or answers, its rule, and how its rows are dealt."""
-    if facts.condition:
-        st.markdown(f"**{plain(facts.condition)}?**")
+def show_node(loaded: LoadedRun, tree: Tree, report: NodeReport) -> None:
+    """Show a node's condition or prediction, its rule and its rows by data split."""
+    if report.condition:
+        st.markdown(f"**{plain(report.condition)}?**")
     else:
-        st.markdown(
-            f"**Leaf: {plain(prediction_text(tree, facts.node, most=3, length=40))}**"
-        )
-    if facts.rule != "every row":
-        st.markdown(f"Rows with {plain(facts.rule)}.")
+        predicted = prediction_text(tree, report.node, most=3, length=40)
+        st.markdown(f"**Leaf: {plain(predicted)}**")
+    if report.rule != "every row":
+        st.markdown(f"Rows with {plain(report.rule)}.")
     else:
-        st.markdown("Every row passes here.")
-    st.html(parts_table(loaded, tree, facts))
-    st.caption(_explained(tree, facts))
+        st.markdown("All rows pass this node.")
+    st.html(statistics_table(loaded, tree, report))
+    st.caption(_explained(tree, report))
 
 
-def parts_table(loaded: LoadedRun, tree: Tree, facts: NodeReport) -> str:
-    """Return HTML: a column a part, a line a fact."""
-    parts = [facts.statistics[name] for name in _ORDER]
-    head = "".join(f"<th>{SPLIT_NAMES[name]}</th>" for name in _ORDER)
+def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
+    """Return HTML: a column a data split, a line a statistic."""
+    found = [report.statistics[name] for name in SPLITS]
+    head = "".join(f"<th>{SPLIT_NAMES[name]}</th>" for name in SPLITS)
     lines = [
-        _line("rows", [f"{part.n_rows:,}" for part in parts]),
-        _line("share", [percent(part.fraction) for part in parts]),
+        _line("rows", [f"{each.n_rows:,}" for each in found]),
+        _line("of all rows", [percent(each.fraction) for each in found]),
     ]
     if tree.classes is None:
-        lines += _means(parts)
+        lines += _means(found)
     else:
-        lines += _classes(loaded, tree, parts)
+        lines += _classes(loaded, tree, found)
     name = "variance" if tree.classes is None else "impurity (Gini)"
-    lines.append(_line(name, [_or_dash(part.impurity) for part in parts]))
-    if facts.condition:
-        lines.append(_line("gain", [_or_dash(part.gain) for part in parts]))
+    lines.append(_line(name, [_or_dash(each.impurity) for each in found]))
+    if report.condition:
+        lines.append(_line("gain", [_or_dash(each.gain) for each in found]))
     elif tree.classes is None:
-        lines.append(
-            _line("mean error", [_or_dash(part.mean_absolute_error) for part in parts])
-        )
+        errors = [_or_dash(each.mean_absolute_error) for each in found]
+        lines.append(_line("mean absolute error", errors))
     else:
-        right = ["–" if p.accuracy is None else percent(p.accuracy) for p in parts]
-        lines.append(_line("right", right))
+        accuracy = ["–" if f.accuracy is None else percent(f.accuracy) for f in found]
+        lines.append(_line("accuracy", accuracy))
     body = "".join(lines)
     return f'<table class="node-facts"><tr><th></th>{head}</tr>{body}</table>'
 
 
-def _means(parts: list[NodeStatistics]) -> list[str]:
-    """Lines of a significant target: mean and spread, here and over all rows."""
+def _means(found: list[NodeStatistics]) -> list[str]:
+    """Lines of a number target: mean and standard deviation, here and of all rows."""
     return [
-        _line("mean", [_or_dash(part.mean) for part in parts]),
-        _line("of all rows", [_or_dash(part.total_mean) for part in parts], quiet=True),
-        _line("spread (SD)", [_or_dash(part.std) for part in parts]),
-        _line("of all rows", [_or_dash(part.total_std) for part in parts], quiet=True),
+        _line("mean", [_or_dash(part.mean) for part in found]),
+        _line("of all rows", [_or_dash(part.total_mean) for part in found], quiet=True),
+        _line("standard deviation", [_or_dash(part.std) for part in found]),
+        _line("of all rows", [_or_dash(part.total_std) for part in found], quiet=True),
     ]
 
 
-def _classes(loaded: LoadedRun, tree: Tree, parts: list[NodeStatistics]) -> list[str]:
-    """Lines of classes: a bar of all, then a share each, here and over all rows."""
-    colors = label_colors(loaded)
+def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list[str]:
+    """Lines of classes: a bar of all, then a fraction each, here and of all rows."""
+    colors = run_colors(loaded)
     places = [tree.classes.index(label) for label in colors]
     here, whole = (
-        [_bar(getattr(part, name), places, colors) for part in parts]
+        [_bar(getattr(part, name), places, colors) for part in found]
         for name in ("class_fractions", "total_class_fractions")
     )
     lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
     seen = {
         i: sum(
-            p.n_rows * p.class_fractions[i]
-            for p in parts
-            if p.class_fractions is not None
+            each.n_rows * each.class_fractions[i]
+            for each in found
+            if each.class_fractions is not None
         )
         for i in places
     }
     most = sorted(places, key=lambda i: -seen[i])[:_LISTED]
     for label, i in ((label, i) for label, i in zip(colors, places) if i in most):
         cells = [
-            "–" if p.class_fractions is None else percent(p.class_fractions[i])
-            for p in parts
+            "–" if each.class_fractions is None else percent(each.class_fractions[i])
+            for each in found
         ]
         name = dot(colors[label], clean(label))
         lines.append(_line(name, cells, is_html=True))
     if len(places) > len(most):
-        lines.append(_line(f"{len(places) - len(most)} others", [""] * len(parts)))
+        lines.append(_line(f"{len(places) - len(most)} others", [""] * len(found)))
     return lines
 
 
-def _bar(shares, places: list[int], colors: dict) -> str:
+def _bar(fractions, places: list[int], colors: dict) -> str:
     """Return HTML of one stacked bar of classes; empty without a row."""
-    if shares is None:
+    if fractions is None:
         return "–"
     pieces = "".join(
-        f'<i style="flex-grow:{shares[i]:.4f};background:{color}"></i>'
+        f'<i style="flex-grow:{fractions[i]:.4f};background:{color}"></i>'
         for i, color in zip(places, colors.values())
-        if shares[i] > 0
+        if fractions[i] > 0
     )
-    return f'<span class="shares">{pieces}</span>'
+    return f'<span class="fractions">{pieces}</span>'
 
 
 def _line(name: str, cells, *, quiet: bool = False, is_html: bool = False) -> str:
@@ -135,30 +134,30 @@ def _line(name: str, cells, *, quiet: bool = False, is_html: bool = False) -> st
 
 
 def _or_dash(value: float | None) -> str:
-    """Write a significant; a dash for none."""
+    """Write a number; a dash for none."""
     if value is None:
         return "–"
     return "<0.0001" if 0 < value < 0.0001 else significant(value)
 
 
-def _explained(tree: Tree, facts: NodeReport) -> str:
-    """Say what the last lines of the table mean."""
-    if facts.condition:
+def _explained(tree: Tree, report: NodeReport) -> str:
+    """Explain the last lines of the table."""
+    if report.condition:
         what = "variance" if tree.classes is None else "impurity"
-        return f"Gain: the {what} here less that of the two sides, by their rows."
+        return f"Gain: {what} of the node minus that of its children, by their rows."
     if tree.classes is None:
         unit = f", in {plain(tree.target_unit)}" if tree.target_unit else ""
-        return f"Mean error: how far the answer is off on average{unit}."
-    return "Right: rows here whose class is the leaf's answer."
+        return f"Mean absolute error: mean distance of prediction and target{unit}."
+    return "Accuracy: rows here whose class the leaf predicts."
 
 
 def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
-    """Draw what an oblique split weighs, and the rows around its threshold."""
+    """Draw the weights of an oblique split, and the rows around its threshold."""
     if tree.feature[node] != OBLIQUE:
         return
     X, y = loaded.split.rows("train")
     labels = y.to_numpy() if tree.classes is not None else None
-    st.markdown("**What this split weighs, and how the training rows lie**")
+    st.markdown("**Weights of this split, and its sums on the training rows**")
     show_figure(
         split_figure(tree, node, X, labels, mode=mode()),
         key="oblique-split",
@@ -167,9 +166,9 @@ def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
 
 
 def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
-    """List the rows at a node, the first 200 of a part; all of them as a file."""
+    """List the rows at a node, the first 200 of a split; all of them as a file."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        part = st.segmented_control(
+        split = st.segmented_control(
             "Rows at this node",
             SPLITS[::-1],
             default="test",
@@ -177,11 +176,11 @@ def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             format_func=SPLIT_NAMES.__getitem__,
             key=f"rows-of-{loaded.run.id}",
         )
-        X, y = loaded.split.rows(part)
+        X, y = loaded.split.rows(split)
         st.download_button(
             "Download as CSV",
             lambda: _csv(tree, node, X, y),
-            f"{name}-{SPLIT_NAMES[part]}.csv",
+            f"{name}-{SPLIT_NAMES[split]}.csv",
             "text/csv",
             key=f"rows-csv-{loaded.run.id}",
             on_click="ignore",
@@ -189,11 +188,11 @@ def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
         )
     rows = _numbered(node_rows(tree, node, X, y))
     st.dataframe(rows, hide_index=True, key=f"rows-at-{loaded.run.id}")
-    n_rows = counted(len(rows), f"{SPLIT_NAMES[part]} row")
+    n_rows = counted(len(rows), f"{SPLIT_NAMES[split]} row")
     first = f"The first {MOST_ROWS} are shown; the file has all. "
     st.caption(
         f"{first if len(rows) == MOST_ROWS else f'{n_rows} at this node. '}"
-        "The truth comes first, then the columns that are asked on the way."
+        "The target comes first, then the features on the decision path."
     )
 
 
@@ -208,5 +207,5 @@ def _numbered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _csv(tree: Tree, node: int, X: pd.DataFrame, y) -> str:
-    """Write all rows of a part at a node."""
+    """Write all rows of a split at a node."""
     return _numbered(node_rows(tree, node, X, y, most=None)).to_csv(index=False)

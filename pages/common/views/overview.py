@@ -3,9 +3,11 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun, label_colors
-from pages.common.theme import color_key, mode, show_figure
-from pages.common.views.parts import shown_rows
+from pages.common.cached.loaded_run import LoadedRun, run_colors
+from pages.common.html import color_legend
+from pages.common.page import show_figure
+from pages.common.theme import mode
+from pages.common.words import counted_rows
 from treelab.figures.overview import levels_shown, overview_figure
 from treelab.figures.tree import tree_alt
 from treelab.trees.tree import Tree
@@ -24,7 +26,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     key : str
         Names the chart, together with the run; another tree of the run needs another.
     """
-    colors = label_colors(loaded)
+    colors = run_colors(loaded)
     event = show_figure(
         _figure(*loaded.key, key, kind, mode(), tree, colors),
         key=f"{key}-{kind}-{loaded.run.id}",
@@ -32,24 +34,19 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
         on_select="rerun",
     )
     if tree.classes is not None:
-        st.html(color_key(colors))
-    cut = ""
-    if (levels := levels_shown(tree)) < tree.depth:
-        cut = f" The first {levels} of {tree.depth} levels are drawn."
+        st.html(color_legend(colors))
+    levels = levels_shown(tree)
+    only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
+    what = "confidence" if tree.classes is not None else "mean"
     st.caption(
-        f"An area is as large as its rows, of {shown_rows(tree, loaded)}"
-        + (
-            "; the stronger its colour, the surer its answer."
-            if tree.classes is not None
-            else "; its colour is its mean."
-        )
-        + f" A click opens a branch, a click on its head closes it.{cut}"
+        f"Areas are as large as their rows, of {counted_rows(tree, loaded)}; colour: "
+        f"{what}. Click a branch to zoom in, click its top to zoom out.{only}"
     )
     points = event.selection.points
-
     return int(points[0]["id"]) if points else None
 
 
 @st.cache_data(show_spinner=False, max_entries=16)
-def _figure(home, run_id, epoch, key, kind, shown_mode, _tree, _colors) -> go.Figure:
-    return overview_figure(_tree, _colors, kind=kind, mode=shown_mode)
+def _figure(home, run_id, epoch, key, kind, mode, _tree, _colors) -> go.Figure:
+    """The figure, by values that name it."""
+    return overview_figure(_tree, _colors, kind=kind, mode=mode)

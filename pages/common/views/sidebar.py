@@ -12,7 +12,7 @@ from treelab.trees.text.numerals import counted
 MOST_JOBS = 4
 
 
-def foot() -> None:
+def show_jobs() -> None:
     """Show the device and the running jobs at the foot of the sidebar."""
     busy = any(not run.is_finished for run in store().runs())
     with st.sidebar.container(key="jobs", gap="xsmall"):
@@ -23,15 +23,15 @@ def _jobs() -> None:
     """Draw the jobs that are not finished, as small bars that lead to Train."""
     queue().check()
     st.caption(f":material/memory: {plain(queue().device())}")
-    if trouble := queue().startup_error():
-        st.error(plain(trouble), icon=":material/error:")
+    if error := queue().startup_error():
+        st.error(plain(error), icon=":material/error:")
     jobs = [run for run in reversed(store().runs()) if not run.is_finished]
     for run in jobs[:MOST_JOBS]:
         color = learner_color(run.learner, run.settings)
         st.page_link(
             "pages/train.py",
             label=plain(run_name(run))
-            + (f" {run.progress:.0%}" if run.state == "running" else " waits"),
+            + (f" {run.progress:.0%}" if run.state == "running" else " queued"),
             query_params={"run": run.id},
         )
         st.html(

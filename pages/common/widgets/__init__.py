@@ -1,1 +1,1 @@
-"""Controls that several pages share."""
+"""Controls, from single fields to whole forms; each returns what was chosen."""

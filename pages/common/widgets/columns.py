@@ -1,16 +1,17 @@
-"""The list of a table's columns, where each can be left out or read another way."""
+"""The list of a table's columns, where each can be left out or get another type."""
 
 from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
-from pages.common.state.problem import choose_problem, described
+from pages.common.cached.tables import column_facts, column_kinds
+from pages.common.state.problem import choose_problem
 from treelab.data.problem import Problem
 
 
 def column_editor(problem: Problem) -> None:
-    """Show every column with its facts; ticks and kinds change the problem."""
+    """Show every column with its facts; ticks and types change the problem."""
     key = f"columns-{problem.table_id}-{problem.target}"
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
@@ -21,14 +22,14 @@ def column_editor(problem: Problem) -> None:
         key=key,
         hide_index=True,
         height=min(35 * (len(base) + 1) + 3, 420),
-        on_change=_take,
+        on_change=_apply,
         args=(key, base_key, problem),
         disabled=["column", "missing", "different", "example", "note"],
         column_config={
             "use": st.column_config.CheckboxColumn("Use", width="small"),
             "column": st.column_config.TextColumn("Column"),
             "kind": st.column_config.SelectboxColumn(
-                "Kind",
+                "Type",
                 options=["number", "category"],
                 required=True,
                 help="Numbers are split at a threshold, categories into two sets.",
@@ -37,25 +38,19 @@ def column_editor(problem: Problem) -> None:
                 "Missing", format="percent", min_value=0, max_value=1
             ),
             "different": st.column_config.NumberColumn(
-                "Different values", format="localized"
+                "Unique values", format="localized"
             ),
-            "example": st.column_config.TextColumn("First value"),
+            "example": st.column_config.TextColumn("Example"),
             "note": st.column_config.TextColumn("Note"),
         },
     )
 
 
-def chosen_kinds(problem: Problem) -> dict[str, str]:
-    """Return each column's kind: as its values say, or as it was changed."""
-    facts = described(problem.table_id)
-    return dict(zip(facts["column"], facts["kind"])) | dict(problem.kinds)
-
-
 def _rows(problem: Problem) -> pd.DataFrame:
     """Return one row a column, the target left out."""
-    facts = described(problem.table_id)
+    facts = column_facts(problem.table_id)
     facts = facts[facts["column"] != problem.target]
-    kinds = chosen_kinds(problem)
+    kinds = column_kinds(problem)
     return pd.DataFrame(
         {
             "use": facts["column"].isin(problem.columns).to_numpy(),
@@ -69,8 +64,8 @@ def _rows(problem: Problem) -> pd.DataFrame:
     )
 
 
-def _take(key: str, base_key: str, problem: Problem) -> None:
-    """Carry the edits so far over into the problem; one column at least stays."""
+def _apply(key: str, base_key: str, problem: Problem) -> None:
+    """Apply the edits so far to the problem; one column at least stays."""
     edited = st.session_state[base_key].copy()
     for row, values in st.session_state[key]["edited_rows"].items():
         for name, value in values.items():
@@ -78,11 +73,11 @@ def _take(key: str, base_key: str, problem: Problem) -> None:
     used = tuple(edited.loc[edited["use"].astype(bool), "column"])
     if not used:
         st.session_state["columns-error"] = (
-            "At least one column must be used; the last choice was not taken over."
+            "At least one column must be used; the last change was not applied."
         )
         return
     st.session_state.pop("columns-error", None)
-    facts = described(problem.table_id).set_index("column")["kind"]
+    facts = column_facts(problem.table_id).set_index("column")["kind"]
     kinds = tuple(
         (name, kind)
         for name, kind in zip(edited["column"], edited["kind"])

@@ -1,4 +1,4 @@
-"""A model that was trained elsewhere: read the visitor's file, keep it as a run."""
+"""A model that was trained elsewhere: read the visitor's file, store it as a run."""
 
 import streamlit as st
 
@@ -8,25 +8,23 @@ from treelab.data.problem import Problem
 from treelab.runs.jobs.import_model import import_model, model_from_json
 
 
-def bring_box(problem: Problem) -> None:
+def import_box(problem: Problem) -> None:
     """Offer a place for a model's file; what fits the problem becomes a run."""
-    with st.expander(
-        "Bring a tree trained elsewhere", icon=":material/upload_file:", key="bring"
-    ):
+    with st.expander("Import model", icon=":material/upload_file:", key="import"):
         file = st.file_uploader(
             "A model as JSON",
             type=["json"],
-            key="bring-file",
-            help="JSON that treelab's export wrote, or xgboost's save_model. It is "
+            key="import-file",
+            help="JSON written by treelab's export or by xgboost's save_model. It is "
             "read as data; nothing in it is run.",
         )
         classes = None if problem.task == "regression" else _class_order(problem)
         st.caption(
-            f"It becomes a run that predicts {plain(problem.target)}, with scores on "
-            f"{plain(problem.table_name)}. A tree or forest of scikit-learn comes "
-            "by way of Python: treelab.from_sklearn(model).to_dict(), written as JSON."
+            f"The model becomes a run that predicts {plain(problem.target)}, scored on "
+            f"{plain(problem.table_name)}. For a tree or forest of scikit-learn, write "
+            "treelab.from_sklearn(model).to_dict() as JSON."
         )
-        if st.button("Keep it as a run", disabled=file is None, key="bring-keep"):
+        if st.button("Import", disabled=file is None, key="import-start"):
             try:
                 model = model_from_json(file.getvalue(), file.name, classes)
                 title = file.name.removesuffix(".json")
@@ -38,13 +36,13 @@ def bring_box(problem: Problem) -> None:
 
 
 def _class_order(problem: Problem) -> list:
-    """Let the visitor say which labels stand behind xgboost's numbers."""
+    """Let the visitor name the labels behind xgboost's class numbers."""
     labels = sorted(split_of(problem).y_train.unique().tolist(), key=str)
     return st.multiselect(
         "Classes 0, 1, … of an xgboost model",
         labels,
         default=labels,
-        key=f"bring-classes-{problem.table_id}-{problem.target}",
-        help="xgboost numbers its classes and forgets their names. Sorted is how "
-        "scikit-learn's LabelEncoder numbers them; a treelab model names its own.",
+        key=f"import-classes-{problem.table_id}-{problem.target}",
+        help="xgboost stores class numbers, not names. Sorted is the order of "
+        "scikit-learn's LabelEncoder; a treelab model names its own classes.",
     )

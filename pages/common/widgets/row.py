@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.predictions import predictions
+from pages.common.cached.predictions import misclassified_rows
 from pages.common.words import plain
 from treelab.data.columns import column_kind
 from treelab.trees.text.numerals import significant
@@ -19,13 +19,13 @@ _MISSING = "missing"
 
 @dataclass(frozen=True)
 class Row:
-    """A row, and what is known of it.
+    """A row, and its target where it is known.
 
     Attributes
     ----------
     values : DataFrame
         Of one row, in the table's own columns.
-    truth : object
+    target : object
         Its class or value; None once it was edited.
     original : DataFrame
         The row as the table has it.
@@ -34,7 +34,7 @@ class Row:
     """
 
     values: pd.DataFrame
-    truth: object
+    target: object
     original: pd.DataFrame
     changed: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -48,11 +48,11 @@ def pick_row(loaded: LoadedRun, place: int, columns_first: tuple[str, ...]) -> R
     place : int
         Of the row among the test rows, from 0.
     columns_first : tuple of str
-        Columns whose fields come first, such as those the tree asks about.
+        Columns whose fields come first, such as those on the decision path.
     """
     X, y = loaded.split.rows("test")
-    original, truth = X.iloc[[place]], y.iloc[place]
-    with st.expander("Change its values", icon=":material/edit:"):
+    original, target = X.iloc[[place]], y.iloc[place]
+    with st.expander("Change values", icon=":material/edit:"):
         new = _edit(loaded, original, place, columns_first)
     changed = {
         column: (_as_text(original[column].iloc[0]), _as_text(value))
@@ -60,7 +60,7 @@ def pick_row(loaded: LoadedRun, place: int, columns_first: tuple[str, ...]) -> R
         if not _same(original[column].iloc[0], value)
     }
     if not changed:
-        return Row(original, truth, original)
+        return Row(original, target, original)
     values = original.copy()
     for column in changed:
         kind = column_kind(loaded.split.X_train[column])
@@ -71,7 +71,7 @@ def pick_row(loaded: LoadedRun, place: int, columns_first: tuple[str, ...]) -> R
 
 
 def pick_place(loaded: LoadedRun) -> int:
-    """Let the visitor choose a test row, or go on to the next wrong answer.
+    """Let the visitor choose a test row, or go on to the next misclassified one.
 
     Returns
     -------
@@ -93,16 +93,16 @@ def pick_place(loaded: LoadedRun) -> int:
             persist_state="session",
         )
         if loaded.model.classes is not None:
-            wrong = _wrong_places(loaded)
+            wrong = misclassified_rows(loaded)
             later = wrong[wrong > place - 1]
-            goes_to = later if len(later) else wrong
+            candidates = later if len(later) else wrong
             st.button(
-                "Next wrong answer",
+                "Next misclassified",
                 icon=":material/skip_next:",
                 disabled=not len(wrong),
-                help=f"{len(wrong):,} of {n_rows:,} test rows are answered wrongly.",
+                help=f"{len(wrong):,} of {n_rows:,} test rows are misclassified.",
                 on_click=_go_to,
-                args=(int(goes_to[0]) + 1 if len(goes_to) else 1,),
+                args=(int(candidates[0]) + 1 if len(candidates) else 1,),
             )
         row = int(loaded.split.X_test.index[place - 1]) + 1
         st.caption(f"Row {row:,} of the table {plain(loaded.run.problem.table_name)}")
@@ -114,11 +114,6 @@ def _go_to(row: int) -> None:
     st.session_state["row"] = row
 
 
-def _wrong_places(loaded: LoadedRun) -> np.ndarray:
-    """Places of the test rows whose class the run does not say."""
-    return np.flatnonzero(predictions(loaded, "test") != loaded.split.y_test.to_numpy())
-
-
 def _edit(loaded: LoadedRun, original: pd.DataFrame, place: int, first) -> dict:
     """Show a field a column and return the values in them, None where missing."""
     prefix = f"edit-{loaded.run.id}-{place}-"
@@ -127,16 +122,14 @@ def _edit(loaded: LoadedRun, original: pd.DataFrame, place: int, first) -> dict:
     columns += [c for c in original.columns if c not in columns]
     open_ones, folded = columns[:_FIELDS], columns[_FIELDS:]
     st.button(
-        "Back to the row as it is",
+        "Reset",
         icon=":material/undo:",
         key=f"{prefix}reset",
         on_click=st.session_state.__setitem__,
         args=(f"{prefix}version", version + 1),
     )
     new = _fields(loaded, original, open_ones, f"{prefix}{version}-")
-    if folded and st.toggle(
-        f"Show the other {len(folded):,} columns", key=f"{prefix}all"
-    ):
+    if folded and st.toggle(f"Show {len(folded):,} more features", key=f"{prefix}all"):
         new |= _fields(loaded, original, folded, f"{prefix}{version}-")
     return new
 
@@ -175,8 +168,8 @@ def _number_field(label: str, key: str, now, seen: pd.Series) -> float | None:
         format="%.6g",
         key=key,
         placeholder=_MISSING,
-        help=f"Training rows hold {significant(low)} to {significant(high)}; "
-        "empty is missing.",
+        help=f"Training rows: {significant(low)} to {significant(high)}; empty means "
+        "missing.",
     )
 
 
@@ -192,7 +185,7 @@ def _category_field(label: str, key: str, now, seen: pd.Series):
         index=None,
         key=key,
         placeholder=_MISSING,
-        help="Empty is missing.",
+        help="Empty means missing.",
     )
     return None if chosen is None else known[chosen]
 

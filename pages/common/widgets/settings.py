@@ -1,7 +1,8 @@
-"""Settings of the learners, as a form that the registry describes."""
+"""Settings of the learners as a form, and in words where they were changed."""
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -9,8 +10,8 @@ from pages.common.words import plain
 from treelab.learners.common.spec import LearnerSpec, Setting
 from treelab.learners.registry import find_spec
 
-AUTO = "auto"  # a number that is left to the learner
-_UNREAD = object()  # a setting that cannot be read
+PRESETS = ("budget",)  # settings that stand for several others, and are always shown
+_INVALID = object()  # a setting that cannot be read
 _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen columns"
 
 
@@ -31,7 +32,7 @@ def settings_form(
     settings : dict of learner to dict
         As a run takes them.
     complete : bool
-        False where a setting cannot be read; the page has said why.
+        False where a setting cannot be read; the page shows why.
     """
     chosen: dict[str, dict] = {}
     complete = True
@@ -40,15 +41,15 @@ def settings_form(
         with place:
             st.markdown(f"**{spec.title}**", help=f"{spec.summary} {spec.paper}.")
             chosen[spec.key] = {
-                setting.name: _widget(spec, setting, columns)
+                setting.name: _field(spec, setting, columns)
                 for setting in spec.form_settings_of(task)
             }
-        complete &= _UNREAD not in chosen[spec.key].values()
+        complete &= _INVALID not in chosen[spec.key].values()
     return chosen, complete
 
 
 def setting_words(learner: str, settings: dict, task: str) -> str:
-    """Write the settings that differ from their defaults, "" where none does."""
+    """Write the settings that differ from their defaults, and a preset; "" for none."""
     spec = find_spec(learner)
     if spec is None:
         return ""
@@ -57,12 +58,14 @@ def setting_words(learner: str, settings: dict, task: str) -> str:
     return ", ".join(
         f"{(labels.get(name) or name).lower()} {_text(value)}"
         for name, value in settings.items()
-        if name not in defaults or _text(value) != _text(defaults[name])
+        if name in PRESETS
+        or name not in defaults
+        or _text(value) != _text(defaults[name])
     )
 
 
-def _widget(spec: LearnerSpec, setting: Setting, columns: Sequence[str]):
-    """Show one setting; return its value, or _UNREAD where it cannot be read."""
+def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
+    """Show one setting; return its value, or _INVALID where it cannot be read."""
     key = f"setting-{spec.key}-{setting.name}"
     given = {"key": key, "help": setting.help, "persist_state": "session"}
     if setting.kind == "choice":
@@ -72,74 +75,94 @@ def _widget(spec: LearnerSpec, setting: Setting, columns: Sequence[str]):
             index=setting.choices.index(setting.default),
             **given,
         )
+    if setting.kind == "bool":
+        return st.toggle(setting.label, setting.default, **given)
     if setting.kind == "floats":
         text = st.text_input(setting.label, _text(setting.default), **given)
         return _floats(text, setting)
     if setting.kind == "columns":
         return _columns(setting, columns, given)
-    number = int if setting.kind == "int" else float
-    automatic = setting.default is None or setting.default == AUTO
+    return _number(setting, given)
+
+
+def _number(setting: Setting, given: dict) -> Any:
+    """Show a number; where the default is a word, an empty field stands for it."""
+    kind = int if setting.kind == "int" else float
+    has_word = not isinstance(setting.default, int | float)
+    lowest = setting.above if setting.minimum is None else setting.minimum
     value = st.number_input(
         setting.label,
-        min_value=None if setting.minimum is None else number(setting.minimum),
-        max_value=None if setting.maximum is None else number(setting.maximum),
-        value=None if automatic else number(setting.default),
-        step=1 if number is int else None,
-        placeholder=(setting.default or "no limit") if automatic else None,
+        min_value=None if lowest is None else kind(lowest),
+        max_value=None if setting.maximum is None else kind(setting.maximum),
+        value=None if has_word else kind(setting.default),
+        step=1 if kind is int else None,
+        placeholder=_text(setting.default) if has_word else None,
         **given,
     )
-    return setting.default if automatic and value is None else value
+    if value is None and has_word:
+        return setting.default
+    try:
+        setting.check(value)
+    except ValueError as error:
+        st.error(plain(error))
+        return _INVALID
+    return value
 
 
-def _columns(setting: Setting, columns: Sequence[str], given: dict):
+def _columns(setting: Setting, columns: Sequence[str], given: dict) -> Any:
     """Let the visitor take all columns, each in turn, or some but not all."""
-    way = st.selectbox(setting.label, (_ALL, _EACH, _CHOSEN), **given)
-    if way != _CHOSEN:
-        return None if way == _ALL else "each"
+    choice = st.selectbox(setting.label, (_ALL, _EACH, _CHOSEN), **given)
+    if choice != _CHOSEN:
+        return None if choice == _ALL else "each"
     picked = st.multiselect(
         "Columns", columns, key=f"{given['key']}-names", format_func=plain
     )
     if 0 < len(picked) < len(columns):
         return picked
     if picked:
-        st.error("Leave at least one column that the tree may ask about.")
+        st.error("Leave at least one column for the splits.")
     else:
         st.caption("Choose at least one column.")
-    return _UNREAD
+    return _INVALID
 
 
-def _floats(text: str, setting: Setting) -> tuple[float, ...] | object:
-    """Read numbers that stand between commas or spaces; say what is wrong."""
-    values = []
+def _floats(text: str, setting: Setting) -> Any:
+    """Read ascending numbers between commas or spaces; show what is wrong."""
+    values: list[float] = []
     for word in text.replace(",", " ").split():
         try:
             values.append(float(word))
         except ValueError:
             values.append(math.nan)
-        if not math.isfinite(values[-1]):
-            st.error(
-                f"{plain(repr(word))} is no number; write 0, 0.1, 10, for example."
-            )
-            return _UNREAD
-        if setting.minimum is not None and values[-1] < setting.minimum:
-            st.error(
-                f"{plain(word)} is too small; at least {setting.minimum:g}, please."
-            )
-            return _UNREAD
-        if len(values) > 1 and values[-1] <= values[-2]:
-            st.error(
-                f"{plain(word)} follows {values[-2]:g}; write the numbers from the "
-                "smallest up, each once."
-            )
-            return _UNREAD
+        if problem := _problem_of(word, values, setting):
+            st.error(problem)
+            return _INVALID
     if not values:
         st.error(f"{setting.label} needs at least one number.")
-        return _UNREAD
+        return _INVALID
     return tuple(values)
 
 
-def _text(value) -> str:
+def _problem_of(word: str, values: list[float], setting: Setting) -> str:
+    """Return what is wrong with the last of some ascending numbers, "" for nothing."""
+    if not math.isfinite(values[-1]):
+        return f"{plain(repr(word))} is not a number; write 0, 0.1, 10, for example."
+    if setting.minimum is not None and values[-1] < setting.minimum:
+        return f"{plain(word)} is too small; the minimum is {setting.minimum:g}."
+    if len(values) > 1 and values[-1] <= values[-2]:
+        return (
+            f"{plain(word)} follows {values[-2]:g}; write the numbers in ascending "
+            "order, each once."
+        )
+    return ""
+
+
+def _text(value: Any) -> str:
     """Write a setting's value; a sequence with commas."""
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value))
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)

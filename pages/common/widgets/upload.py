@@ -1,4 +1,4 @@
-"""A visitor's own table: read it, keep it, say what was done to it."""
+"""A visitor's own table: read it, store it, report what was done to it."""
 
 import streamlit as st
 
@@ -18,30 +18,30 @@ def upload_box() -> None:
         "A table as CSV, TSV or Parquet; may be gzipped",
         type=KINDS,
         key="upload",
-        on_change=_take,
+        on_change=_store_upload,
         help="It stays on the machine that runs treelab.",
     )
 
 
 def upload_report() -> None:
-    """Say what became of the last file: why it was refused, or what was changed."""
+    """Report on the last file: why it was refused, or what was changed."""
     if error := st.session_state.get("upload-error"):
         st.error(plain(error), icon=":material/error:")
     for note in st.session_state.get("upload-notes", []):
         st.caption(f":material/info: {plain(note)}")
 
 
-def forget_report() -> None:
-    """Let the report of the last file go, once another table was chosen."""
+def clear_report() -> None:
+    """Clear the report of the last file, once another table was chosen."""
     st.session_state.pop("upload-error", None)
     st.session_state.pop("upload-notes", None)
 
 
-def _take() -> None:
-    """Read the file that came; on trouble, the table in view stays."""
-    forget_report()
+def _store_upload() -> None:
+    """Read the uploaded file; one that cannot be read changes nothing."""
+    clear_report()
     file = st.session_state["upload"]
-    if file is None:  # taken out of the box again
+    if file is None:  # removed again
         return
     try:
         found = read_table(file.getvalue(), file.name)
@@ -59,6 +59,6 @@ def _take() -> None:
 
 
 def _free_name(name: str) -> str:
-    """Return a file's name, told apart from the built-in tables' titles."""
+    """Return a file's name, distinct from the built-in tables' titles."""
     titles = {built.title for built in BUILTIN.values()}
     return f"{name} (uploaded)" if name in titles else name

@@ -1,11 +1,13 @@
 """Colours can be read, and learners keep theirs."""
 
+import pandas as pd
 import pytest
 
 from treelab.figures.style.colors import (
     LEARNER_COLORS,
     class_colors,
     contrast,
+    label_colors,
     learner_color,
     palette,
     text_on,
@@ -41,6 +43,14 @@ def test_there_is_a_color_for_every_class(n_classes):
     colors = class_colors(n_classes)
     assert len(colors) == n_classes
     assert len(set(colors)) == min(n_classes, 12)
+
+
+def test_the_most_frequent_class_has_the_first_colour():
+    labels = pd.Series(["b", "c", "b", "a", "c"])
+    assert label_colors(labels) == dict(zip(["b", "c", "a"], class_colors(3)))
+    found = label_colors(labels, ["d", "c", "b", "a"])
+    assert found == dict(zip(["c", "b", "a", "d"], class_colors(4)))
+    assert list(label_colors(pd.Series([True, False, False]))) == [False, True]
 
 
 def test_alpha_keeps_the_hue():

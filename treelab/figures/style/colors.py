@@ -1,7 +1,10 @@
 """Every colour and its one home: learners, classes, light and dark mode."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import pandas as pd
 
 from treelab.trees.text.dot_colors import OKABE_ITO
 
@@ -133,6 +136,23 @@ def class_colors(n_classes: int) -> list[str]:
     Beyond twelve classes colours repeat, so a letter or a label must go with them.
     """
     return [_CLASS_COLORS[i % len(_CLASS_COLORS)] for i in range(n_classes)]
+
+
+def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
+    """Return a hex colour for each class, the most frequent first.
+
+    Parameters
+    ----------
+    labels : Series of shape (n_rows,)
+        Classes of some rows, by which they are counted.
+    classes : sequence or None, default=None
+        The classes, also those without a row; None: those that occur, sorted. Of
+        equally frequent ones the first comes first.
+    """
+    counts = labels.value_counts()
+    known = sorted(counts.index.tolist()) if classes is None else classes
+    ranked = sorted(known, key=lambda label: -counts.get(label, 0))
+    return dict(zip(ranked, class_colors(len(ranked))))
 
 
 def mix(color: str, background: str, fraction: float) -> str:

@@ -8,8 +8,9 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import treelab
-from pages.common.views.live import best_run, growing_tree
-from tests.pages.look import said, viewers
+from pages.common.cached.live_tree import live_tree
+from pages.common.views.results import best_run
+from tests.pages.shown import page_text, viewers
 from treelab.data.builtin import BUILTIN
 from treelab.runs.jobs.import_model import NOTE
 
@@ -17,10 +18,10 @@ TABLE = BUILTIN["breast_cancer"].load()
 X, Y = TABLE.drop(columns="diagnosis"), TABLE["diagnosis"]
 
 
-def bring(app, text: str, name: str = "theirs.json"):
+def import_file(app, text: str, name: str = "theirs.json"):
     """Put a file into the box and press the button."""
-    app.file_uploader(key="bring-file").upload(name, text.encode(), "application/json")
-    return app.run().button(key="bring-keep").click().run()
+    app.file_uploader(key="import-file").upload(name, text.encode(), "application/json")
+    return app.run().button(key="import-start").click().run()
 
 
 def boosted(n_trees: int) -> str:
@@ -33,7 +34,7 @@ def boosted(n_trees: int) -> str:
 def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
     text = json.dumps(treelab.from_sklearn(model).to_dict())
-    app = bring(visit("train"), text)
+    app = import_file(visit("train"), text)
     assert not app.error
     run = store.runs()[0]
     assert (run.learner, run.state, run.title) == ("imported", "done", "theirs")
@@ -46,49 +47,51 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind):
     model = kind(4, max_depth=5, random_state=0).fit(X, Y)
-    app = bring(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+    app = import_file(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
     assert not app.error
     run = store.runs()[0]
-    kept = store.model(run.id)
-    assert kept.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
+    saved = store.model(run.id)
+    assert saved.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert "predict by their mean" in notes
-    assert "All have the same say" in said(app)
+    assert "all have the same weight" in page_text(app)
     for page in ("routing", "explain", "compare"):
         assert not visit(page, run=run.id).exception
 
 
-def test_no_tree_of_a_forest_is_called_the_heaviest(store, visit):
+def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
     model = RandomForestClassifier(30, max_depth=3, random_state=0).fit(X, Y)
     for _ in range(2):
-        app = bring(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+        app = import_file(
+            visit("train"), json.dumps(treelab.from_sklearn(model).to_dict())
+        )
     assert "Show 24 trees" in [toggle.label for toggle in app.toggle]
-    assert growing_tree(store.runs()[0]).words == "tree 0 of 30, all with the same say"
+    assert live_tree(store.runs()[0]).words == "tree 0 of 30, all of equal weight"
     captions = [caption.value for caption in visit("compare").caption]
-    told = "Tree 0 of 30; all have the same say and answer together."
-    assert captions.count(told) == 2
+    expected = "Tree 0 of 30; all have the same weight and predict together."
+    assert captions.count(expected) == 2
 
 
 @pytest.mark.parametrize("n_trees", [1, 3])
 def test_a_model_of_xgboost_learns_its_classes_from_the_page(store, visit, n_trees):
-    app = bring(visit("train"), boosted(n_trees))
+    app = import_file(visit("train"), boosted(n_trees))
     assert not app.error
     assert store.runs()[0].metrics["test"]["accuracy"] > 0.85
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert ("are added up" in notes) == (n_trees > 1)
     assert NOTE in notes
-    assert ("All have the same say" in said(app)) == (n_trees > 1)
+    assert ("all have the same weight" in page_text(app)) == (n_trees > 1)
     app = visit("train")
-    order = next(m for m in app.multiselect if m.key.startswith("bring-classes"))
+    order = next(m for m in app.multiselect if m.key.startswith("import-classes"))
     assert order.value == ["benign", "malignant"]
     order.set_value(["malignant", "benign"]).run()
-    bring(app, boosted(n_trees))
+    import_file(app, boosted(n_trees))
     assert store.runs()[0].metrics["test"]["accuracy"] < 0.15
 
 
 @pytest.mark.parametrize("text", ["", "\x80\x04cos", "[1]", '{"type": "Tree"}'])
 def test_what_is_no_model_is_refused_in_a_sentence(store, visit, text):
-    app = bring(visit("train"), text)
+    app = import_file(visit("train"), text)
     assert not app.exception
     assert len(app.error) == 1
     assert app.title[0].value == "How do the trees learn?"
@@ -98,6 +101,6 @@ def test_what_is_no_model_is_refused_in_a_sentence(store, visit, text):
 def test_a_model_of_another_table_is_refused(store, visit):
     other = X.rename(columns={"mean radius": "size"})
     model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(other[["size"]], Y)
-    app = bring(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+    app = import_file(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
     assert "reads 'size'" in app.error[0].value
     assert store.runs() == []

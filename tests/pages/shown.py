@@ -1,10 +1,10 @@
-"""What the tests of the Look pages read from a page."""
+"""What a page shows, as its tests read it."""
 
 import json
 
 from streamlit.testing.v1 import AppTest
 
-LOOK = ("tree", "pruning", "routing", "explain", "compare")
+EXPLORE = ("tree", "pruning", "routing", "explain", "compare")
 
 
 def dots(app: AppTest) -> list[str]:
@@ -13,7 +13,7 @@ def dots(app: AppTest) -> list[str]:
 
 
 def viewers(app: AppTest) -> list[dict]:
-    """What each tree viewer is told."""
+    """The payload of each tree viewer."""
     return [json.loads(view.proto.bytes) for view in app.get("bidi_component")]
 
 
@@ -28,7 +28,7 @@ def figures(app: AppTest) -> list[dict]:
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
-def said(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     """All words of the page that are not in pictures or controls."""
     kinds = ("title", "header", "markdown", "caption", "info", "html")
     return "\n".join(element.value for kind in kinds for element in words(app, kind))

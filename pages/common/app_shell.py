@@ -1,4 +1,4 @@
-"""The way back into the frame, for a visitor who came in past it.
+"""The way into the app shell, for a visitor who opened an inner page past it.
 
 Until ``app.py`` has run once in a fresh server, Streamlit takes the folder ``pages``
 for an app of its older kind, and a link to an inner page runs that page alone: no
@@ -8,18 +8,19 @@ navigation, no style. The page then sends the visitor through ``app.py`` and bac
 import streamlit as st
 
 
-def require_frame() -> None:
+def require_app_shell() -> None:
     """Go through ``app.py`` first where this session has not."""
-    if "framed" in st.session_state:
+    if "in_app_shell" in st.session_state:
         return
     name = str(st.context.url).rstrip("/").rpartition("/")[2]
-    st.session_state["wanted"] = (f"pages/{name}.py", st.query_params.to_dict())
+    wanted = (f"pages/{name}.py", st.query_params.to_dict())
+    st.session_state["wanted_page"] = wanted
     st.switch_page("app.py")
 
 
-def enter_frame() -> None:
-    """Say that ``app.py`` has run, and go on to the page that was wanted."""
-    st.session_state["framed"] = True
-    if wanted := st.session_state.pop("wanted", None):
+def enter_app_shell() -> None:
+    """Note that ``app.py`` has run, and go on to the page that was wanted."""
+    st.session_state["in_app_shell"] = True
+    if wanted := st.session_state.pop("wanted_page", None):
         page, params = wanted
         st.switch_page(page, query_params=params)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.pages.look import LOOK, said, viewers
+from tests.pages.shown import EXPLORE, page_text, viewers
 from tests.pages.stores import MAKERS, add_run
 
 
-@pytest.mark.parametrize("page", LOOK)
+@pytest.mark.parametrize("page", EXPLORE)
 def test_an_empty_store_is_a_sentence_and_a_way_on(visit, page):
     app = visit(page)
     assert len(app.info) == 1
@@ -15,25 +15,25 @@ def test_an_empty_store_is_a_sentence_and_a_way_on(visit, page):
     assert not viewers(app)
 
 
-@pytest.mark.parametrize("page", LOOK)
+@pytest.mark.parametrize("page", EXPLORE)
 @pytest.mark.parametrize("target", ["kind", "ripe", "weight"])
 @pytest.mark.parametrize("learner", list(MAKERS))
 def test_every_kind_of_model_and_target_is_shown(visit, store, page, target, learner):
     add_run(store, "cart", target)
-    run = add_run(store, learner, target, title="looked at")
+    run = add_run(store, learner, target, title="chosen one")
     app = visit(page, **({"second": run} if page == "compare" else {"run": run}))
-    assert "looked at" in said(app)
+    assert "chosen one" in page_text(app)
     assert app.get("bidi_component") or app.get("plotly_chart") or app.info
 
 
-@pytest.mark.parametrize("page", LOOK[:-1])
+@pytest.mark.parametrize("page", EXPLORE[:-1])
 def test_a_run_in_training_shows_its_newest_tree(visit, store, page):
     run = add_run(store, "gradtree", state="running")
     app = visit(page, run=run)
     assert "epoch 7" in app.info[0].value
 
 
-@pytest.mark.parametrize("page", LOOK)
+@pytest.mark.parametrize("page", EXPLORE)
 def test_a_model_that_is_gone_is_said_without_a_traceback(visit, store, page):
     for learner in ("cart", "gradtree"):
         run = add_run(store, learner)
@@ -43,7 +43,7 @@ def test_a_model_that_is_gone_is_said_without_a_traceback(visit, store, page):
     assert "cannot be shown" in app.error[0].value
 
 
-@pytest.mark.parametrize("page", LOOK[:-1])
+@pytest.mark.parametrize("page", EXPLORE[:-1])
 def test_the_chosen_run_goes_along_to_the_other_pages(visit, store, page):
     run = add_run(store, "cart")
     add_run(store, "gradtree", title="newer")
@@ -52,7 +52,7 @@ def test_the_chosen_run_goes_along_to_the_other_pages(visit, store, page):
     assert app.selectbox(key="run").value == run
 
 
-@pytest.mark.parametrize("page", LOOK[:-1])
+@pytest.mark.parametrize("page", EXPLORE[:-1])
 def test_words_of_the_table_are_no_markup(visit, store, page):
     app = visit(page, run=add_run(store, "cart"))
     for element in app.get("html"):

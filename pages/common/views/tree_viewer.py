@@ -1,19 +1,22 @@
-"""The tree viewer on a page: a component that draws a payload and answers a node.
+"""The tree viewer on a page: a component that draws a payload and returns a node.
 
-The script keeps zoom, folds, frame and selection while the page reruns; Python hears of
-the node that is selected, and of the frame it was seen in.
+The script retains zoom, folds, frame and selection while the page reruns; it reports
+the node that is selected, and the frame it was selected in.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.tree_pictures import ViewerPayload, tree_picture
 from pages.common.theme import ASSETS
 from treelab.figures.viewer.code import viewer_script, viewer_style
 from treelab.figures.viewer.payload import to_json, view_settings
 from treelab.figures.viewer.rows import RowPath
+from treelab.trees.tree import Tree
 
 HEIGHT = 540  # pixels: what belongs to the picture stays in the window
 _LETTERS = 105  # of the legend, or of a note, on one line
@@ -27,13 +30,13 @@ _mount = st.components.v2.component(
 
 
 @dataclass(frozen=True)
-class Seen:
-    """Where the visitor looks.
+class Selection:
+    """What the visitor selected in the viewer.
 
     Attributes
     ----------
     key : str or None
-        Way from the root to the selected node; None where none is selected.
+        Path from the root to the selected node; None where none is selected.
     frame : int or None
         Frame of the payload; None before the visitor moved it.
     """
@@ -42,42 +45,8 @@ class Seen:
     frame: int | None = None
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A payload, written once, so that it need not be written at each rerun.
-
-    Attributes
-    ----------
-    text : str
-        As JSON.
-    has_frames : bool
-        Whether a scrubber stands below the picture.
-    legend : int
-        Letters of the legend, with its gaps.
-    notes : tuple of int
-        Letters of each sentence below the first tree.
-    """
-
-    text: str
-    has_frames: bool
-    legend: int
-    notes: tuple[int, ...]
-
-
-def packed(payload: dict) -> Packed:
-    """Write a payload, and measure what stands below its picture."""
-    names = [entry["label"] for entry in payload["classes"]]
-    names = names or [payload["target"]["name"], "a scale and its two ends"]
-    return Packed(
-        to_json(payload),
-        bool(payload["frames"]["kind"]),
-        sum(len(name) + 6 for name in names),
-        tuple(len(note) for note in payload["trees"][0]["notes"]),
-    )
-
-
 def tree_viewer(
-    payload: Packed,
+    payload: ViewerPayload,
     key: str,
     *,
     paths: Iterable[RowPath] = (),
@@ -85,14 +54,14 @@ def tree_viewer(
     select: str | None = None,
     height: int = HEIGHT,
     **options,
-) -> Seen:
-    """Draw a payload and return where the visitor looks.
+) -> Selection:
+    """Draw a payload and return what the visitor selected.
 
     Parameters
     ----------
-    payload : Packed
+    payload : ViewerPayload
     key : str
-        Names the component: what has one key keeps its place while data change.
+        Names the component: under one key it stays as it is while data change.
     paths : iterable of RowPath
         At most two rows that are followed.
     flow : dict or None
@@ -103,14 +72,14 @@ def tree_viewer(
         Pixels of the picture.
     **options
         As in ``view_settings``: direction, depth, live, controls, compact; and
-        ``report_frames``, whether Python hears of each frame where the scrubber rests.
+        ``report_frames``, whether each frame is reported where the scrubber rests.
     """
     first = f"{key}-first"
     if key not in st.session_state:  # not drawn since the visitor came to this page
         st.session_state[first] = select
     wanted = st.session_state[first]
     options = {"controls": True} | options
-    total = whole_height(payload, height, **options)
+    total = total_height(payload, height, **options)
     changing = view_settings(
         paths=paths,
         flow=flow,
@@ -118,21 +87,50 @@ def tree_viewer(
         total=total,
         **options,
     )
-    # Both are JSON objects: joined without writing the larger one anew.
+    # Both are JSON objects: joined without writing the larger one again.
     data = f"{payload.text[:-1]},{to_json(changing)[1:]}".encode()
     result = _mount(
         key=key,
         height=total,
         data=data,
         default={"at": {"key": wanted, "frame": None}},
-        on_at_change=_heard,
+        on_at_change=_rerun,
     )
     at = result.at or {}
-    return Seen(at.get("key"), at.get("frame"))
+    return Selection(at.get("key"), at.get("frame"))
 
 
-def whole_height(
-    payload: Packed,
+def show_tree(
+    loaded: LoadedRun,
+    tree: Tree,
+    key: str,
+    name: str | None,
+    *,
+    paths: Sequence[RowPath] = (),
+    **options,
+) -> None:
+    """Draw one tree of a run in the viewer, where no node is selected.
+
+    Parameters
+    ----------
+    loaded : LoadedRun
+    tree : Tree
+    key : str
+        Names the picture on its page.
+    name : str or None
+        As in ``tree_picture``.
+    paths : sequence of RowPath
+        Rows that are followed.
+    **options
+        As in ``tree_viewer``.
+    """
+    payload = tree_picture(loaded, tree, name).payload
+    tree_viewer(payload, f"tree-view-{key}-{loaded.run.id}", paths=paths, **options)
+    st.caption("Rows and bars in the picture: training rows.")
+
+
+def total_height(
+    payload: ViewerPayload,
     height: int,
     *,
     controls: bool = True,
@@ -146,7 +144,7 @@ def whole_height(
 
     Parameters
     ----------
-    payload : Packed
+    payload : ViewerPayload
     height : int
         Pixels of the picture.
     controls, compact : bool
@@ -162,5 +160,5 @@ def whole_height(
     return total + min(notes, _MOST_NOTES)
 
 
-def _heard() -> None:
+def _rerun() -> None:
     """Let the page run again; what is needed is in the component's value."""

@@ -1,0 +1,24 @@
+"""The epochs that a run has reported, read from the store as they come."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.common.cached.store import store
+from treelab.runs.store.run import Run
+
+
+def run_events(run: Run) -> pd.DataFrame:
+    """Return a row an epoch, reading from the store only what is new."""
+    known: dict[str, pd.DataFrame] = st.session_state.setdefault("events", {})
+    before = known.get(run.id)
+    last = 0 if before is None else before["epoch"].max()
+    new = store().events(run.id, last)
+    if before is None:
+        events = new
+    elif len(new):
+        events = pd.concat([before, new], ignore_index=True)
+    else:
+        return before
+    if len(events):
+        known[run.id] = events
+    return events

@@ -1,0 +1,221 @@
+"""What the tree viewer shows of a run: one tree, or a tree a frame, made once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun, run_colors
+from pages.common.cached.pruning_steps import pruning_steps
+from pages.common.cached.store import store
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.split_scores import headline_scores
+from treelab.figures.viewer.frames import Frames
+from treelab.figures.viewer.payload import to_json, tree_payload
+from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.text.numerals import shortest
+from treelab.trees.tree import Tree
+
+
+@dataclass(frozen=True)
+class ViewerPayload:
+    """A payload, written once, so that it need not be written at each rerun.
+
+    Attributes
+    ----------
+    text : str
+        As JSON.
+    has_frames : bool
+        Whether a scrubber stands below the picture.
+    legend : int
+        Letters of the legend, with its gaps.
+    notes : tuple of int
+        Letters of each sentence below the first tree.
+    """
+
+    text: str
+    has_frames: bool
+    legend: int
+    notes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TreePicture:
+    """What the viewer draws, and the trees that it draws.
+
+    Attributes
+    ----------
+    payload : ViewerPayload
+    trees : tuple of Tree
+        One a frame of the payload; a single one where it has no frames.
+    chosen : int
+        The frame that is shown first.
+    """
+
+    payload: ViewerPayload
+    trees: tuple[Tree, ...]
+    chosen: int = 0
+
+    def tree(self, frame: int | None = None) -> Tree:
+        """Return the tree of a frame, or of the one that is shown first."""
+        at = self.chosen if frame is None else frame
+        return self.trees[min(at, len(self.trees) - 1)]
+
+
+def viewer_payload(payload: dict) -> ViewerPayload:
+    """Write a payload, and measure what stands below its picture."""
+    names = [entry["label"] for entry in payload["classes"]]
+    names = names or [payload["target"]["name"], "a scale and its two ends"]
+    return ViewerPayload(
+        to_json(payload),
+        bool(payload["frames"]["kind"]),
+        sum(len(name) + 6 for name in names),
+        tuple(len(note) for note in payload["trees"][0]["notes"]),
+    )
+
+
+def tree_picture(
+    loaded: LoadedRun, tree: Tree, name: str | None, split: str = "train"
+) -> TreePicture:
+    """Return the picture of one tree of a run.
+
+    Parameters
+    ----------
+    loaded : LoadedRun
+    tree : Tree
+    name : str or None
+        What the tree is called among the run's trees: caches know it by this name.
+        None: it is not cached.
+    split : {"train", "valid", "test"}, default="train"
+        Rows that the picture counts.
+    """
+    if name is None:
+        return TreePicture(_payload(loaded, tree, split), (tree,))
+    return _tree_picture(*loaded.key, name, split, tree, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=96)
+def _tree_picture(
+    home: Path, run_id, epoch, name, split, _tree: Tree, _loaded
+) -> TreePicture:
+    """``tree_picture``, by values that name it."""
+    return TreePicture(_payload(_loaded, _tree, split), (_tree,))
+
+
+def training_picture(
+    loaded: LoadedRun, tree: Tree, split: str = "train"
+) -> TreePicture | None:
+    """Return a run's trees during its training; None where it saved no snapshot.
+
+    Parameters
+    ----------
+    loaded : LoadedRun
+    tree : Tree
+        The tree that the run ended with: the last frame.
+    split : {"train", "valid", "test"}, default="train"
+        Rows that the picture counts.
+    """
+    epochs = tuple(store().snapshots(loaded.run.id))
+    if not epochs:
+        return None
+    return _training_picture(*loaded.key, epochs, split, tree, loaded)
+
+
+@st.cache_resource(show_spinner="Reading the snapshots…", max_entries=16)
+def _training_picture(
+    home: Path, run_id: str, epoch, epochs, split: str, _tree: Tree, _loaded: LoadedRun
+) -> TreePicture | None:
+    """``training_picture``, by values that name it."""
+    found = {}
+    for at in epochs:
+        try:
+            found[at] = prune_empty(store().snapshot(run_id, at))
+        except LookupError:  # thinned out since it was listed
+            continue
+    if not found:
+        return None
+    values, trees = list(found), list(found.values())
+    labels = [f"epoch {at:g}" for at in values]
+    if epoch is None:
+        values.append(max(values) + 1)
+        labels.append("final tree")
+        trees.append(_tree)
+    scores = None
+    if _loaded.has_labels:
+        rows = _loaded.split.rows("valid")
+        scores = headline_scores(trees, _loaded.run.problem.task, *rows)
+    frames = Frames(
+        "epoch",
+        "epoch",
+        values,
+        labels,
+        len(trees) - 1,
+        scores,
+        _score_label(_loaded),
+    )
+    return _framed_picture(_loaded, trees, frames, split)
+
+
+def path_picture(
+    loaded: LoadedRun, trees: Sequence[Tree], split: str = "train"
+) -> TreePicture:
+    """Return the trees of a pruning path, one a strength."""
+    return _path_picture(*loaded.key, split, trees, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _path_picture(
+    home: Path, run_id, epoch, split: str, _trees, _loaded: LoadedRun
+) -> TreePicture:
+    """``path_picture``, by values that name it."""
+    steps = pruning_steps(_loaded)
+    strengths = steps.table["strength"].tolist()
+    scores = steps.table.get("valid_score")
+    frames = Frames(
+        "lambda",
+        "pruning strength (lambda)",
+        strengths,
+        [f"lambda {shortest(strength)}" for strength in strengths],
+        _loaded.model.chosen,
+        None if scores is None else scores.tolist(),
+        _score_label(_loaded),
+    )
+    return _framed_picture(_loaded, list(_trees), frames, split)
+
+
+def _framed_picture(
+    loaded: LoadedRun, trees: list[Tree], frames: Frames, split: str
+) -> TreePicture:
+    """Make a picture of frames; some may be left out of it."""
+    payload = _plain_payload(loaded, trees, split, frames)
+    shown = payload["frames"]
+    place = {label: i for i, label in enumerate(frames.labels)}
+    left = tuple(trees[place[label]] for label in shown["labels"])
+    return TreePicture(viewer_payload(payload), left, shown["chosen"])
+
+
+def _score_label(loaded: LoadedRun) -> str:
+    """Name the score of a frame, and the rows behind it."""
+    metric = TITLES[headline(loaded.run.problem.task)]
+    return f"{metric} · validation, {len(loaded.split.y_valid):,} rows"
+
+
+def _payload(loaded: LoadedRun, tree: Tree, split: str) -> ViewerPayload:
+    """Write one tree for the viewer, in the run's colours."""
+    return viewer_payload(_plain_payload(loaded, tree, split, None))
+
+
+def _plain_payload(
+    loaded: LoadedRun, trees: Tree | list[Tree], split: str, frames: Frames | None
+) -> dict:
+    """Return the payload of some trees, in the run's colours."""
+    return tree_payload(
+        trees,
+        *loaded.split.rows(split),
+        split=split,
+        colors=run_colors(loaded) or None,
+        frames=frames,
+        notes=(ON_TOP,) if loaded.has_predictor else (),
+    )

@@ -1,0 +1,134 @@
+"""Two runs beside each other: their difference in score, their trees, their sizes."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.predictions import split_scores, top_estimators
+from pages.common.cached.trees import drawn_tree, routed_tree
+from pages.common.html import chip
+from pages.common.page import show_figure
+from pages.common.theme import mode
+from pages.common.views.tree_viewer import show_tree
+from pages.common.words import duration, plain, run_name, split_words
+from treelab.evaluation.estimator_weights import are_equal
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.paired_bootstrap import ScoreDifference
+from treelab.figures.compare import difference_figure
+from treelab.figures.style.colors import learner_color
+from treelab.figures.viewer.rows import row_path
+from treelab.trees.text.numerals import significant
+
+ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
+Pair = tuple[LoadedRun, LoadedRun]
+Names = tuple[str, str]
+
+
+def pair_names(pair: Pair, taken: set[str]) -> Names:
+    """Return the runs' names, distinct from each other and from other words."""
+    first, second = (run_name(loaded.run) for loaded in pair)
+    if first == second or {first, second} & taken:
+        return f"{first} (first)", f"{second} (second)"
+    return first, second
+
+
+def show_difference(
+    pair: Pair, names: Names, differences: dict[str, ScoreDifference]
+) -> None:
+    """Show which run is better, its interval, and every score on one scale."""
+    best = differences[headline(pair[0].run.problem.task)]
+    st.header(plain(_finding(best, names)), anchor=False)
+    st.markdown(_interval_words(best, names))
+    on_scale = [differences[name] for name in differences if name in ON_ONE_SCALE]
+    columns = ("title", "estimate", "low", "high")
+    table = pd.DataFrame({c: [getattr(d, c) for d in on_scale] for c in columns})
+    colors = tuple(learner_color(each.run.learner, each.run.settings) for each in pair)
+    show_figure(
+        difference_figure(table, *names, colors=colors, mode=mode()),
+        key="difference",
+        alt=f"{_finding(best, names)}.",
+    )
+    st.caption(
+        f"Point: the difference on {split_words(pair[0], 'test')}. Bar: its 95% "
+        "interval from 2,000 paired bootstrap resamples of these rows; hollow and grey "
+        "where it includes zero."
+    )
+
+
+def _finding(difference: ScoreDifference, names: Names) -> str:
+    """Say which run is better by the headline score."""
+    first, second = names
+    if difference.winner is None:
+        return f"No clear difference between {second} and {first}"
+    better, other = (second, first) if difference.winner else (first, second)
+    return f"{better} gains {significant(abs(difference.estimate))} over {other}"
+
+
+def _interval_words(difference: ScoreDifference, names: Names) -> str:
+    """Write both scores, the interval of their difference, and the rows behind them."""
+    low, high = difference.low, difference.high
+    if difference.winner == 0:  # as the better one's gain
+        low, high = -high, -low
+    return (
+        f"{difference.title}: {plain(names[0])} {significant(difference.first)}, "
+        f"{plain(names[1])} {significant(difference.second)} on the same "
+        f"{difference.n_rows:,} test rows; {difference.level:.0%} interval of the "
+        f"difference {significant(low)} to {significant(high)}."
+    )
+
+
+def show_side(loaded: LoadedRun, name: str, key: str, place: int | None) -> None:
+    """Draw one run's tree, of an ensemble the heaviest, and a test row's path."""
+    color = learner_color(loaded.run.learner, loaded.run.settings)
+    st.html(chip(color, name), width="content")
+    estimator = _heaviest(loaded) if loaded.is_ensemble else None
+    if place is None:
+        show_tree(loaded, drawn_tree(loaded, estimator), key, f"drawn {estimator}")
+        return
+    tree = routed_tree(loaded, estimator)
+    path = row_path(tree, loaded.split.X_test.iloc[[place]], f"test row {place + 1:,}")
+    show_tree(loaded, tree, key, f"routed {estimator}", paths=[path])
+
+
+def _heaviest(loaded: LoadedRun) -> int:
+    """Return an ensemble's tree of highest weight, and name it on the page."""
+    index, weight = top_estimators(loaded)
+    of_all = f"Tree {index[0]} of {loaded.model.n_estimators:,}"
+    if are_equal(weight):
+        st.caption(f"{of_all}; all have the same weight and predict together.")
+    else:
+        st.caption(
+            f"{of_all}, the one of highest weight on the test rows; the ensemble "
+            "predicts with all of them."
+        )
+    return int(index[0])
+
+
+def score_table(
+    pair: Pair, names: Names, differences: dict[str, ScoreDifference]
+) -> pd.DataFrame:
+    """Return the test scores and the sizes of both runs, as text."""
+    rows = {}
+    found = [split_scores(loaded, "test") for loaded in pair]
+    for metric, title in TITLES.items():
+        if metric not in found[0]:
+            continue
+        each = differences.get(metric)
+        rows[f"{title}, test"] = (
+            *(significant(scores[metric]) for scores in found),
+            significant(found[1][metric] - found[0][metric]),
+            f"{significant(each.low)} to {significant(each.high)}" if each else "",
+        )
+    summaries = [loaded.run.summary for loaded in pair]
+    for name, key in (
+        ("leaves", "leaves"),
+        ("depth", "depth"),
+        ("trees", "estimators"),
+    ):
+        values = [summary.get(key) for summary in summaries]
+        if any(value is not None for value in values):
+            rows[name] = (*(f"{v:,}" if v is not None else "1" for v in values), "", "")
+    seconds = [duration(summary.get("seconds")) for summary in summaries]
+    rows["training time"] = (*seconds, "", "")
+    columns = [*names, f"{names[1]} minus {names[0]}", "95% interval"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)

@@ -1,0 +1,104 @@
+"""The losses of runs while they train."""
+
+import streamlit as st
+
+from pages.common.cached.events import run_events
+from pages.common.cached.tables import baseline_loss, target_variance
+from pages.common.page import show_figure
+from pages.common.theme import mode
+from treelab.data.problem import Problem
+from treelab.figures.curves import Curve, loss_figure, loss_panels
+from treelab.runs.store.run import Run
+
+SQUARED = {"cart", "argmin"}  # report squared units; the others parts of the variance
+CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
+VARIANCE_UNIT = "squared error / variance"
+X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}
+TOGETHER, APART = "one chart", "one per run"
+
+
+def show_curves(
+    runs: list[Run],
+    names: dict[str, tuple[str, str]],
+    problem: Problem,
+    *,
+    of_clusters: bool,
+) -> None:
+    """Draw the losses of all runs on one chart, or on one each.
+
+    Parameters
+    ----------
+    runs : list of Run
+    names : dict of str to (str, str)
+        Name and colour of each run, by its id.
+    problem : Problem
+        What the runs predict.
+    of_clusters : bool
+        Whether the runs find clusters; their loss has another name.
+    """
+    by = st.session_state.get("curves-by", "seconds")
+    curves = [_curve(run, *names[run.id], by) for run in runs]
+    curves = [curve for curve in reversed(curves) if len(curve.x)]
+    given = {
+        "x_title": X_TITLES[by],
+        "y_title": VARIANCE_UNIT if of_clusters else _loss_unit(problem),
+        "mode": mode(),
+    }
+    if st.session_state.get("curves-as") == APART and curves:
+        figure = loss_panels(curves, **given)
+    else:
+        baseline = None if of_clusters else baseline_loss(problem)
+        figure = loss_figure(curves, baseline=baseline, **given)
+    show_figure(figure, key="loss")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
+        st.caption(f"{what}. A dot marks each run's lowest validation loss.")
+        with st.popover("View", icon=":material/tune:", type="tertiary"):
+            _pick_view()
+
+
+def _pick_view() -> None:
+    """Let the visitor choose how the curves are drawn."""
+    st.segmented_control(
+        "Curves",
+        [TOGETHER, APART],
+        default=TOGETHER,
+        required=True,
+        key="curves-as",
+        persist_state="session",
+    )
+    st.segmented_control(
+        "x axis",
+        list(X_TITLES),
+        default="seconds",
+        required=True,
+        key="curves-by",
+        persist_state="session",
+        help="An epoch is one pass over the training rows; learners need very "
+        "different numbers of them.",
+    )
+
+
+def _curve(run: Run, name: str, color: str, by: str) -> Curve:
+    """Return a run's curve, in the chart's unit."""
+    events, scale = run_events(run), _loss_scale(run)
+    return Curve(
+        name,
+        color,
+        events[by].to_numpy(),
+        events["train_loss"].to_numpy() * scale,
+        events["valid_loss"].to_numpy() * scale,
+    )
+
+
+def _loss_scale(run: Run) -> float:
+    """Return what brings a run's losses to the chart's unit; see ``_loss_unit``."""
+    if run.problem.task != "regression" or run.learner not in SQUARED:
+        return 1.0
+    variance = target_variance(run.problem)
+    return 1 / variance if variance else 1.0
+
+
+def _loss_unit(problem: Problem) -> str:
+    """Name the unit of the chart's losses."""
+    return VARIANCE_UNIT if problem.task == "regression" else "log loss (nats)"

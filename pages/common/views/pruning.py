@@ -1,0 +1,239 @@
+"""A pruning path: the slider's tree, what it costs and saves, and the whole path."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun, ranked_classes
+from pages.common.cached.pruning_steps import PruningSteps, pruning_steps
+from pages.common.cached.trees import routed_tree
+from pages.common.page import show_figure
+from pages.common.theme import mode
+from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
+from pages.common.views.tree_viewer import show_tree
+from pages.common.words import plain, split_words
+from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.routing import routing_table
+from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
+from treelab.figures.routing import heat_tree_figure, levels_to_draw
+from treelab.trees.text.numerals import counted, shortest, significant
+
+TEST = "test_score"
+_MOST_CLASSES = 6  # whose routing is offered
+PREDICTIONS = "Predictions"
+
+
+@st.fragment
+def show_pruning(loaded: LoadedRun) -> None:
+    """Show the tree, the scores and the sizes where the slider stands."""
+    tree_alone = _pick_predictor(loaded)
+    steps = pruning_steps(loaded, tree_alone)
+    labels = _step_labels(steps)
+    strength = _strength_name(steps)
+    step = _pick_step(loaded, steps, labels)
+    st.header(plain(_finding(loaded, steps, step)), anchor=False)
+    st.caption(_scores_note(loaded))
+    left, right = st.columns([3, 2], gap="large")
+    path = right.container(key="path")
+    path.html(_line_over(step, len(labels)))  # first: it moves at once
+    with left:
+        _show_step(_without_predictors(loaded) if tree_alone else loaded, steps, step)
+    metric = _metric(loaded)
+    with path:
+        show_figure(
+            _path_figure(
+                (*loaded.key, tree_alone),
+                mode(),
+                steps,
+                strength[0].lower() + strength[1:],
+                metric,
+                {
+                    "valid_score": len(loaded.split.y_valid),
+                    TEST: len(loaded.split.y_test),
+                },
+            ),
+            key="pruning-path",
+            alt=f"{metric} and size of {counted(len(labels), 'tree')} against the "
+            f"strength of pruning; the knee is at {labels[knee_of(steps.table)]}.",
+        )
+    right.caption(_knee_note(loaded, steps))
+
+
+def _pick_predictor(loaded: LoadedRun) -> bool:
+    """Let the visitor choose what predicts; True for the tree alone."""
+    if not (loaded.has_predictor and loaded.has_labels):
+        return False
+    metric = TITLES[headline(loaded.run.problem.task)]
+    words = {}
+    for tree_alone, name in ((False, "Predictor on top"), (True, "Tree alone")):
+        table = pruning_steps(loaded, tree_alone).table
+        score = significant(table[TEST].iloc[loaded.model.chosen])
+        words[tree_alone] = f"{name} · {score}"
+    return st.segmented_control(
+        f"Prediction from · {metric} on {split_words(loaded, 'test')}",
+        list(words),
+        format_func=words.__getitem__,
+        default=False,
+        required=True,
+        key=f"predictor-{loaded.run.id}",
+        help="Scores at the strength that training chose. The predictor reads how far "
+        "a row passes each node; alone, a leaf predicts the majority class, or the "
+        "mean, of its training rows.",
+    )
+
+
+def _pick_step(loaded: LoadedRun, steps: PruningSteps, labels: list[str]) -> int:
+    """Let the visitor slide along the path."""
+    trained = steps.chosen is not None
+    return st.select_slider(
+        _strength_name(steps),
+        range(len(steps.trees)),
+        value=steps.chosen if trained else knee_of(steps.table),
+        format_func=labels.__getitem__,
+        key=f"step-{loaded.run.id}",
+        help="How strongly small trees are preferred; all strengths were trained "
+        "together."
+        if trained
+        else "How much impurity a leaf must remove to stay (cost-complexity pruning).",
+    )
+
+
+def _strength_name(steps: PruningSteps) -> str:
+    """Name what the slider changes."""
+    if steps.chosen is not None:
+        return "Pruning strength (lambda)"
+    return "Complexity penalty (ccp_alpha)"
+
+
+def _step_labels(steps: PruningSteps) -> list[str]:
+    """Name each step of the slider; no two names are alike."""
+    labels: list[str] = []
+    for strength, leaves in zip(steps.table["strength"], steps.table["leaves"]):
+        label = f"{shortest(strength)} · {counted(leaves, 'leaf', 'leaves')}"
+        while label in labels:
+            label += " again"
+        labels.append(label)
+    return labels
+
+
+def _metric(loaded: LoadedRun) -> str:
+    """Name the score by which the trees of the path are compared."""
+    if not loaded.has_labels:
+        return "validation loss"
+    return TITLES[headline(loaded.run.problem.task)]
+
+
+def _finding(loaded: LoadedRun, steps: PruningSteps, step: int) -> str:
+    """Write the size and score of a step, and those of the tree as trained."""
+    column = TEST if TEST in steps.table else "valid_loss"
+
+    def facts(at: int) -> tuple[str, str]:
+        leaves = counted(steps.table["leaves"].iloc[at], "leaf", "leaves")
+        score = significant(steps.table[column].iloc[at])
+        return f"{leaves}, depth {steps.trees[at].depth}", score
+
+    size, score = facts(step)
+    words = f"{size}, {score} {_metric(loaded)}"
+    reference = 0 if steps.chosen is None else steps.chosen
+    if step == reference:
+        return words
+    size, score = facts(reference)
+    name = "unpruned" if steps.chosen is None else "chosen"
+    return f"{words}; {name} tree: {size}, {score}"
+
+
+def _scores_note(loaded: LoadedRun) -> str:
+    """Name the rows of the scores; without labels, what they cannot show."""
+    if loaded.has_labels:
+        return f"Scores: {split_words(loaded, 'test')}."
+    return (
+        f"{CLUSTER_LOSS} ({VARIANCE_UNIT}), on held-out rows; lower is better. No "
+        "labels are known, so nothing here shows whether the clusters are right; with "
+        "a label column, chosen on Train, their purity is measured."
+    )
+
+
+def _knee_note(loaded: LoadedRun, steps: PruningSteps) -> str:
+    """Explain the knee, and for what else the validation rows were used."""
+    words = (
+        f"Knee: the smallest tree that is at most {KNEE_TOLERANCE} worse than the best "
+        "on the validation rows."
+    )
+    if steps.chosen is not None:
+        words += " Validation rows chose the strength."
+    n_rows = getattr(loaded.model, "n_rows", None)
+    if n_rows is not None and n_rows[0] > len(loaded.split.y_train):
+        words += (
+            " This tree was fitted to the validation rows as well, so its validation "
+            "score is too high; the test score is not."
+        )
+    return words
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _path_figure(key: tuple, mode, _steps: PruningSteps, strength, score, n_rows):
+    """Draw a run's path once; the slider only moves the line over it."""
+    return pruning_figure(
+        _steps.table,
+        chosen=_steps.chosen,
+        strength_title=strength,
+        score_title=score,
+        n_rows=n_rows,
+        mode=mode,
+    )
+
+
+def _line_over(step: int, n_steps: int) -> str:
+    """Return HTML of the line that marks a step in the path's figure."""
+    left, right = MARGINS["l"], MARGINS["r"]
+    return (
+        f'<div class="line" style="left:calc({left}px + '
+        f"{place_of(step, n_steps):.5f} * (100% - {left + right}px));"
+        f'top:{MARGINS["t"]}px;bottom:{MARGINS["b"]}px"></div>'
+    )
+
+
+def _without_predictors(loaded: LoadedRun) -> LoadedRun:
+    """Return the run as if its trees predicted by their leaves alone."""
+    path = loaded.model
+    return replace(loaded, model=replace(path, predictors=(None,) * len(path)))
+
+
+def _show_step(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
+    """Draw the tree with its predictions, or with the routing of one class."""
+    tree = steps.trees[step]
+    classes = ranked_classes(loaded)
+    routings: dict[str, object] = {
+        f"Routing of {label}": label for label in classes[:_MOST_CLASSES]
+    }
+    if not classes:
+        routings["Routing of all rows"] = None
+    shown = st.pills(
+        "Picture",
+        [PREDICTIONS, *routings],
+        default=PREDICTIONS,
+        required=True,
+        format_func=plain,
+        key=f"pruning-picture-{loaded.run.id}",
+        label_visibility="collapsed",
+    )
+    if shown == PREDICTIONS:
+        who = ", predictor on top" if loaded.has_predictor else ""
+        show_tree(loaded, tree, "pruned", f"step {step}{who}")
+        return
+    X, y = loaded.split.rows("test")
+    if classes:
+        X = X[(y == routings[shown]).to_numpy()]
+    if steps.chosen is not None:
+        tree = routed_tree(loaded, strength=step)
+    figure = heat_tree_figure(
+        tree,
+        routing_table(tree, X),
+        rows_name="test rows",
+        max_depth=levels_to_draw(tree),
+        mode=mode(),
+    )
+    n_rows = counted(len(X), "test row")
+    show_figure(figure, key="pruning-heat", alt=f"{shown}, {n_rows}.")
+    st.caption(f"{n_rows}. Circles: splits, squares: leaves; yes goes left.")

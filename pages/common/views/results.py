@@ -1,0 +1,113 @@
+"""What the runs of one problem found: their names, their scores, their clusters."""
+
+from pages.common.cached.store import store
+from pages.common.theme import mode
+from pages.common.widgets.clusters import base_table
+from pages.common.words import plain, run_name, score
+from treelab.data.problem import Problem
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.figures.style.colors import learner_color, shade
+from treelab.learners.registry import CLUSTERS, IMPORTED
+from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import counted, significant
+
+
+def runs_of(problem: Problem) -> list[Run]:
+    """Return the runs that predict the same column of the same table, newest first."""
+    return [
+        run
+        for run in store().runs()
+        if run.learner != CLUSTERS.key
+        and (run.problem.table_id, run.problem.target, run.problem.task)
+        == (problem.table_id, problem.target, problem.task)
+    ]
+
+
+def cluster_runs_of(problem: Problem) -> list[Run]:
+    """Return the runs that find clusters in the problem's table, newest first."""
+    return [
+        run
+        for run in store().runs()
+        if run.learner == CLUSTERS.key
+        and base_table(run.problem) == base_table(problem)
+    ]
+
+
+def newest_of_each_kind(runs: list[Run]) -> list[Run]:
+    """Leave out finished runs that were repeated with the same settings."""
+    newest, seen = [], set()
+    for run in runs:
+        kind = (run.learner, str(run.settings), run.problem, run.title)
+        if not run.is_finished or kind not in seen:
+            newest.append(run)
+        seen.add(kind)
+    return newest
+
+
+def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
+    """Return a name for each run, by id, and its learner's colour in a shade.
+
+    The newest run of a learner has the full colour; the oldest has the bare name.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    by_name: dict[str, list[Run]] = {}
+    for run in reversed(runs):
+        by_name.setdefault(run_name(run), []).append(run)
+    for name, alike in by_name.items():
+        for place, run in enumerate(alike):
+            color = learner_color(run.learner, run.settings)
+            found[run.id] = (
+                name if place == 0 else f"{name} {place + 1}",
+                shade(color, len(alike) - 1 - place, mode()),
+            )
+    return found
+
+
+def best_run(runs: list[Run]) -> Run | None:
+    """Return the run with the best test score, None before there is one."""
+    return max(_scored(runs), key=score, default=None)
+
+
+def result_words(runs: list[Run]) -> str:
+    """Write one line on what was found, best first; "" while a run goes on."""
+    best = best_run(runs)
+    if best is None or any(not run.is_finished for run in runs):
+        return ""
+    names = names_and_colors(runs)
+    found = ", ".join(
+        f"{plain(names[run.id][0])} {significant(score(run))}"
+        for run in sorted(_scored(runs), key=score, reverse=True)
+    )
+    metric = TITLES[headline(best.problem.task)]
+    return f"**{found}** {metric} on {best.metrics['test']['n_rows']:,} test rows"
+
+
+def _scored(runs: list[Run]) -> list[Run]:
+    """Return the runs whose scores compare.
+
+    An imported model may have been trained on the test rows.
+    """
+    return [run for run in runs if score(run) is not None and run.learner != IMPORTED]
+
+
+def clusters_found(run: Run) -> str:
+    """Write how many clusters a run found, "" before it has found any."""
+    if not run.has_model or not run.summary:
+        return ""
+    words = counted(run.summary["leaves"], "cluster")
+    if "purity" in run.summary:
+        words += f", dendrogram purity {significant(run.summary['purity'])}"
+    return words
+
+
+def cluster_result_words(runs: list[Run]) -> str:
+    """Write one line on what the newest run found; "" while a run goes on."""
+    if any(not run.is_finished for run in runs):
+        return ""
+    for run in runs:
+        if words := clusters_found(run):
+            rows = run.summary["rows"]
+            if "purity" in run.summary:  # the others were held out
+                return f"**{words}** in {counted(rows['train'], 'training row')}"
+            return f"**{words}** in {counted(sum(rows.values()), 'row')}"
+    return ""

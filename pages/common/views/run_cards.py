@@ -1,0 +1,74 @@
+"""A run as one line: its name, its progress, its state and what it found."""
+
+import html
+
+from pages.common.cached.store import queue
+from pages.common.theme import mode
+from pages.common.views.results import clusters_found
+from pages.common.widgets.settings import setting_words
+from pages.common.words import duration, score_words
+from treelab.figures.style.colors import palette
+from treelab.learners.registry import CLUSTERS
+from treelab.runs.store.run import Run
+
+STATE_COLORS = {
+    "queued": "muted",
+    "running": "accent",
+    "done": "good",
+    "stopped": "muted",
+    "failed": "bad",
+    "interrupted": "warn",
+}
+
+
+def state_color(state: str) -> str:
+    """Return the hex colour of a run's state in the visitor's theme."""
+    return getattr(palette(mode()), STATE_COLORS[state])
+
+
+def run_card(run: Run, name: str, color: str) -> str:
+    """Return a run as one line of HTML: name, bar, state and a note."""
+    done = 1.0 if run.state == "done" else run.epoch / max(run.max_epochs, 1)
+    done = min(done, 1.0)
+    settings = setting_words(run.learner, run.settings, run.problem.task)
+    state = state_color(run.state)
+    word = "stopping" if run.state == "running" and run.stop_requested else run.state
+    under = f'<small class="quiet">{html.escape(settings)}</small>' if settings else ""
+    return (
+        '<div class="run">'
+        f'<span class="name"><span class="dot" style="background:{color}"></span>'
+        f"{html.escape(name)}{under}</span>"
+        f'<span class="bar" role="progressbar" aria-label="{html.escape(name, True)}"'
+        f' aria-valuenow="{100 * done:.0f}">'
+        f'<span style="width:{done:.1%};background:{color}"></span></span>'
+        f'<span class="state"><span class="dot" style="background:{state}"></span>'
+        f"{word}</span>"
+        f'<span class="note">{html.escape(_note(run))}</span></div>'
+    )
+
+
+def _note(run: Run) -> str:
+    """Write what matters about a run in its state."""
+    if run.state == "queued":
+        place = queue().position(run.id)
+        return "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
+    if run.state == "running":
+        return _progress(run)
+    found = score_words(run) if run.metrics else ""
+    if run.learner == CLUSTERS.key:
+        found = clusters_found(run)
+    if run.state in ("failed", "interrupted") or not found:
+        return run.error
+    return f"{found} · {duration(run.elapsed)}"
+
+
+def _progress(run: Run) -> str:
+    """Write how far a run in training has come."""
+    if run.stop_requested:
+        return "saves its best tree so far"
+    if not run.max_epochs:
+        return f"reading the table, {duration(run.elapsed)}"
+    stage = f"{run.stage} · " if run.stage else ""
+    progress = f"{stage}{run.progress:.0%}"
+    left = run.remaining
+    return progress if left is None else f"{progress} · at most {duration(left)} left"

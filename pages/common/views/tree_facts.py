@@ -1,0 +1,53 @@
+"""The score of a run's tree, and how large it is."""
+
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.predictions import split_scores, tree_score
+from pages.common.html import facts_table
+from pages.common.words import split_words
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.trees.text.numerals import significant
+from treelab.trees.tree import Tree
+
+
+def show_facts(loaded: LoadedRun, tree: Tree) -> None:
+    """Show the score, and how large the tree is."""
+    _show_score(loaded, tree)
+    sizes = {
+        "Leaves": f"{tree.n_leaves:,}",
+        "Splits": f"{tree.n_splits:,}",
+        "Depth": f"{tree.depth:,}",
+        "Features used": f"{len(tree.columns)} of {len(loaded.run.problem.columns)}",
+    }
+    if loaded.is_ensemble:
+        sizes |= {"Trees in the ensemble": f"{loaded.model.n_estimators:,}"}
+    st.html(facts_table(sizes))
+
+
+def _show_score(loaded: LoadedRun, tree: Tree) -> None:
+    """Show the score on test rows, or that clusters have none."""
+    if not loaded.has_labels:
+        st.metric("Clusters", f"{tree.n_leaves:,}")
+        st.caption("No labels are known, so these clusters have no score.")
+        return
+    scores = split_scores(loaded, "test")
+    best = headline(loaded.run.problem.task)
+    st.metric(
+        f"{TITLES[best]} · {split_words(loaded, 'test')}",
+        significant(scores[best]),
+        help="Of the whole ensemble." if loaded.is_ensemble else None,
+    )
+    others = [
+        f"{TITLES[name]} {significant(scores[name])}".replace(" ", "\N{NO-BREAK SPACE}")
+        for name in TITLES
+        if name in scores and name != best
+    ]
+    st.caption(" · ".join(others))
+    if loaded.has_predictor:
+        alone = significant(tree_score(loaded, "test"))
+        st.caption(
+            f"With the predictor on top. The tree alone: {alone} {TITLES[best]}.",
+            help="Alone, a leaf predicts the majority class, or the mean, of its "
+            "training rows. The predictor “leaf” trains a tree for that.",
+        )

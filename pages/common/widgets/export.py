@@ -1,0 +1,76 @@
+"""A tree as a file: picture, page, code, text or data."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.store import store
+from pages.common.cached.trees import exported_tree
+from treelab.figures.export import has_dot, picture_file
+from treelab.reports.tree_page import html_page
+from treelab.trees.code import LANGUAGES
+from treelab.trees.text.dot import to_dot
+from treelab.trees.text.rules import to_text
+from treelab.trees.tree import Tree
+
+
+def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
+    """Offer the tree as a file, made when it is asked for."""
+    name = loaded.run.id
+    if estimator is not None:
+        name = f"{name}-tree-{estimator}"
+    files = _files(loaded, tree, estimator)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        wanted = st.selectbox("Export", list(files), key="export-as")
+        ending, data, mime = files[wanted]
+        st.download_button(
+            "Download",
+            data,
+            f"{name}.{ending}",
+            mime,
+            key=f"export-{name}-{ending}",
+            on_click="ignore",
+            icon=":material/download:",
+            help=f"{wanted} of this tree, as a file.",
+        )
+    if wanted in (title for title, _, _ in LANGUAGES.values()):
+        only = ", not the ensemble's" if loaded.is_ensemble else ""
+        st.caption(
+            f"Runs without treelab and returns this tree's prediction{only} for each "
+            "row."
+        )
+    elif not has_dot():
+        st.caption("With Graphviz's dot installed there are SVG and PDF as well.")
+
+
+def _files(
+    loaded: LoadedRun, tree: Tree, estimator: int | None
+) -> dict[str, tuple[str, Callable, str]]:
+    """Return each kind of file: its ending, what writes it, and its MIME type."""
+    whole = exported_tree(loaded, estimator)
+    files: dict[str, tuple[str, Callable, str]] = {}
+    if has_dot():
+        for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf")):
+            write = partial(_picture, tree, kind)
+            files[f"Picture ({kind.upper()})"] = kind, write, mime
+    page = partial(html_page, tree, store(), loaded.run)
+    files["Interactive page (HTML)"] = "html", page, "text/html"
+    files["Picture (DOT)"] = "dot", partial(to_dot, tree), "text/vnd.graphviz"
+    for title, ending, write in LANGUAGES.values():
+        files[title] = ending, partial(write, whole), "text/plain"
+    files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
+    files["Data (JSON)"] = "json", partial(_as_json, tree), "application/json"
+    return files
+
+
+def _picture(tree: Tree, kind: str) -> bytes:
+    """Draw the whole tree as a file."""
+    return picture_file(to_dot(tree), kind)
+
+
+def _as_json(tree: Tree) -> str:
+    """Write the tree as JSON."""
+    return json.dumps(tree.to_dict(), indent=1)

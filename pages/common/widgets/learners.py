@@ -1,0 +1,59 @@
+"""Which learners are trained, and with which settings."""
+
+import streamlit as st
+
+from pages.common.cached.tables import findings
+from pages.common.widgets.settings import settings_form
+from pages.common.words import plain
+from treelab.data.problem import Problem
+from treelab.learners.registry import LEARNERS
+from treelab.trees.text.numerals import counted
+
+DEFAULT_LEARNERS = ("cart", "gradtree")
+PILL_COLORS = {  # the theme gives these words the learners' colours
+    "cart": "gray",
+    "gradtree": "blue",
+    "grande": "orange",
+    "get": "green",
+    "argmin": "violet",
+}
+
+
+def pick_learners() -> list[str]:
+    """Let the visitor choose learners."""
+    return st.pills(
+        "Learners",
+        list(LEARNERS),
+        selection_mode="multi",
+        default=list(DEFAULT_LEARNERS),
+        format_func=_pill,
+        key="learners",
+        persist_state="session",
+    )
+
+
+def _pill(key: str) -> str:
+    """Write a learner's name after a dot in its colour, where the theme has that."""
+    dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
+    return f"{dot} {LEARNERS[key].title}"
+
+
+def learners_form(
+    problem: Problem, chosen: list[str]
+) -> tuple[Problem, dict[str, dict], bool]:
+    """Show the settings of the chosen learners; returns what ``clusters_form`` does."""
+    settings: dict[str, dict] = {}
+    complete = bool(chosen)
+    if chosen:
+        names = " and ".join(LEARNERS[key].title for key in chosen[:2])
+        names = names if len(chosen) <= 2 else counted(len(chosen), "learner")
+        with st.expander(
+            f"Settings of {names}", icon=":material/tune:", key="settings"
+        ):
+            specs = [LEARNERS[key] for key in chosen]
+            settings, complete = settings_form(specs, problem.task)
+    for found in findings(problem):
+        if found.level == "error":
+            st.error(plain(found.sentence), icon=":material/error:")
+            complete = False
+    return problem, settings, complete
