@@ -97,7 +97,7 @@ def extended(tmp_path_factory) -> Path:
     )
     insert(registry, "GRANDE, GET, ARGMIN", ", STUMP")
     (line,) = re.findall(r"^ {4}(st\.Page.*\n)", TEXT["CONTRIBUTING.md"], re.MULTILINE)
-    insert(copy / "app.py", '        "Look": [\n', " " * 12 + line)
+    insert(copy / "app.py", '        "Explore": [\n', " " * 12 + line)
     return copy
 
 

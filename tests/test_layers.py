@@ -170,10 +170,6 @@ def test_imports_point_one_way(layer):
     assert not wrong, "\n".join(wrong)
 
 
-# These do not hold yet.
-not_yet = pytest.mark.xfail(reason="does not hold yet")
-
-
 @pytest.mark.parametrize("room", STRANGERS)
 def test_rooms_of_a_layer_know_each_other_one_way(room):
     wrong = [
@@ -263,8 +259,6 @@ def test_words_are_those_of_the_field():
         for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", line)
             for word in HOME_MADE.findall(words):
-                if module_of(path).startswith(("pages", "treelab.learners.get")):
-                    continue  # not yet
                 wrong.append(f"{path.relative_to(ROOT)}:{number}: {word}")
     assert not wrong, "\n".join(wrong)
 
