@@ -1,4 +1,4 @@
-"""A visitor's first ten minutes, in a real Chromium, on breast cancer.
+"""A visitor's first minute, and first ten, in a real Chromium, on breast cancer.
 
 Screenshots of every step are left in ``test-artifacts/browser``.
 """
@@ -193,10 +193,10 @@ def look_into_the_tree(page) -> None:
     expect(facts).to_contain_text("impurity")
     assert "node=r0" in page.url
     rows = facts.locator("tr", has_text="rows").first.inner_text()
-    page.get_by_text("As it grew", exact=True).click()
+    page.get_by_text("Training", exact=True).click()
     settled(page)
     scrubber = page.get_by_role("slider", name="epoch")
-    expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^the last tree"))
+    expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^final tree"))
     assert facts.locator("tr", has_text="rows").first.inner_text() == rows
     scrubber.press("Home")
     expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^epoch"))
@@ -223,6 +223,20 @@ def serious(page) -> list:
 
 
 @pytest.mark.browser
+def test_the_first_minute(page):
+    """Open, train with defaults, see a tree."""
+    expect = sync_api.expect
+    opened(page, "What have I tried?")  # an inner page, brought into the app shell
+    go(page, "Data", "What do you want to predict?")
+    page.get_by_role("button", name="Train with defaults").click()
+    opened(page, "How do the trees learn?")
+    expect(card(page, "CART")).to_contain_text("macro F1")
+    nodes(page, ".st-key-live").first.wait_for()
+    go(page, "Tree", "What did it learn?")
+    assert nodes(page).count() >= 3
+
+
+@pytest.mark.browser
 @pytest.mark.slow
 def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
     store = RunStore()
@@ -240,7 +254,7 @@ def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
         node(page, "0").locator(".main").first.click()
         sync_api.expect(page.locator(".node-facts")).to_be_visible()
         page.get_by_text("Filter", exact=True).click()
-        page.get_by_role("button", name="Follow").click()
+        page.get_by_role("button", name="Follow rows").click()
         settled(page)
         assert serious(page) == [], (mode, "a node is selected")
 
@@ -252,7 +266,7 @@ def test_first_ten_minutes(page, address):
     store = RunStore()
     expect = sync_api.expect
 
-    # A link to an inner page of a fresh server comes into the frame.
+    # A link to an inner page of a fresh server comes into the app shell.
     opened(page, "What have I tried?")
     go(page, "Data", "What do you want to predict?")
 
@@ -263,7 +277,7 @@ def test_first_ten_minutes(page, address):
     shot(page, "1-data")
     page.get_by_role("button", name="Train with defaults").click()
 
-    # 2. Train: curves move and survive a reload; a stopped run keeps its best.
+    # 2. Train: curves move and survive a reload; a stopped run saves its best.
     opened(page, "How do the trees learn?")
     expect(card(page, "CART")).to_contain_text("macro F1")
     page.wait_for_function(POINTS, arg="GradTree")
@@ -294,7 +308,7 @@ def test_first_ten_minutes(page, address):
     pick(page, "GradTree")
     assert nodes(page).count() >= 3
     expect(page.get_by_test_id("stMetric").first).to_contain_text("114 rows")
-    expect(page.get_by_role("heading", name="As rules")).to_be_visible()
+    expect(page.get_by_role("heading", name="Rules")).to_be_visible()
     look_into_the_tree(page)
     shot(page, "3-tree")
 
@@ -325,10 +339,12 @@ def test_first_ten_minutes(page, address):
     expect(page.locator(".st-key-heat-1 .js-plotly-plot")).to_be_visible()
     shot(page, "6-routing")
 
-    # 7. Explain: one answer, and the tree of the ensemble that decided it.
+    # 7. Explain: one prediction, and the tree of highest weight in it.
     go(page, "Explain", "Why this answer?")
     pick(page, "GRANDE")
-    expect(page.locator(".answer").first).to_contain_text(re.compile("malig|benign"))
+    expect(page.locator(".prediction").first).to_contain_text(
+        re.compile("malig|benign")
+    )
     assert nodes(page).count() >= 3
     shot(page, "7-explain")
 

@@ -30,7 +30,14 @@ def test_every_page_opens_on_an_empty_store(visit, page):
         assert app.info  # says what will be here
 
 
-@pytest.mark.parametrize("target", ["kind", "ripe", "weight"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "kind",
+        pytest.param("ripe", marks=pytest.mark.slow),
+        pytest.param("weight", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens_on_a_filled_store(store, visit, page, target):
     for learner in ("cart", "grande", "argmin", "gradtree"):
@@ -40,7 +47,16 @@ def test_every_page_opens_on_a_filled_store(store, visit, page, target):
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("run", ["no-such-run", "", "../../secret", "<b>"])
+@pytest.mark.parametrize(
+    "run",
+    [
+        "../../secret",
+        *(
+            pytest.param(run, marks=pytest.mark.slow)
+            for run in ("no-such-run", "", "<b>")
+        ),
+    ],
+)
 def test_an_address_with_a_wrong_run_is_no_trouble(store, visit, page, run):
     add_run(store, "cart")
     assert visit(page, run=run).title

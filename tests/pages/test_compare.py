@@ -1,5 +1,6 @@
 """The Compare page."""
 
+import pytest
 from sklearn.datasets import load_iris
 
 from tests.pages.shown import figures, page_text, viewers
@@ -20,6 +21,7 @@ def test_runs_tested_on_other_rows_are_not_offered(visit, store):
     assert "two finished runs" in visit("compare").info[0].value
 
 
+@pytest.mark.slow
 def test_clusters_are_not_compared_by_clusters(visit, store):
     X = load_iris(as_frame=True).data
     assert len({clustered(store, X) for _ in range(2)}) == 2

@@ -26,7 +26,17 @@ def test_the_first_visit_finds_breast_cancer_and_one_prominent_button(visit):
     assert app.query_params["table"] == "breast_cancer"
 
 
-@pytest.mark.parametrize("key", BUILTIN)
+@pytest.mark.parametrize(
+    "key",
+    [
+        "breast_cancer",
+        *(
+            pytest.param(key, marks=pytest.mark.slow)
+            for key in BUILTIN
+            if key != "breast_cancer"
+        ),
+    ],
+)
 def test_every_built_in_table_opens_with_its_own_target(visit, key):
     app = visit("data", table=key)
     assert box(app, "Target").value == BUILTIN[key].target

@@ -12,7 +12,9 @@ def split_of(store, run):
     return problem.split(store.table(problem.table_id))
 
 
-@pytest.mark.parametrize("row", ["1", "17", "48"])
+@pytest.mark.parametrize(
+    "row", ["17", *(pytest.param(row, marks=pytest.mark.slow) for row in ("1", "48"))]
+)
 def test_the_prediction_is_that_of_the_model(visit, store, row):
     run = add_run(store, "cart")
     app = visit("explain", run=run, row=row)
@@ -69,7 +71,10 @@ def test_a_changed_value_changes_the_prediction_and_has_no_target(visit, store):
     assert "Changed:" not in page_text(app)
 
 
-@pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
+@pytest.mark.parametrize(
+    "learner",
+    ["cart", "argmin", pytest.param("grande", marks=pytest.mark.slow)],
+)
 def test_a_category_and_a_missing_value_can_be_changed(visit, store, learner):
     run = add_run(store, learner)
     X = split_of(store, run).X_test

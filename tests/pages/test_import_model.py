@@ -44,7 +44,13 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     assert len(viewers(app)[0]["trees"][0]["nodes"]) == model.tree_.node_count
 
 
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        RandomForestClassifier,
+        pytest.param(ExtraTreesClassifier, marks=pytest.mark.slow),
+    ],
+)
 def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind):
     model = kind(4, max_depth=5, random_state=0).fit(X, Y)
     app = import_file(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))

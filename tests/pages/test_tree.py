@@ -169,14 +169,21 @@ def test_a_pruning_path_has_a_frame_a_strength(visit, store):
     assert "predictor on top" in " ".join(view["trees"][0]["notes"])
 
 
-@pytest.mark.parametrize("way", ["Icicle", "Sunburst"])
-@pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
-def test_the_tree_is_also_shown_as_areas(visit, store, learner, way):
+@pytest.mark.parametrize("view", ["Icicle", "Sunburst"])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        "cart",
+        pytest.param("grande", marks=pytest.mark.slow),
+        pytest.param("argmin", marks=pytest.mark.slow),
+    ],
+)
+def test_the_tree_is_also_shown_as_areas(visit, store, learner, view):
     run = add_run(store, learner)
     app = visit("tree", run=run)
-    app.segmented_control(key=f"view-{run}").set_value(way).run()
+    app.segmented_control(key=f"view-{run}").set_value(view).run()
     assert not app.exception
-    (chart,) = [c for c in app.get("plotly_chart") if way.lower() in c.proto.spec]
+    (chart,) = [c for c in app.get("plotly_chart") if view.lower() in c.proto.spec]
     assert "as large as their rows" in page_text(app)
     assert chart.proto.spec.count('"customdata"') == 1
 

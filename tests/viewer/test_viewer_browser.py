@@ -231,7 +231,9 @@ def test_two_fingers_zoom_about_the_one_that_stays(page):
     assert place == pytest.approx(0, abs=3)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "theme", ["light", pytest.param("dark", marks=pytest.mark.slow)]
+)
 def test_axe_finds_no_serious_violation(page, theme):
     data = run_of(4, depth=2)
     data["theme"] = theme

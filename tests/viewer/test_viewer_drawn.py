@@ -33,7 +33,12 @@ def overlaps(boxes: dict) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("depth", "limit", "least"), [(7, 99, 200), (10, None, 15), (10, 99, 1500)]
+    ("depth", "limit", "least"),
+    [
+        (7, 99, 200),
+        pytest.param(10, None, 15, marks=pytest.mark.slow),
+        pytest.param(10, 99, 1500, marks=pytest.mark.slow),
+    ],
 )
 def test_large_trees_are_drawn_without_overlap(page, depth, limit, least):
     nodes = tree_nodes(depth, seed=4, rows=2_000_000)
@@ -62,6 +67,7 @@ def test_a_narrow_picture_is_legible_and_stays_inside(page, width):
     assert page.evaluate(overflow) <= 0
 
 
+@pytest.mark.slow
 def test_an_edge_that_comes_back_into_sight_is_drawn_as_before(page):
     show(page, payload(tree_nodes(7, seed=4, rows=100_000), options={"depth": 99}))
     for name in ("Zoom in", "Zoom in", "Zoom in", "Zoom out", "Zoom out", "Zoom in"):
@@ -106,7 +112,10 @@ CLIPPED = """() => [...document.querySelectorAll('[role="treeitem"]')].flatMap(i
 })"""
 
 
-@pytest.mark.parametrize(("width", "depth"), [(1200, 2), (1200, 5), (390, 3)])
+@pytest.mark.parametrize(
+    ("width", "depth"),
+    [(1200, 2), pytest.param(1200, 5, marks=pytest.mark.slow), (390, 3)],
+)
 def test_a_weighted_sum_is_read_whole_from_the_picture(page, width, depth):
     page.set_viewport_size({"width": width, "height": 800})
     nodes = tree_nodes(depth, n_classes=0, oblique=True, seed=2)
@@ -147,7 +156,14 @@ def test_awkward_names_are_words_and_nothing_else(page):
     assert page.locator(".title").text_content() == AWKWARD[5]
 
 
-@pytest.mark.parametrize("make", [stump_and_more, number_tree, oblique_tree])
+@pytest.mark.parametrize(
+    "make",
+    [
+        number_tree,
+        pytest.param(stump_and_more, marks=pytest.mark.slow),
+        pytest.param(oblique_tree, marks=pytest.mark.slow),
+    ],
+)
 def test_what_python_writes_is_drawn_at_every_size(page, make):
     """The made-up payloads of the other tests are as Python's, but not Python's."""
     tree, X, y = make()
