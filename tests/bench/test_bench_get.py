@@ -20,6 +20,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_scores_trees_and_the_forest_on_the_same_rows(folder, capsys):
     out = folder / "out.jsonl"
     command = ["bench", "get", "--data", str(folder), "--trials", "1"]

@@ -1,5 +1,7 @@
 """Taking the time of a step."""
 
+import pytest
+
 from treelab.bench import clock
 from treelab.bench.clock import median_seconds, medians
 from treelab.bench.table_speed import table_steps
@@ -27,6 +29,7 @@ def test_steps_take_turns_and_the_first_turn_does_not_count(monkeypatch):
     assert "".join(order) == "dddddd"
 
 
+@pytest.mark.slow
 def test_what_a_visitor_waits_for_can_be_timed(tmp_path):
     with table_steps(tmp_path) as made:
         for step in made.values():

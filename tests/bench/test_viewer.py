@@ -9,6 +9,7 @@ from treelab.bench import viewer
 from treelab.cli.main import main
 
 
+@pytest.mark.slow
 def test_the_viewer_is_measured_in_a_browser(capsys):
     pytest.importorskip("playwright")
     if not any(map(shutil.which, viewer.CHROMIUM)):

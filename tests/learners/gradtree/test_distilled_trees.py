@@ -239,6 +239,7 @@ def noisy(n_rows, seed):
     return x, (score + 0.7 * rng.normal(size=score.shape)).argmax(1)
 
 
+@pytest.mark.slow
 def test_a_distilled_tree_is_noted_and_is_better():
     X_test, y_test = noisy(4000, 99)
     gain = []
