@@ -11,13 +11,14 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
 from pages.common.views.tree_viewer import show_tree
+from pages.common.widgets.pruning_slider import pick_step, step_labels, strength_name
 from pages.common.words import plain, split_words
 from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.routing import routing_table
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw
-from treelab.trees.text.numerals import counted, shortest, significant
+from treelab.trees.text.numerals import counted, significant
 
 TEST = "test_score"
 _MOST_CLASSES = 6  # whose routing is offered
@@ -29,9 +30,9 @@ def show_pruning(loaded: LoadedRun) -> None:
     """Show the tree, the scores and the sizes where the slider stands."""
     tree_alone = _pick_predictor(loaded)
     steps = pruning_steps(loaded, tree_alone)
-    labels = _step_labels(steps)
-    strength = _strength_name(steps)
-    step = _pick_step(loaded, steps, labels)
+    labels = step_labels(steps)
+    strength = strength_name(steps)
+    step = pick_step(loaded, steps, labels)
     st.header(plain(_finding(loaded, steps, step)), anchor=False)
     st.caption(_scores_note(loaded))
     left, right = st.columns([3, 2], gap="large")
@@ -81,40 +82,6 @@ def _pick_predictor(loaded: LoadedRun) -> bool:
         "a row passes each node; alone, a leaf predicts the majority class, or the "
         "mean, of its training rows.",
     )
-
-
-def _pick_step(loaded: LoadedRun, steps: PruningSteps, labels: list[str]) -> int:
-    """Let the visitor slide along the path."""
-    trained = steps.chosen is not None
-    return st.select_slider(
-        _strength_name(steps),
-        range(len(steps.trees)),
-        value=steps.chosen if trained else knee_of(steps.table),
-        format_func=labels.__getitem__,
-        key=f"step-{loaded.run.id}",
-        help="How strongly small trees are preferred; all strengths were trained "
-        "together."
-        if trained
-        else "How much impurity a leaf must remove to stay (cost-complexity pruning).",
-    )
-
-
-def _strength_name(steps: PruningSteps) -> str:
-    """Name what the slider changes."""
-    if steps.chosen is not None:
-        return "Pruning strength (lambda)"
-    return "Complexity penalty (ccp_alpha)"
-
-
-def _step_labels(steps: PruningSteps) -> list[str]:
-    """Name each step of the slider; no two names are alike."""
-    labels: list[str] = []
-    for strength, leaves in zip(steps.table["strength"], steps.table["leaves"]):
-        label = f"{shortest(strength)} · {counted(leaves, 'leaf', 'leaves')}"
-        while label in labels:
-            label += " again"
-        labels.append(label)
-    return labels
 
 
 def _metric(loaded: LoadedRun) -> str:
