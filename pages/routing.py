@@ -30,6 +30,7 @@ with st.container(horizontal=True, key="routing-controls"):
         default="test",
         required=True,
         format_func=lambda name: split_words(loaded, name),
+        wrap=True,
         key="routing-rows",
         persist_state="session",
     )
@@ -39,6 +40,7 @@ with st.container(horizontal=True, key="routing-controls"):
         default="level_fraction",
         required=True,
         format_func=COLOR_BY.__getitem__,
+        wrap=True,
         key="routing-color",
         persist_state="session",
         help="At its level: each level adds up to 100% (the class routing "
@@ -51,6 +53,7 @@ shown = st.pills(
     selection_mode="multi",
     default=[next(iter(groups)), list(groups)[-1]] if is_number else list(groups)[:2],
     format_func=plain,
+    wrap=True,
     key=f"routing-kinds-{loaded.run.id}",
 )
 if not shown:

@@ -7,8 +7,10 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
+from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 
+LONGEST_RULE = 300  # letters that a sentence may hold
 SPLIT_NAMES = {"train": "training", "valid": "validation", "test": "test"}
 
 
@@ -67,6 +69,12 @@ def counted_rows(tree: Tree, loaded: LoadedRun) -> str:
 def with_unit(loaded: LoadedRun, value: float) -> str:
     """Write a value of the target with its unit."""
     return f"{significant(value)} {loaded.model.target_unit}".rstrip()
+
+
+def short_rule(tree: Tree, node: int) -> str:
+    """Write a node's rule; where that is long, three terms of each weighted sum."""
+    rule = rule_text(tree, node)
+    return rule if len(rule) <= LONGEST_RULE else rule_text(tree, node, most=3)
 
 
 def plain(text: object) -> str:

@@ -1,9 +1,14 @@
 """The Tree page."""
 
+import numpy as np
 import pytest
 
+from pages.common.words import LONGEST_RULE, short_rule
 from tests.pages.shown import conditions, dots, page_text, viewers
 from tests.pages.stores import add_run
+from treelab.trees.feature import Feature
+from treelab.trees.text.rules import rule_text
+from treelab.trees.tree import Tree
 
 
 def test_the_tree_stands_beside_its_test_score(visit, store):
@@ -219,3 +224,15 @@ def test_a_node_of_one_run_is_not_selected_in_another(visit, store):
     app.selectbox(key="run").set_value(second).run()
     assert viewers(app)[0]["select"] is None
     assert "node" not in app.query_params
+
+
+def test_a_long_weighted_sum_is_cut_to_three_terms():
+    n = 40
+    features = tuple(Feature(f"a column with a long name {j}") for j in range(n))
+    weights = np.arange(1.0, n + 1)[None]
+    tree = Tree.complete(
+        features, None, [1.0], [False], np.array([[1.0], [2.0]]), weights=weights
+    )
+    assert len(rule_text(tree, 1)) > LONGEST_RULE
+    assert "37 more columns" in short_rule(tree, 1)
+    assert short_rule(tree, 0) == "every row"

@@ -11,7 +11,7 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.tree_viewer import show_tree
 from pages.common.widgets.row import Row
-from pages.common.words import plain, with_unit
+from pages.common.words import plain, short_rule, with_unit
 from treelab.evaluation.estimator_predictions import estimator_predictions
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
 from treelab.figures.style.colors import palette
@@ -20,7 +20,6 @@ from treelab.figures.weights import weights_figure
 from treelab.trees.labels import plain_label
 from treelab.trees.text.nodes import path_sentences
 from treelab.trees.text.numerals import counted, percent, probability
-from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 
 BARS = 8  # trees whose weight is drawn
@@ -95,20 +94,20 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
     n_most = int(model.n_estimators_for_share(row.values, MOST_OF_IT)[0])
     most = f"{counted(n_most, 'tree')} {'has' if n_most == 1 else 'have'}"
     st.markdown(
-        f"Tree {index[0]} has {percent(weight[0])} of the weight of this prediction; "
-        f"{most} {MOST_OF_IT:.0%} of it, of {counted(model.n_estimators, 'tree')}."
+        f"Of {counted(model.n_estimators, 'tree')}, tree {index[0]} has "
+        f"{percent(weight[0])} of the weight of this prediction; {most} "
+        f"{MOST_OF_IT:.0%} of the weight."
     )
     left, right = st.columns([5, 3], gap="large")
     with right:
         shown = _show_weights(loaded, row, index, weight)
-        st.caption(f"{most} {MOST_OF_IT:.0%} of the weight.")
     with left:
         share = weight[index.tolist().index(shown)]
         st.markdown(f"**Tree {shown}, weight {percent(share)}**")
         tree = routed_tree(loaded, shown, row=row.values)
         path = _show_path(loaded, tree, row, shown)
         score = score_leaf(tree, path[-1], *loaded.split.rows("test"))
-        st.markdown(f"Rule: {plain(rule_text(tree, path[-1]))}.")
+        st.markdown(f"Rule: {plain(short_rule(tree, path[-1]))}.")
         st.caption(_score_words(loaded, score))
 
 

@@ -9,7 +9,7 @@ from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.html import dot
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.words import SPLIT_NAMES, plain
+from pages.common.words import SPLIT_NAMES, plain, short_rule
 from treelab.data.split import SPLITS
 from treelab.evaluation.node_report import (
     MOST_ROWS,
@@ -36,12 +36,13 @@ def report_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeReport:
 def show_node(loaded: LoadedRun, tree: Tree, report: NodeReport) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
     if report.condition:
-        st.markdown(f"**{plain(report.condition)}?**")
+        condition = split_text(tree, report.node, most=3)
+        st.markdown(f"**{plain(condition)}?**")
     else:
         predicted = prediction_text(tree, report.node, most=3, length=40)
         st.markdown(f"**Leaf: {plain(predicted)}**")
     if report.rule != "every row":
-        st.markdown(f"Rows with {plain(report.rule)}.")
+        st.markdown(f"Rows with {plain(short_rule(tree, report.node))}.")
     else:
         st.markdown("All rows pass this node.")
     st.html(statistics_table(loaded, tree, report))

@@ -77,6 +77,7 @@ def _pick_predictor(loaded: LoadedRun) -> bool:
         format_func=words.__getitem__,
         default=False,
         required=True,
+        wrap=True,
         key=f"predictor-{loaded.run.id}",
         help="Scores at the strength that training chose. The predictor reads how far "
         "a row passes each node; alone, a leaf predicts the majority class, or the "
@@ -182,6 +183,7 @@ def _show_step(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
         default=PREDICTIONS,
         required=True,
         format_func=plain,
+        wrap=True,
         key=f"pruning-picture-{loaded.run.id}",
         label_visibility="collapsed",
     )

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.words import SPLIT_NAMES, plain
+from pages.common.words import LONGEST_RULE, SPLIT_NAMES, plain, short_rule
 from treelab.evaluation.routing import (
     BANDS,
     busiest_leaf,
@@ -16,10 +16,7 @@ from treelab.evaluation.routing import (
 )
 from treelab.figures.routing import heat_tree_figure
 from treelab.trees.text.numerals import counted, significant
-from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
-
-LONGEST_RULE = 300  # letters that a caption may hold
 
 
 def row_groups(loaded: LoadedRun, split: str) -> dict[str, np.ndarray]:
@@ -115,5 +112,5 @@ def show_table(tree: Tree, rows: pd.DataFrame) -> None:
 
 def _leaf_rule(tree: Tree, leaf: int) -> str:
     """Write a leaf's rule; of a very long one, where to find it."""
-    rule = rule_text(tree, leaf)
+    rule = short_rule(tree, leaf)
     return rule if len(rule) <= LONGEST_RULE else f"node {leaf} of the table below"

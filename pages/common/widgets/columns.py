@@ -44,6 +44,8 @@ def column_editor(problem: Problem) -> None:
             "note": st.column_config.TextColumn("Note"),
         },
     )
+    if error := st.session_state.get(f"{key}-error"):
+        st.error(error, icon=":material/error:")
 
 
 def _rows(problem: Problem) -> pd.DataFrame:
@@ -72,11 +74,11 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
             edited.loc[edited.index[int(row)], name] = value
     used = tuple(edited.loc[edited["use"].astype(bool), "column"])
     if not used:
-        st.session_state["columns-error"] = (
+        st.session_state[f"{key}-error"] = (
             "At least one column must be used; the last change was not applied."
         )
         return
-    st.session_state.pop("columns-error", None)
+    st.session_state.pop(f"{key}-error", None)
     facts = column_facts(problem.table_id).set_index("column")["kind"]
     kinds = tuple(
         (name, kind)

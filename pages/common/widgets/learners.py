@@ -27,6 +27,7 @@ def pick_learners() -> list[str]:
         selection_mode="multi",
         default=list(DEFAULT_LEARNERS),
         format_func=_pill,
+        wrap=True,
         key="learners",
         persist_state="session",
     )

@@ -44,6 +44,7 @@ def tree_choices(loaded: LoadedRun) -> TreeChoices:
             _views(loaded),
             default=TREE,
             required=True,
+            wrap=True,
             key=f"view-{loaded.run.id}",
         )
         if view == STATIC or view in AREAS:
@@ -54,6 +55,7 @@ def tree_choices(loaded: LoadedRun) -> TreeChoices:
             default="train",
             required=True,
             format_func=SPLIT_NAMES.__getitem__,
+            wrap=True,
             key="tree-rows",
             persist_state="session",
         )

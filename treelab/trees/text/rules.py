@@ -8,8 +8,17 @@ from treelab.trees.text.nodes import prediction_text, rows_text, split_text
 from treelab.trees.tree import Tree
 
 
-def rule_text(tree: Tree, node: int) -> str:
+def rule_text(
+    tree: Tree, node: int, *, most: int | None = None, length: int | None = None
+) -> str:
     """Return the conditions on the decision path to a node, one a column.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    most, length : int or None
+        As in ``split_text``.
 
     Returns
     -------
@@ -19,7 +28,8 @@ def rule_text(tree: Tree, node: int) -> str:
     """
     parts = []
     for condition in path_conditions(tree, node):
-        if text := condition.text(condition.column in tree.missing_columns):
+        missing = condition.column in tree.missing_columns
+        if text := condition.text(missing, most, length):
             parts.append(text)
     return " and ".join(parts) or "every row"
 

@@ -1,0 +1,85 @@
+"""The form of a learner's settings, and the settings of a run in words."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.common.widgets.settings import setting_words
+from treelab.learners.registry import LEARNERS
+
+
+def form():
+    """A form of one learner with a setting of each kind."""
+    import streamlit as st
+
+    from pages.common.widgets.settings import settings_form
+    from treelab.learners.common.spec import LearnerSpec, Setting
+
+    settings = (
+        Setting("size", "Size", "", "int", None, 1, 9),
+        Setting("epochs", "Epochs", "", "int", "auto", 1, choices=("auto",)),
+        Setting("rate", "Rate", "", "float", 0.5, above=0, maximum=1),
+        Setting("fast", "Fast", "", "bool", True),
+        Setting("loss", "Loss", "", "choice", "a", choices=("a", "b")),
+        Setting("hidden", "", "", "int", 3),
+    )
+    spec = LearnerSpec("one", "One", "", "", "", "", settings)
+    st.session_state["found"] = settings_form([spec], "binary")
+
+
+def found(app):
+    """The settings that the form returned, and whether all can be read."""
+    chosen, complete = app.session_state["found"]
+    return chosen["one"], complete
+
+
+@pytest.fixture
+def app():
+    return AppTest.from_function(form).run()
+
+
+def test_the_form_shows_what_has_a_label_at_its_default(app):
+    settings, complete = found(app)
+    assert complete
+    assert settings == {
+        "size": None,
+        "epochs": "auto",
+        "rate": 0.5,
+        "fast": True,
+        "loss": "a",
+    }
+
+
+def test_a_word_is_an_empty_number_with_that_word(app):
+    shown = {box.label: (box.value, box.placeholder) for box in app.number_input}
+    assert shown["Size"] == (None, "none")
+    assert shown["Epochs"] == (None, "auto")
+    app.number_input(key="setting-one-size").set_value(4).run()
+    app.number_input(key="setting-one-epochs").set_value(7).run()
+    settings, _ = found(app)
+    assert (settings["size"], settings["epochs"]) == (4, 7)
+
+
+def test_a_switch_is_a_toggle(app):
+    app.toggle(key="setting-one-fast").set_value(False).run()
+    assert found(app)[0]["fast"] is False
+
+
+def test_a_number_on_its_exclusive_bound_is_refused_in_place(app):
+    app.number_input(key="setting-one-rate").set_value(0.0).run()
+    assert not found(app)[1]
+    assert "rate must be" in app.error[0].value
+
+
+@pytest.mark.parametrize("key", LEARNERS)
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_defaults_have_no_words_except_a_preset(key, task):
+    spec = LEARNERS[key]
+    words = setting_words(key, spec.defaults(task), task)
+    assert words == ("budget standard" if key == "get" else "")
+
+
+def test_what_differs_is_written_by_its_label():
+    settings = LEARNERS["cart"].defaults("binary") | {"max_depth": 3}
+    assert setting_words("cart", settings, "binary") == "max depth 3"
+    settings = LEARNERS["argmin"].defaults("binary") | {"pruning_strength": [0, 1.5]}
+    assert setting_words("argmin", settings, "binary") == "pruning strengths 0, 1.5"
