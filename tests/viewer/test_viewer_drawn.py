@@ -174,6 +174,7 @@ def test_what_python_writes_is_drawn_at_every_size(page, make):
         drawn = keys(page)  # a deep tree opens folded where the picture is narrow
         assert {"", "0", "1"} <= drawn
         for key in sorted(drawn)[:6]:  # to the leftmost leaf
+            page.keyboard.press("Shift")  # focus shows where the keyboard is used
             page.focus(NODE.format(key))
             page.wait_for_function(TIP)
             assert page.locator(".tip").text_content()
