@@ -9,7 +9,7 @@ from typing import Any
 from treelab.learners.argmin.settings import CLUSTERS
 from treelab.learners.argmin.settings import SPEC as ARGMIN
 from treelab.learners.cart.settings import SPEC as CART
-from treelab.learners.common.spec import LearnerSpec
+from treelab.learners.common.spec import LearnerSpec, with_recipe
 from treelab.learners.get.settings import SPEC as GET
 from treelab.learners.gradtree.settings import SPEC as GRADTREE
 from treelab.learners.grande.settings import SPEC as GRANDE
@@ -99,4 +99,5 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
             listed = ", ".join(sorted(known))
             raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")
         known[name].check(value)
-    return {**spec.defaults(task), **given}
+    values = {**spec.defaults(task), **given}
+    return with_recipe(spec.settings_of(task), values, spec.paper_settings)

@@ -23,6 +23,7 @@ TYPES = {
     "Tree": "treelab.trees.tree",
     "WeightedTrees": "treelab.trees.ensemble",
     "PruningPath": "treelab.trees.pruning.path",
+    "SizePath": "treelab.trees.pruning.size_path",
 }
 _ARRAY_TYPES = ("bool", "int32", "int64", "float32", "float64")
 _SETTINGS, _ARRAYS = "model.json", "model.safetensors"

@@ -20,6 +20,7 @@ from treelab.learners.common.input_checks import (
     check_target,
     label_text,
 )
+from treelab.learners.common.origin import Origin
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,16 @@ class TableEstimator(BaseEstimator):
     """Base of the learners: takes a raw table and predicts with the exported model.
 
     A learner's ``fit`` calls ``_read``, trains, and sets ``model_``, what it exports:
-    a ``Tree``, ``WeightedTrees`` or ``PruningPath``, in the user's columns and units.
+    a ``Tree``, ``WeightedTrees`` or ``PruningPath``, in the user's columns and units,
+    and ``origin_``, how the model came about.
     """
+
+    origin_: Origin
+
+    def __str__(self):
+        """Return the settings that were changed and, once fitted, the origin."""
+        origin = getattr(self, "origin_", None)
+        return repr(self) if origin is None else f"{self!r}\n{origin}"
 
     def __sklearn_tags__(self):
         """Tell scikit-learn that missing values and text columns are welcome."""

@@ -5,6 +5,7 @@ estimator's signature, the form, the command line and the stored run read it fro
 Imports no torch, so a page can list the learners without loading it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from treelab.learners.common.checks import (
 )
 
 Settings = TypeVar("Settings")
+RECIPES = ("treelab", "paper")
 TASKS = ("binary", "multiclass", "regression")
 CLASSES = ("binary", "multiclass")
 
@@ -127,7 +129,42 @@ def read_settings(cls: type[Settings], estimator) -> Settings:
     known = [s for s in settings_in(cls) if s.name in given]
     for declared in known:
         declared.check(given[declared.name])
-    return cls(**{declared.name: given[declared.name] for declared in known})
+    values = {declared.name: given[declared.name] for declared in known}
+    return cls(**with_recipe(settings_in(cls), values, getattr(cls, "paper", {})))
+
+
+def recipe_setting() -> Any:
+    """Declare the setting ``recipe`` of a learner that follows a paper."""
+    return setting(
+        "treelab",
+        "choice",
+        "Whether training follows treelab's recipe or exactly the paper's: its method, "
+        "its settings, nothing of ours. A setting that you change yourself stays.",
+        label="Recipe",
+        choices=RECIPES,
+    )
+
+
+def with_recipe(
+    settings: tuple[Setting, ...], values: dict[str, Any], paper: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the values a recipe trains with: the paper's in place of our defaults.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+    values : dict
+        By name, ``recipe`` among them; one that differs from our default stays.
+    paper : mapping of str to object
+        The paper's values of the settings in which it differs from our defaults.
+    """
+    if values.get("recipe") != "paper":
+        return values
+    default = {declared.name: declared.default for declared in settings}
+    return {
+        name: paper[name] if name in paper and value == default[name] else value
+        for name, value in values.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -135,7 +172,8 @@ class LearnerSpec:
     """A learner: what it is called, where it lives, what can be set.
 
     ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
-    one tree alone is the model.
+    one tree alone is the model. ``paper_settings`` are the values that
+    ``recipe="paper"`` puts in place of our defaults.
     """
 
     key: str
@@ -146,6 +184,7 @@ class LearnerSpec:
     regressor: str
     settings: tuple[Setting, ...]
     single_tree: bool = True
+    paper_settings: Mapping[str, Any] = field(default_factory=dict)
 
     def settings_of(self, task: str) -> tuple[Setting, ...]:
         """Settings that the learner knows for a task."""
