@@ -5,11 +5,7 @@ from tests.learners.get.tables import wavy_rows
 from treelab.learners.get.linear_splits import linear_splits
 from treelab.learners.get.prune import prune_by_validation
 from treelab.learners.get.rows import Rows
-from treelab.learners.get.sparse import (
-    approximations,
-    explained_loss,
-    sparse_splits,
-)
+from treelab.learners.get.sparse import explained_loss, sparse_splits
 from treelab.learners.get.starts import greedy_splits
 from treelab.learners.get.trees import HardTrees
 
@@ -84,13 +80,3 @@ def test_columns_that_do_nothing_leave_the_splits():
     tree = HardTrees.fit(weights, np.array([[1.0]]), rows, linear=False)
     sparse = sparse_splits(tree, rows, valid, 0.05)
     assert (sparse.weights[0, 0] != 0).tolist() == [True, True, False, False, False]
-
-
-def test_of_equal_columns_one_is_taken():
-    rng = np.random.default_rng(0)
-    one, other = rng.random((2, 100))
-    x = np.column_stack([one, one, other])
-    (weights, lacking), _ = approximations(x, np.array([0.4, 0.6, 0.01]))
-    assert (weights != 0).sum() == 1
-    assert weights.sum() == pytest.approx(1.0, abs=0.05)
-    assert lacking == pytest.approx(0.01 * other.mean(), abs=0.02)

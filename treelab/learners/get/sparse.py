@@ -9,8 +9,7 @@ import numpy as np
 
 from treelab.learners.get.rows import Rows
 from treelab.learners.get.trees import HardTrees
-
-N_COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest first
+from treelab.trees.pruning.sparse_sums import N_COLUMNS, approximations
 
 
 def sparse_splits(
@@ -95,57 +94,6 @@ def _approximations_of_level(
         if (weights != 0).sum() > 1:
             found[int(at)] = approximations(rows.x[node == at], weights)
     return found
-
-
-def approximations(
-    x: np.ndarray, weights: np.ndarray
-) -> list[tuple[np.ndarray, float]]:
-    """Approximate a weighted sum with 1, 2, 3, 5, ... of its columns.
-
-    Orthogonal matching pursuit: the column that explains most of the residual enters
-    next, and all weights are fitted again.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, F)
-        The rows on which the sums shall agree.
-    weights : ndarray of shape (F,)
-
-    Returns
-    -------
-    list of (weights (F,), float)
-        For each number in ``N_COLUMNS`` below that of the sum's own columns: weights,
-        and what the approximation lacks to the sum on average.
-    """
-    mean = x.mean(axis=0)
-    gram = (x - mean).T @ (x - mean)
-    norm = np.sqrt(np.diag(gram))
-    usable = (weights != 0) & (norm > 1e-9)
-    scale = np.where(usable, norm, 1.0)
-    gram = gram / np.outer(scale, scale)
-    wanted = gram @ (weights * scale)
-    chosen: list[int] = []
-    found = []
-    for n_columns in range(1, int(usable.sum())):
-        fitted = np.zeros(len(weights))
-        if chosen:
-            fitted[chosen] = _solve(gram, wanted, chosen)
-        residual = np.where(usable, np.abs(wanted - gram @ fitted), -1.0)
-        residual[chosen] = -1.0
-        chosen.append(int(residual.argmax()))
-        if n_columns in N_COLUMNS:
-            sparse = np.zeros(len(weights))
-            sparse[chosen] = _solve(gram, wanted, chosen) / scale[chosen]
-            found.append((sparse, float(mean @ (weights - sparse))))
-        if n_columns == N_COLUMNS[-1]:
-            break
-    return found
-
-
-def _solve(gram: np.ndarray, wanted: np.ndarray, chosen: list[int]) -> np.ndarray:
-    """Weights of the chosen columns that fit best; a touch of ridge for twins."""
-    part = gram[np.ix_(chosen, chosen)] + 1e-9 * np.eye(len(chosen))
-    return np.linalg.solve(part, wanted[chosen])
 
 
 def explained_loss(trees: HardTrees, rows: Rows, on: Rows) -> float:
