@@ -125,7 +125,7 @@ def test_a_run_whose_worker_died_is_interrupted_and_keeps_its_curve(
     app = visit("train", run=run_id)
     assert store.run(run_id).state == "interrupted"
     assert "interrupted" in cards(app)
-    assert len(app.session_state["events"][run_id]) == 5
+    assert len(app.session_state["events"][run_id, True]) == 5
     app.button(key="train").click().run()
     assert len(store.runs()) == 3
 

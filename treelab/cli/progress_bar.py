@@ -36,7 +36,8 @@ class ProgressBar:
                 valid=f"{report.valid_loss:.4g}",
                 refresh=False,
             )
-        self._bar.update(report.epoch - self._bar.n)
+        self._bar.set_description(report.stage, refresh=False)
+        self._bar.update(report.total_epoch - self._bar.n)
         return self._stop_requested
 
     def _request_stop(self, *_) -> None:

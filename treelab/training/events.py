@@ -2,16 +2,34 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 HISTORY = ["epoch", "train_loss", "valid_loss", "seconds", "stage"]
 """Columns of a learner's ``history_``."""
 
 REPORT_SECONDS = 0.5  # a longer epoch reports in between
+TRAINING = "training"  # the stage that trains the model that is retained
+
+
+@dataclass(frozen=True)
+class RetainedCurve:
+    """The curve of the candidate that is retained, in place of the leaders' so far.
+
+    Attributes
+    ----------
+    history : DataFrame
+        Columns as in ``HISTORY``.
+    snapshots : mapping of float to callable
+        Builds the candidate's model of an epoch, as of the start, 0, and of the end.
+    """
+
+    history: pd.DataFrame
+    snapshots: Mapping[float, Callable[[], Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -21,19 +39,28 @@ class Progress:
     Attributes
     ----------
     epoch : float
-        Epochs finished; a fraction while a long epoch is under way.
+        Epochs finished, 0 for the start; a fraction while a long epoch is under way.
+        Counted anew once the preparation is done.
     max_epochs : int
-        Epochs after which training ends at the latest.
+        Epochs after which training ends at the latest, preparation included.
     train_loss, valid_loss : float
-        Of the candidate that leads on validation; NaN where not measured yet.
+        Of the candidate that leads on validation; NaN where not measured yet, and
+        throughout a preparation.
     seconds : float
         Since training began.
     metric : float or None
         Validation score of the hard model, where the learner measures one.
     stage : str
-        Name of the stage, for learners that train in several.
+        Name of the stage, as "cross-validation", "training", "polish".
+    is_preparation : bool
+        Whether the stage comes before the training of the model that is retained:
+        it moves the progress and draws no curve.
+    epochs_before : float
+        Epochs of the preparation before this stage.
     snapshot : callable or None
         Builds the exported model of the moment; call it only when it is wanted.
+    retained : RetainedCurve or None
+        Given once, where the candidate that is retained turns out after training.
     """
 
     epoch: float
@@ -42,8 +69,16 @@ class Progress:
     valid_loss: float
     seconds: float
     metric: float | None = None
-    stage: str = ""
+    stage: str = TRAINING
+    is_preparation: bool = False
+    epochs_before: float = 0
     snapshot: Callable[[], Any] | None = None
+    retained: RetainedCurve | None = None
+
+    @property
+    def total_epoch(self) -> float:
+        """Epochs finished of ``max_epochs``, preparation included."""
+        return self.epochs_before + self.epoch
 
 
 Callback = Callable[[Progress], bool | None]
@@ -61,7 +96,9 @@ class Monitor:
     """Reports a training to its callbacks and records its history.
 
     A learner that trains in several stages gives each a monitor of its own, by
-    ``dataclasses.replace``; they share ``history``.
+    ``next_stage``; they share ``history``. What comes before the training of the model
+    that is retained, as cross-validation, is a preparation: progress and no curve.
+    The curve begins at the start: ``report`` it with epoch 0.
 
     Attributes
     ----------
@@ -70,28 +107,71 @@ class Monitor:
     callbacks : sequence of callable
         See ``Callback``.
     snapshot : callable, optional
-        Passed on in every ``Progress``.
+        Passed on in every ``Progress``, except in a preparation.
     stage : str
         Name of the stage.
+    is_preparation : bool
+        See ``Progress``.
     epoch_offset : float
-        Epochs of the stages before this one.
+        Epochs of the stages before this one, from the first on the curve.
+    epochs_before : float
+        Epochs of the preparation before this stage.
     started : float
         ``time.monotonic()`` when the fit began.
     history : list of tuple
-        Rows of ``HISTORY``, one for each report with a validation loss.
+        Rows of ``HISTORY``, one for each report on the curve.
     """
 
     max_epochs: int
     callbacks: Sequence[Callback] = ()
     snapshot: Callable[[], Any] | None = None
-    stage: str = ""
+    stage: str = TRAINING
+    is_preparation: bool = False
     epoch_offset: float = 0
+    epochs_before: float = 0
     started: float = field(default_factory=time.monotonic)
     history: list[tuple] = field(default_factory=list)
 
     def __post_init__(self):
         """Start the clock of interim reports."""
         self._last_report = time.monotonic()
+        self._last_epoch = self.epoch_offset
+        self._own_rows = len(self.history)  # where this stage's begin
+        self._losses: list[tuple[np.ndarray, np.ndarray]] = []  # (K,), a report
+
+    def next_stage(
+        self,
+        stage: str,
+        n_epochs: int,
+        *,
+        snapshot: Callable[[], Any] | None = None,
+        is_preparation: bool = False,
+    ) -> "Monitor":
+        """Return the monitor of the stage that follows this one's last report.
+
+        Parameters
+        ----------
+        stage : str
+            Its name.
+        n_epochs : int
+            Epochs until the fit ends at the latest, counted from here.
+        snapshot : callable, optional
+            Of this stage.
+        is_preparation : bool, default=False
+            See ``Progress``.
+        """
+        before, offset = self.epochs_before, self._last_epoch
+        if self.is_preparation:
+            before, offset = before + offset, 0
+        return replace(
+            self,
+            stage=stage,
+            max_epochs=math.ceil(before + offset + n_epochs),
+            snapshot=snapshot,
+            is_preparation=is_preparation,
+            epoch_offset=offset,
+            epochs_before=before,
+        )
 
     def is_due(self) -> bool:
         """Whether the last report is so old that an interim one is wanted."""
@@ -105,30 +185,78 @@ class Monitor:
         """
         return notify(self.callbacks, self._progress(epoch, train_loss, valid_loss))
 
-    def report(self, epoch: float, train_loss: float, valid_loss: float) -> bool:
-        """Report to the callbacks and, if the validation loss is finite, the history.
+    def report(
+        self,
+        epoch: float,
+        train_loss: float | np.ndarray,
+        valid_loss: float | np.ndarray,
+    ) -> bool:
+        """Report to the callbacks and, with a loss on the curve, to the history.
 
-        ``epoch`` counts from the beginning of the stage. Returns whether a callback
-        asked to stop.
+        Parameters
+        ----------
+        epoch : float
+            Counts from the beginning of the stage; 0 for the start.
+        train_loss, valid_loss : float or ndarray of shape (K,)
+            Of each candidate. The one that leads on validation is reported; where
+            nothing is validated, the one that leads in training.
+
+        Returns
+        -------
+        bool
+            Whether a callback asked to stop.
         """
-        progress = self._progress(epoch, train_loss, valid_loss)
-        if math.isfinite(valid_loss):
+        losses = np.atleast_1d(train_loss), np.atleast_1d(valid_loss)
+        ranked = losses[1] if np.isfinite(losses[1]).any() else losses[0]
+        leader = int(np.where(np.isfinite(ranked), ranked, np.inf).argmin())
+        train, valid = (float(loss[leader]) for loss in losses)
+        progress = self._progress(epoch, train, valid)
+        if math.isfinite(progress.train_loss) or math.isfinite(progress.valid_loss):
             self.history.append(tuple(getattr(progress, name) for name in HISTORY))
+            self._losses.append(losses)
         return notify(self.callbacks, progress)
+
+    def retain(
+        self,
+        candidate: int,
+        snapshots: Mapping[float, Callable[[], Any]] | None = None,
+    ) -> None:
+        """Make this stage's curve that of one candidate, and tell the callbacks.
+
+        Until it is known which candidate is retained, the curve is the leaders'.
+
+        Parameters
+        ----------
+        candidate : int
+            Its place in the losses of ``report``.
+        snapshots : mapping of float to callable, optional
+            See ``RetainedCurve``.
+        """
+        own = self.history[self._own_rows :]
+        self.history[self._own_rows :] = [
+            (row[0], float(train[candidate]), float(valid[candidate]), *row[3:])
+            for row, (train, valid) in zip(own, self._losses)
+        ]
+        last = self._progress(self._last_epoch - self.epoch_offset, math.nan, math.nan)
+        curve = RetainedCurve(self.history_frame(), snapshots or {})
+        notify(self.callbacks, replace(last, retained=curve))
 
     def history_frame(self) -> pd.DataFrame:
         """Return the history, one row a report, with the columns of ``HISTORY``."""
         return pd.DataFrame(self.history, columns=HISTORY)
 
     def _progress(self, epoch, train_loss, valid_loss) -> Progress:
-        """Build a report and note the time."""
+        """Build a report and note its time and epoch."""
         self._last_report = time.monotonic()
+        self._last_epoch = self.epoch_offset + epoch
         return Progress(
-            epoch=self.epoch_offset + epoch,
+            epoch=self._last_epoch,
             max_epochs=self.max_epochs,
-            train_loss=train_loss,
-            valid_loss=valid_loss,
+            train_loss=math.nan if self.is_preparation else train_loss,
+            valid_loss=math.nan if self.is_preparation else valid_loss,
             seconds=self._last_report - self.started,
             stage=self.stage,
-            snapshot=self.snapshot,
+            is_preparation=self.is_preparation,
+            epochs_before=self.epochs_before,
+            snapshot=None if self.is_preparation else self.snapshot,
         )

@@ -160,17 +160,15 @@ def train(
         improved = checkpoints.update(valid_loss, epoch)
         if after_epoch is not None:
             after_epoch(valid_loss)
-        finite = torch.isfinite(valid_loss)
-        leader = int(torch.argmin(torch.where(finite, valid_loss, math.inf)))
         stopped |= monitor.report(
-            epoch, float(train_loss[leader]), float(valid_loss[leader])
+            epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
         )
         epochs_in_vain += plan.evaluate_every
         if bool(improved.any()):
             epochs_in_vain = 0
         if stopped:
             reason = "callback"
-        elif not bool(finite.any()):
+        elif not bool(torch.isfinite(valid_loss).any()):
             reason = "nan"
         elif epochs_in_vain >= plan.patience:
             reason = "patience"

@@ -9,9 +9,11 @@ from treelab.runs.store.run import Run
 
 def run_events(run: Run) -> pd.DataFrame:
     """Return a row an epoch, reading from the store only what is new."""
-    known: dict[str, pd.DataFrame] = st.session_state.setdefault("events", {})
-    before = known.get(run.id)
-    last = 0 if before is None else before["epoch"].max()
+    # Read once more at the end: the curve may then be another, see RetainedCurve.
+    known: dict[tuple[str, bool], pd.DataFrame]
+    known = st.session_state.setdefault("events", {})
+    before = known.get((run.id, run.is_finished))
+    last = -1 if before is None else before["epoch"].max()
     new = store().events(run.id, last)
     if before is None:
         events = new
@@ -20,5 +22,5 @@ def run_events(run: Run) -> pd.DataFrame:
     else:
         return before
     if len(events):
-        known[run.id] = events
+        known[run.id, run.is_finished] = events
     return events

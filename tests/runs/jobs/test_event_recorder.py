@@ -1,10 +1,12 @@
 """The recorder writes at once, then not too often, and loses neither low nor last."""
 
+import numpy as np
 import pytest
 
 from tests.runs.store.test_run_store import grown_tree, report, running
 from treelab.runs.jobs import event_recorder as module
 from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted
+from treelab.training.events import Monitor
 
 
 @pytest.fixture
@@ -99,3 +101,22 @@ def test_a_process_that_has_to_end_aborts_the_training(store, run_id, clock):
         record(report(1))
     record.write()
     assert len(store.events(run_id)) == 1
+
+
+def test_a_preparation_moves_the_run_and_draws_nothing(store, run_id, clock):
+    record = EventRecorder(store, run_id)
+    record(report(5, stage="cross-validation", is_preparation=True))
+    assert len(store.events(run_id)) == 0
+    assert store.run(run_id).stage == "cross-validation"
+    record(report(0, stage="training", epochs_before=5))  # at once: another stage
+    assert store.events(run_id)["epoch"].tolist() == [0]
+    assert store.run(run_id).progress == 0.5
+
+
+def test_the_curve_of_the_retained_candidate_replaces_the_leaders(store, run_id, clock):
+    monitor = Monitor(3, [EventRecorder(store, run_id)], snapshot=grown_tree)
+    monitor.report(0, np.array([0.5, 0.8]), np.array([0.5, 0.8]))
+    monitor.report(2, np.array([0.7, 0.6]), np.array([0.7, 0.6]))
+    monitor.retain(1, {0: grown_tree, 3: grown_tree})
+    assert store.events(run_id)["valid_loss"].tolist() == [0.8, 0.6]
+    assert store.snapshots(run_id) == [0, 3]

@@ -134,7 +134,7 @@ def test_curves_come_back_in_order_and_a_reader_may_ask_for_what_is_new(
     assert store.add_events(run_id, [report(1), report(2, metric=0.9)])
     events = store.events(run_id)
     assert events["epoch"].tolist() == [0.5, 1, 2]
-    assert events["stage"].tolist() == ["soft", "", ""]
+    assert events["stage"].tolist() == ["soft", "training", "training"]
     assert np.isnan(events["valid_loss"][0])
     assert events["metric"].isna().tolist() == [True, True, False]
     assert store.events(run_id, after=1)["epoch"].tolist() == [2]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from treelab.runs.store.run_store import RunStore
-from treelab.training.events import Progress
+from treelab.training.events import Progress, RetainedCurve
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
 
@@ -20,9 +20,9 @@ class Interrupted(Exception):
 class EventRecorder:
     """Training callback that saves the loss curves, and now and then the tree.
 
-    The first report is written at once, later ones at most ten times a second. Of the
-    reports in between, the one with the lowest validation loss and the last one are
-    written, so that the curve has its lowest point and its end.
+    The first report of a stage is written at once, later ones at most ten times a
+    second. Of the reports in between, the one with the lowest validation loss and the
+    last one are written, so that the curve has its start, its lowest point and its end.
 
     Parameters
     ----------
@@ -48,11 +48,19 @@ class EventRecorder:
         self._run_id = run_id
         self._should_abort = should_abort
         self._pending: list[Progress] = []
+        self._stage: tuple | None = None  # of the last report
         self._next_write = 0.0
         self._next_snapshot = 0.0
 
     def __call__(self, report: Progress) -> bool:
         """Record a report; True asks the training to stop."""
+        if report.retained is not None:
+            self._retain(report.retained)
+            return self.stop_requested
+        stage = (report.stage, report.is_preparation)
+        if stage != self._stage:
+            self.write()
+            self._stage, self._next_write, self._next_snapshot = stage, 0.0, 0.0
         self._pending.append(report)
         if self._should_abort():
             raise Interrupted
@@ -68,6 +76,16 @@ class EventRecorder:
         reports, self._pending = _lowest_and_last(self._pending), []
         if reports and not self._store.add_events(self._run_id, reports):
             self.stop_requested = True
+
+    def _retain(self, curve: RetainedCurve) -> None:
+        """Put the curve and the trees of the retained candidate in the place of all."""
+        self.write()
+        self._store.replace_events(self._run_id, curve.history)
+        trees = {
+            epoch: _single_tree(build()) for epoch, build in curve.snapshots.items()
+        }
+        if known := {epoch: tree for epoch, tree in trees.items() if tree is not None}:
+            self._store.replace_snapshots(self._run_id, known)
 
     def _save_snapshot(self, report: Progress) -> None:
         """Save the tree of this moment when a snapshot is due."""

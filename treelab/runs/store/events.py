@@ -10,10 +10,16 @@ from treelab.runs.store.database import reading, writing
 from treelab.training.events import Progress
 
 EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "metric", "seconds", "stage"]
+_INSERT = (
+    f"INSERT INTO events (run_id, {', '.join(EVENT_COLUMNS)})"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def write_events(database: Path, run_id: str, reports: Sequence[Progress]) -> bool:
     """Add points to a run's curves and move its progress.
+
+    Reports of a preparation move the progress alone.
 
     Parameters
     ----------
@@ -38,6 +44,7 @@ def write_events(database: Path, run_id: str, reports: Sequence[Progress]) -> bo
             report.stage,
         )
         for report in reports
+        if not report.is_preparation
     ]
     with writing(database) as db:
         run = db.execute(
@@ -46,21 +53,42 @@ def write_events(database: Path, run_id: str, reports: Sequence[Progress]) -> bo
         ).fetchone()
         if run is None:
             return False
-        db.executemany(
-            f"INSERT INTO events (run_id, {', '.join(EVENT_COLUMNS)})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            rows,
-        )
+        db.executemany(_INSERT, rows)
         if reports:
             last = reports[-1]
             db.execute(
                 "UPDATE runs SET epoch = ?, max_epochs = ?, stage = ? WHERE id = ?",
-                (last.epoch, last.max_epochs, last.stage, run_id),
+                (last.total_epoch, last.max_epochs, last.stage, run_id),
             )
     return not run["stop_requested"]
 
 
-def read_events(database: Path, run_id: str, after: float = 0) -> pd.DataFrame:
+def replace_events(database: Path, run_id: str, history: pd.DataFrame) -> None:
+    """Put a history in the place of a run's curves.
+
+    Parameters
+    ----------
+    history : DataFrame
+        Columns as in ``treelab.training.events.HISTORY``.
+    """
+    rows = [
+        (
+            run_id,
+            row["epoch"],
+            _finite(row["train_loss"]),
+            _finite(row["valid_loss"]),
+            None,
+            row["seconds"],
+            row["stage"],
+        )
+        for row in history.to_dict("records")
+    ]
+    with writing(database) as db:
+        db.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
+        db.executemany(_INSERT, rows)
+
+
+def read_events(database: Path, run_id: str, after: float = -1) -> pd.DataFrame:
     """Read a run's curves; see ``RunStore.events``."""
     with reading(database) as db:
         rows = db.execute(

@@ -35,7 +35,7 @@ class Run:
         One of ``STATES``.
     created, started, finished : float or None
     epoch : float
-        Epochs finished at the last report.
+        Epochs finished at the last report, preparation included.
     max_epochs : int
         0 until the first report.
     stage : str

@@ -5,7 +5,7 @@ import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +14,7 @@ from treelab.data.problem import Problem
 from treelab.learners.registry import complete_settings, learner_title
 from treelab.runs.store import snapshots
 from treelab.runs.store.database import prepare, reading, writing
-from treelab.runs.store.events import read_events, write_events
+from treelab.runs.store.events import read_events, replace_events, write_events
 from treelab.runs.store.run import QUICK_LEARNERS, Run
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
@@ -219,12 +219,16 @@ class RunStore(RunStates):
         """Add one point to a run's curves; see ``add_events``."""
         return self.add_events(run_id, [report])
 
-    def events(self, run_id: str, after: float = 0) -> pd.DataFrame:
+    def replace_events(self, run_id: str, history: pd.DataFrame) -> None:
+        """Put a learner's ``history_`` in the place of a run's curves."""
+        replace_events(self._path, run_id, history)
+
+    def events(self, run_id: str, after: float = -1) -> pd.DataFrame:
         """Read a run's curves, in the order in which they came.
 
         Parameters
         ----------
-        after : float, default=0
+        after : float, default=-1
             Only points of later epochs than this one.
 
         Returns
@@ -238,6 +242,12 @@ class RunStore(RunStates):
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
         """Save the tree of an epoch; older ones are thinned out as they add up."""
         snapshots.write_snapshot(self._snapshots(run_id), epoch, tree)
+
+    def replace_snapshots(self, run_id: str, trees: Mapping[float, Tree]) -> None:
+        """Save trees by epoch in the place of all that were saved."""
+        shutil.rmtree(self._snapshots(run_id), ignore_errors=True)
+        for epoch, tree in trees.items():
+            self.add_snapshot(run_id, epoch, tree)
 
     def snapshots(self, run_id: str) -> list[float]:
         """List the epochs of which a tree is stored, first to last."""
