@@ -1,0 +1,65 @@
+"""Cross-validated sizes, against building and scoring each tree."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab import CartClassifier, CartRegressor
+from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.pruned_scores import scores_at_sizes
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning.sizes import path_of_sizes, prune_to_size, size_grid
+
+
+@pytest.fixture(scope="module", params=["multiclass", "regression"])
+def grown(request):
+    """A task, a deep tree of some rows, and other rows."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    y = X["a"] + X["b"] ** 2 + rng.normal(size=300)
+    kind = CartRegressor
+    if request.param == "multiclass":
+        kind, y = CartClassifier, pd.Series(np.digitize(y, [0.3, 1.5]))
+    tree = kind(random_state=0).fit(X[:200], y[:200]).tree_
+    return request.param, tree, X[200:], y[200:]
+
+
+@pytest.mark.parametrize("largest", [2, 3, 16, 17, 40, 1000])
+def test_sizes_ascend_from_two_to_the_largest(largest):
+    sizes = size_grid(largest)
+    assert sizes[0] == 2
+    assert sizes[-1] == largest
+    assert (np.diff(sizes) > 0).all()
+    assert {*range(2, min(largest, 16) + 1)} <= {*sizes.tolist()}
+    assert len(sizes) <= 55
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2, 5, 9, 20, 10_000])
+def test_a_pruned_tree_is_the_largest_of_the_path_that_is_small_enough(grown, n_leaves):
+    _, tree, _, _ = grown
+    small = [t for t in cost_complexity_path(tree).trees if t.n_leaves <= n_leaves]
+    pruned = prune_to_size(tree, n_leaves)
+    assert pruned.n_leaves == max(t.n_leaves for t in small)
+    assert pruned.impurity[0] == tree.impurity[0]
+
+
+def test_scores_at_sizes_are_those_of_the_pruned_trees(grown):
+    task, tree, X, y = grown
+    sizes = size_grid(tree.n_leaves + 5)
+    built = [
+        scores(task, y, prune_to_size(tree, int(size)).predict(X))[headline(task)]
+        for size in sizes
+    ]
+    assert scores_at_sizes(tree, X, y, sizes).tolist() == pytest.approx(built)
+
+
+def test_of_equally_large_trees_the_best_stays_and_the_chosen_one_always(grown):
+    _, tree, _, _ = grown
+    trees = [prune_to_size(tree, n) for n in (2, 4, 4, 8, 4)]
+    sizes, score = np.array([2, 4, 5, 8, 9]), np.array([0.5, 0.6, 0.8, 0.9, 0.7])
+    path = path_of_sizes(trees, sizes, score, np.zeros(5), chosen=3)
+    assert path.tree is trees[3]
+    assert path.scores["n_leaves"].tolist() == [2, 5, 8]
+    path = path_of_sizes(trees, sizes, score, np.zeros(5), chosen=4)
+    assert path.tree is trees[4]
+    assert path.scores["score"].tolist() == [0.5, 0.7, 0.9]
