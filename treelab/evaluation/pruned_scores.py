@@ -41,11 +41,12 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
     position |= {label: len(position) + i for i, label in enumerate(unseen)}
     truth = np.array([position[label] for label in y.tolist()], dtype=np.int64)
     counts = rows_through(tree, leaf, truth, len(position))
-    return pruned_macro_f1(path, counts, tree.value.argmax(axis=1))
+    sums = class_sums(path, counts, tree.value.argmax(axis=1))
+    return _score_of(sums, tree.task)
 
 
-def scores_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.ndarray:
-    """Score the prunings of one tree on held-out rows.
+def sums_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.ndarray:
+    """Sum up over held-out rows what the prunings of one fold's tree score by.
 
     Parameters
     ----------
@@ -59,17 +60,61 @@ def scores_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.nda
 
     Returns
     -------
-    ndarray of shape (S,)
-        Macro F1 or R² of ``prune_to_size(tree, size)``.
+    ndarray of shape (S, 2, n_classes), or (S, 2, 1) for regression
+        Of ``prune_to_size(tree, size)``, for ``pooled_scores``.
     """
     path = cost_complexity_path(tree)
-    return pruned_scores(path, X, y)[steps_at(path, sizes)]
+    if tree.classes is None:
+        leaf = tree.apply(X)
+        sums = value_sums(path, leaf, np.asarray(y, dtype=float))
+    else:
+        predicted = tree.value.argmax(axis=1)
+        sums = class_sums(path, tree.node_counts(X, y), predicted)
+    return sums[steps_at(path, sizes)]
 
 
-def pruned_macro_f1(
+def pooled_scores(sums: np.ndarray, task: str) -> np.ndarray:
+    """Score cross-validation by its held-out rows, pooled over the folds.
+
+    A rare class may have no row in a fold, so a mean of the folds' macro F1 is
+    unsteady; counts that are pooled first are not. A fold's score is what its rows
+    make of the pooled one: the scores of all folds have the pooled score as mean,
+    and their standard error is the jackknife's over folds.
+
+    Source: Forman and Scholz, "Apples-to-apples in cross-validation studies", SIGKDD
+    Explorations 12(1), 2010.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_folds, ..., 2, n_classes)
+        As ``sums_at_sizes`` returns them of each fold.
+    task : {"binary", "multiclass", "regression"}
+
+    Returns
+    -------
+    ndarray of shape (..., n_folds)
+        Macro F1, or R² against the training mean of each fold.
+    """
+    n_folds, total = len(sums), sums.sum(axis=0)
+    pooled = _score_of(total, task)[..., None]
+    without = np.stack([_score_of(total - own, task) for own in sums], axis=-1)
+    return pooled + (n_folds - 1) * (without.mean(-1, keepdims=True) - without)
+
+
+def _score_of(sums: np.ndarray, task: str) -> np.ndarray:
+    """Macro F1, or R², of sums (..., 2, n_classes)."""
+    first, second = sums[..., 0, :], sums[..., 1, :]
+    if task != "regression":
+        return macro_f1_of_counts(first, second)
+    explained = second - first
+    zero = np.zeros_like(first)
+    return np.divide(explained, second, out=zero, where=second > 0)[..., 0]
+
+
+def class_sums(
     path: CostComplexityPath, counts: np.ndarray, predicted: np.ndarray
 ) -> np.ndarray:
-    """Macro F1 of each subtree, from rows that are counted already.
+    """Sum up what macro F1 needs of each subtree, from rows that are counted already.
 
     Parameters
     ----------
@@ -81,12 +126,34 @@ def pruned_macro_f1(
 
     Returns
     -------
-    ndarray of shape (n_steps,)
+    ndarray of shape (n_steps, 2, n_classes)
+        Rows of each class that are predicted as it; rows of each class plus rows
+        predicted as it.
     """
     is_class = np.arange(counts.shape[1]) == predicted[:, None]
     hits = pruned_sums(path, counts * is_class)
     n_predicted = pruned_sums(path, counts.sum(1, keepdims=True) * is_class)
-    return macro_f1_of_counts(hits, counts[0] + n_predicted)
+    return np.stack([hits, counts[0] + n_predicted], axis=1)
+
+
+def value_sums(path: CostComplexityPath, leaf: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Sum up what R² needs of each subtree of a regression tree.
+
+    Parameters
+    ----------
+    path : CostComplexityPath
+    leaf : int array of shape (n_rows,)
+        Leaf of the unpruned tree that each row reaches.
+    y : float array of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_steps, 2, 1)
+        Squared error; squared error of the root's value alone.
+    """
+    at_node = _squared_errors(path.tree, leaf, y)
+    error = pruned_sums(path, at_node[:, None])
+    return np.stack([error, np.full_like(error, at_node[0])], axis=1)
 
 
 def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
@@ -112,23 +179,26 @@ def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
     return change.cumsum(axis=0)[:-1]
 
 
+def _squared_errors(tree: Tree, leaf: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared error of the rows that pass each node, were it to predict its value."""
+    centre = y.mean() if len(y) else 0.0  # keeps the squares small and exact
+    n_rows, first, second = (
+        sum_up(tree, np.bincount(leaf, (y - centre) ** power, tree.n_nodes))
+        for power in (0, 1, 2)
+    )
+    value = tree.value[:, 0] - centre
+    return np.maximum(second - 2 * value * first + n_rows * value**2, 0.0)
+
+
 def _r2(path, X, y, leaf) -> np.ndarray:
     """R² at each step, by the prediction of each node's rows."""
     tree = path.tree
     variation = np.sum((y - y.mean()) ** 2)
     if not variation:
         return np.full(len(path), np.nan)
-
-    def at_node(values):
-        return sum_up(tree, np.bincount(leaf, values, minlength=tree.n_nodes))
-
-    value = tree.value[:, 0]
-    centred = y - y.mean()
-    moved = value - y.mean()
-    n_rows, first, second = (at_node(centred**power) for power in (0, 1, 2))
-    error = second - 2 * moved * first + n_rows * moved**2
-    unpruned = at_node((y - tree.predict(X)) ** 2)  # by linear models, maybe
-    error = np.where(tree.is_leaf, unpruned, error)
+    # By linear models, maybe.
+    unpruned = np.bincount(leaf, (y - tree.predict(X)) ** 2, tree.n_nodes)
+    error = np.where(tree.is_leaf, unpruned, _squared_errors(tree, leaf, y))
     return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
 
 

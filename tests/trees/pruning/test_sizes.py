@@ -5,10 +5,15 @@ import pandas as pd
 import pytest
 
 from treelab import CartClassifier, CartRegressor
-from treelab.evaluation.metrics import headline, scores
-from treelab.evaluation.pruned_scores import scores_at_sizes
+from treelab.evaluation.metrics import scores
+from treelab.evaluation.pruned_scores import pooled_scores, pruned_scores, sums_at_sizes
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.sizes import path_of_sizes, prune_to_size, size_grid
+from treelab.trees.pruning.sizes import (
+    path_of_sizes,
+    prune_to_size,
+    size_grid,
+    steps_at,
+)
 
 
 @pytest.fixture(scope="module", params=["multiclass", "regression"])
@@ -43,14 +48,37 @@ def test_a_pruned_tree_is_the_largest_of_the_path_that_is_small_enough(grown, n_
     assert pruned.impurity[0] == tree.impurity[0]
 
 
-def test_scores_at_sizes_are_those_of_the_pruned_trees(grown):
+def test_pooled_scores_are_those_of_the_pooled_predictions(grown):
     task, tree, X, y = grown
     sizes = size_grid(tree.n_leaves + 5)
-    built = [
-        scores(task, y, prune_to_size(tree, int(size)).predict(X))[headline(task)]
-        for size in sizes
-    ]
-    assert scores_at_sizes(tree, X, y, sizes).tolist() == pytest.approx(built)
+    fold = np.arange(len(y)) % 4
+    rows = [fold == k for k in range(4)]
+    sums = np.stack([sums_at_sizes(tree, X[held], y[held], sizes) for held in rows])
+    fold_scores = pooled_scores(sums, task)
+    for size, own in zip(sizes, fold_scores, strict=True):
+        predicted = prune_to_size(tree, int(size)).predict(X)
+        if task == "regression":  # against the mean of the training rows
+            around = np.sum((y - tree.value[0, 0]) ** 2)
+            whole = 1 - np.sum((y - predicted) ** 2) / around
+        else:
+            whole = scores(task, y, predicted)["macro_f1"]
+            without = [
+                scores(task, y[~held], predicted[~held])["macro_f1"] for held in rows
+            ]
+            jackknife = np.sqrt(3 / 4 * np.sum((without - np.mean(without)) ** 2))
+            assert own.std(ddof=1) / 2 == pytest.approx(jackknife)
+        assert own.mean() == pytest.approx(whole)
+
+
+def test_one_fold_scores_as_its_own_rows_do(grown):
+    task, tree, X, y = grown
+    sizes = size_grid(tree.n_leaves)
+    (score,) = pooled_scores(sums_at_sizes(tree, X, y, sizes)[None], task).T
+    path = cost_complexity_path(tree)
+    if task == "multiclass":
+        alone = pruned_scores(path, X, y)[steps_at(path, sizes)]
+        assert score.tolist() == pytest.approx(alone.tolist())
+    assert (score <= 1).all()
 
 
 def test_of_equally_large_trees_the_best_stays_and_the_chosen_one_always(grown):

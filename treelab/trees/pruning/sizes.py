@@ -1,8 +1,9 @@
 """Trees by size: which numbers of leaves are tried, and the pruning for each.
 
-A fold's tree is pruned by cost-complexity to each size and scored on the fold's
-held-out rows (``evaluation.pruned_scores.scores_at_sizes``); from these scores a size
-is chosen (``size_path.within_one_standard_error``), and the tree of all rows pruned.
+A fold's tree is pruned by cost-complexity to each size, its held-out rows are counted
+(``evaluation.pruned_scores.sums_at_sizes``), the folds' scores (``pooled_scores``
+there) choose a size (``size_path.within_one_standard_error``), and the tree of all rows
+is pruned to it.
 """
 
 from collections.abc import Sequence
