@@ -7,7 +7,7 @@ from pages.common.cached.store import store
 from pages.common.page import page_title
 from pages.common.views.run_cards import state_color
 from pages.common.widgets.settings import setting_words
-from pages.common.words import plain, run_name, score
+from pages.common.words import has_default_name, plain, score
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
@@ -34,6 +34,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
             "created": pd.to_datetime(
                 [run.created for run in runs], unit="s", utc=True
             ),
+            "origin": [run.origin.headline if run.origin else "" for run in runs],
             "settings": [
                 setting_words(run.learner, run.settings, run.problem.task)
                 for run in runs
@@ -44,8 +45,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
 
 def own_name(run: Run) -> str:
     """Return the name that a person gave a run, "" where nobody did."""
-    name = run_name(run)
-    return "" if name == learner_title(run.learner) else name
+    return "" if has_default_name(run) else run.title
 
 
 def state_style(word: str) -> str:
@@ -113,6 +113,9 @@ picked = st.dataframe(
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
         "seconds": st.column_config.NumberColumn("Time", format="%.1f s"),
         "created": st.column_config.DatetimeColumn("Started", format="calendar"),
+        "origin": st.column_config.TextColumn(
+            "Origin", help="What the model began as, and what training changed."
+        ),
         "settings": st.column_config.TextColumn(
             "Settings", help="Those that differ from the defaults."
         ),

@@ -30,10 +30,26 @@ def duration(seconds: float | None) -> str:
 
 def run_name(run: Run) -> str:
     """Return a run's name without its table, which the page names already."""
-    learner = learner_title(run.learner)
-    return (
-        learner if run.title == f"{learner} · {run.problem.table_name}" else run.title
-    )
+    if not has_default_name(run):
+        return run.title
+    paper = " (paper)" if follows_paper(run) else ""
+    return f"{learner_title(run.learner)}{paper}"
+
+
+def has_default_name(run: Run) -> bool:
+    """Whether nobody gave a run a name of its own."""
+    return run.title == f"{learner_title(run.learner)} · {run.problem.table_name}"
+
+
+def follows_paper(run: Run) -> bool:
+    """Whether a run was trained by its paper's recipe."""
+    return run.settings.get("recipe") == "paper"
+
+
+def origin_words(run: Run) -> str:
+    """Write in one or two sentences how a run's model came about; "" where unknown."""
+    recipe = "Paper's recipe. " if follows_paper(run) else ""
+    return recipe + (run.origin.headline if run.origin else "")
 
 
 def score(run: Run, split: str = "test") -> float | None:

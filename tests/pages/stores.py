@@ -7,13 +7,16 @@ import pandas as pd
 
 from treelab.data.problem import make_problem
 from treelab.evaluation.metrics import scores
+from treelab.learners.common.origin import with_origin
 from treelab.runs.jobs.model_facts import model_size, with_names
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.predictor import NodePredictor
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
 
 COLORS = ("amber", "blue", "<b>red</b>")
@@ -138,6 +141,19 @@ def pruning_path(classes, target: str, split) -> PruningPath:
     return replace(path, scores=table)
 
 
+def size_path(tree: Tree) -> SizePath:
+    """A tree's cost-complexity prunings by size, with scores made up."""
+    trees = cost_complexity_path(tree).trees[::-1]
+    scores = pd.DataFrame(
+        {
+            "n_leaves": [each.n_leaves for each in trees],
+            "score": np.linspace(0.5, 0.9, len(trees)),
+            "standard_error": 0.02,
+        }
+    )
+    return SizePath(trees, scores, chosen=len(trees) - 1)
+
+
 MAKERS = {
     "cart": single_tree,
     "gradtree": single_tree,
@@ -150,7 +166,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     """Add a finished run of a hand-made model; return its id.
 
     ``state="running"`` leaves it in the middle of training, with a snapshot where it
-    is a single tree; ``seed`` deals the rows; ``title`` names it.
+    is a single tree; ``seed`` deals the rows; ``title`` names it; ``settings`` are the
+    learner's; ``origin`` is how it came about; ``sizes`` gives it a path by size.
     """
     frame = table()
     name = f"fruit, {target}"
@@ -168,18 +185,25 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     if problem.task != "regression":
         classes = tuple(split.y_train.value_counts().index.tolist())
     model = with_names(MAKERS[learner](classes, target, split), problem)
-    run_id = store.create(learner, {}, problem, title=options.get("title", ""))
+    origin = options.get("origin")
+    if origin is not None:
+        model = with_origin(model, origin)
+    settings = options.get("settings", {})
+    run_id = store.create(learner, settings, problem, title=options.get("title", ""))
     store.start(run_id, ProcessId.here())
     if options.get("state", "done") == "running":
         if isinstance(model, Tree):
             store.add_snapshot(run_id, 7, model)
         return run_id
     store.add_model(run_id, model)
+    if options.get("sizes"):
+        store.add_path(run_id, size_path(model))
+    summary = model_size(model)
+    if origin is not None:
+        summary["origin"] = origin.to_dict()
     found = {}
     for part in ("train", "valid", "test"):
         X, y = split.rows(part)
         found[part] = scores(problem.task, y, model.predict(X))
-    store.finish(
-        run_id, options.get("state", "done"), metrics=found, summary=model_size(model)
-    )
+    store.finish(run_id, options.get("state", "done"), metrics=found, summary=summary)
     return run_id

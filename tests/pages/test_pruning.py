@@ -135,3 +135,17 @@ def test_without_labels_clusters_are_not_scored_against_themselves(visit, store)
     names = {trace.get("name") for trace in figure["data"]}
     assert "validation loss" in names
     assert not any("test" in (name or "") or "purity" in (name or "") for name in names)
+
+
+def test_the_best_trees_by_size_stand_below_with_their_errors(store, visit):
+    add_run(store, "gradtree", sizes=True)
+    app = visit("pruning")
+    curve, ring = figures(app)[-1]["data"]
+    assert curve["error_y"]["array"]
+    assert ring["name"] == "chosen"
+    assert "Chosen: 4 leaves, 0.900." in page_text(app).replace("\\", "")
+
+
+def test_a_run_without_sizes_has_no_such_section(store, visit):
+    add_run(store, "gradtree")
+    assert "Best tree at each size" not in [h.value for h in visit("pruning").header]

@@ -4,7 +4,23 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common.widgets.settings import setting_words
-from treelab.learners.registry import LEARNERS
+from treelab.learners.common.spec import RECIPES, LearnerSpec, Setting
+from treelab.learners.registry import LEARNERS, complete_settings
+
+PAPER = LearnerSpec(
+    "paper",
+    "Of a paper",
+    "",
+    "",
+    "",
+    "",
+    (
+        Setting("recipe", "Recipe", "", "choice", "treelab", choices=RECIPES),
+        Setting("epochs", "Epochs", "", "int", 100, 1),
+        Setting("depth", "Depth", "", "int", 5, 1),
+    ),
+    paper_settings={"epochs": 1000, "depth": 3},
+)
 
 
 def form():
@@ -83,3 +99,12 @@ def test_what_differs_is_written_by_its_label():
     assert setting_words("cart", settings, "binary") == "max depth 3"
     settings = LEARNERS["argmin"].defaults("binary") | {"pruning_strength": [0, 1.5]}
     assert setting_words("argmin", settings, "binary") == "pruning strengths 0, 1.5"
+
+
+def test_the_papers_recipe_is_named_and_its_values_are_not_listed(monkeypatch):
+    monkeypatch.setitem(LEARNERS, "paper", PAPER)
+    settings = complete_settings("paper", "binary", {"recipe": "paper"})
+    assert settings == {"recipe": "paper", "epochs": 1000, "depth": 3}
+    assert setting_words("paper", settings, "binary") == "paper's recipe"
+    words = setting_words("paper", settings | {"depth": 2}, "binary")
+    assert words == "paper's recipe, depth 2"

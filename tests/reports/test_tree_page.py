@@ -1,6 +1,7 @@
 import pytest
 
 from tests.pages.stores import add_run
+from treelab.learners.common.origin import Origin
 from treelab.reports.tree_page import html_page
 from treelab.runs.store.run_store import RunStore
 
@@ -34,3 +35,11 @@ def test_a_run_whose_table_is_gone_is_refused(store):
     empty = RunStore(store.home.parent / "other")
     with pytest.raises(LookupError):
         html_page(tree, empty, run)
+
+
+def test_a_page_says_how_its_tree_came_about(store):
+    origin = Origin("greedy", True, 3, 2)
+    run = store.run(add_run(store, "gradtree", origin=origin))
+    page = html_page(store.model(run.id), store, run)
+    assert f"<p>{origin}</p>" in page
+    assert page.count(str(origin)) == 2  # there, and in the tree as text

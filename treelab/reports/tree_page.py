@@ -3,6 +3,7 @@
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import tree_payload
+from treelab.runs.jobs.model_facts import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.text.numerals import counted, significant
@@ -35,18 +36,20 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
     if store is None or run is None:
         return viewer_page(tree_payload(tree), text=to_text(tree))
     split = run.problem.split(store.table(run.problem.table_id))
-    payload = tree_payload(tree, split.X_train, split.y_train, title=run.title)
+    shown = without_origin(tree, run.origin)  # said in the captions
+    payload = tree_payload(shown, split.X_train, split.y_train, title=run.title)
     return viewer_page(payload, text=to_text(tree), captions=_captions(run))
 
 
 def _captions(run: Run) -> list[str]:
-    """Return the run's score, and on which rows it was measured."""
+    """Return the run's score with its rows, and how the tree came about."""
     name = headline(run.problem.task)
     measured = run.metrics.get("test", {})
+    origin = [] if run.origin is None else [str(run.origin)]
     if name not in measured:
-        return []
+        return origin
     n_rows = int(measured["n_rows"])
     score = (
         f"{TITLES[name]} {significant(measured[name])} on {counted(n_rows, 'test row')}"
     )
-    return [f"{score}. Rows and bars in the picture: training rows."]
+    return [f"{score}. Rows and bars in the picture: training rows.", *origin]

@@ -10,6 +10,7 @@ from treelab.data.split import DataSplit
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.runs.workers.queue import Queue
+from treelab.trees.pruning.size_path import SizePath
 
 
 def store() -> RunStore:
@@ -35,6 +36,11 @@ def split_of(problem: Problem) -> DataSplit:
 def model_of(run: Run):
     """Return the model that a finished run saved; shared, never changed."""
     return _model(default_home(), run.id)
+
+
+def size_path_of(run: Run) -> SizePath | None:
+    """Return a finished run's best tree at each size, None where it has none."""
+    return _size_path(default_home(), run.id) if run.has_model else None
 
 
 def find_run(run_id: str | None) -> Run | None:
@@ -85,3 +91,9 @@ def _split(home: Path, problem: Problem) -> DataSplit:
 def _model(home: Path, run_id: str):
     """``model_of``, by values that name it."""
     return _store(home).model(run_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _size_path(home: Path, run_id: str) -> SizePath | None:
+    """``size_path_of``, by values that name it."""
+    return _store(home).path(run_id)

@@ -13,7 +13,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.split_scores import headline_scores
 from treelab.figures.viewer.frames import Frames
 from treelab.figures.viewer.payload import to_json, tree_payload
-from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.runs.jobs.model_facts import ON_TOP, without_origin
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.text.numerals import shortest
 from treelab.trees.tree import Tree
@@ -210,9 +210,13 @@ def _payload(loaded: LoadedRun, tree: Tree, split: str) -> ViewerPayload:
 def _plain_payload(
     loaded: LoadedRun, trees: Tree | list[Tree], split: str, frames: Frames | None
 ) -> dict:
-    """Return the payload of some trees, in the run's colours."""
+    """Return the payload of some trees, in the run's colours.
+
+    The origin is not among its notes: pages show it in words of their own.
+    """
+    several = [trees] if isinstance(trees, Tree) else trees
     return tree_payload(
-        trees,
+        [without_origin(tree, loaded.run.origin) for tree in several],
         *loaded.split.rows(split),
         split=split,
         colors=run_colors(loaded) or None,

@@ -10,13 +10,14 @@ from pages.common.html import chip
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.tree_viewer import show_tree
-from pages.common.words import duration, plain, run_name, split_words
+from pages.common.words import duration, origin_words, plain, run_name, split_words
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.compare import difference_figure
 from treelab.figures.style.colors import learner_color
 from treelab.figures.viewer.rows import row_path
+from treelab.learners.common.origin import STARTS
 from treelab.trees.text.numerals import significant
 
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
@@ -37,7 +38,7 @@ def show_difference(
 ) -> None:
     """Show which run is better, its interval, and every score on one scale."""
     best = differences[headline(pair[0].run.problem.task)]
-    st.header(plain(_finding(best, names)), anchor=False)
+    st.header(plain(_headline(best, pair, names)), anchor=False)
     st.markdown(_interval_words(best, names))
     on_scale = [differences[name] for name in differences if name in ON_ONE_SCALE]
     columns = ("title", "estimate", "low", "high")
@@ -46,13 +47,23 @@ def show_difference(
     show_figure(
         difference_figure(table, *names, colors=colors, mode=mode()),
         key="difference",
-        alt=f"{_finding(best, names)}.",
+        alt=f"{_headline(best, pair, names)}.",
     )
     st.caption(
         f"Point: the difference on {split_words(pair[0], 'test')}. Bar: its 95% "
         "interval from 2,000 paired bootstrap resamples of these rows; hollow and grey "
         "where it includes zero."
     )
+
+
+def _headline(difference: ScoreDifference, pair: Pair, names: Names) -> str:
+    """Say which run is better, and which trees are the very ones they began as."""
+    untrained = "".join(
+        f"; {name} equals its start, {STARTS[origin.start]}"
+        for loaded, name in zip(pair, names)
+        if (origin := loaded.run.origin) is not None and origin.equals_start
+    )
+    return _finding(difference, names) + untrained
 
 
 def _finding(difference: ScoreDifference, names: Names) -> str:
@@ -81,6 +92,8 @@ def show_side(loaded: LoadedRun, name: str, key: str, place: int | None) -> None
     """Draw one run's tree, of an ensemble the heaviest, and a test row's path."""
     color = learner_color(loaded.run.learner, loaded.run.settings)
     st.html(chip(color, name), width="content")
+    if words := origin_words(loaded.run):
+        st.caption(plain(words))
     estimator = _heaviest(loaded) if loaded.is_ensemble else None
     if place is None:
         show_tree(loaded, drawn_tree(loaded, estimator), key, f"drawn {estimator}")

@@ -1,4 +1,4 @@
-"""A pruning path: the slider's tree, what it costs and saves, and the whole path."""
+"""A pruning path: the slider's tree, the whole path, and the best tree at each size."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.pruning_steps import PruningSteps, pruning_steps
+from pages.common.cached.store import size_path_of
 from pages.common.cached.trees import routed_tree
 from pages.common.page import show_figure
 from pages.common.theme import mode
@@ -18,6 +19,8 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.routing import routing_table
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw
+from treelab.figures.size_path import size_figure
+from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.text.numerals import counted, significant
 
 TEST = "test_score"
@@ -206,3 +209,36 @@ def _show_step(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
     n_rows = counted(len(X), "test row")
     show_figure(figure, key="pruning-heat", alt=f"{shown}, {n_rows}.")
     st.caption(f"{n_rows}. Circles: splits, squares: leaves; yes goes left.")
+
+
+def show_sizes(loaded: LoadedRun) -> None:
+    """Draw the scores of a run's trees by size; nothing where none were measured."""
+    path = size_path_of(loaded.run)
+    if path is None or path.scores["score"].notna().sum() < 2:
+        return
+    metric = TITLES[headline(loaded.run.problem.task)]
+    st.header("Best tree at each size", anchor=False)
+    show_figure(
+        size_figure(path, score_title=f"cross-validated {metric}", mode=mode()),
+        key="sizes",
+        alt=f"Cross-validated {metric} of {counted(len(path), 'tree')} against their "
+        "leaves.",
+    )
+    st.caption(
+        f"{_sizes_finding(path)} Each point is the best tree with at most that many "
+        "leaves, scored by cross-validation without test rows; bars: one standard "
+        "error."
+    )
+
+
+def _sizes_finding(path: SizePath) -> str:
+    """Write the size and score that were chosen, and those of the highest score."""
+    score = path.scores["score"].reset_index(drop=True)
+    best = int(score.argmax())
+
+    def facts(at: int) -> str:
+        leaves = counted(path.trees[at].n_leaves, "leaf", "leaves")
+        return f"{leaves}, {significant(score[at])}"
+
+    words = f"Chosen: {facts(path.chosen)}."
+    return words if best == path.chosen else f"{words} Highest: {facts(best)}."

@@ -7,6 +7,7 @@ from pages.common.words import plain, run_name, score
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.style.colors import learner_color, shade
+from treelab.learners.common.origin import STARTS
 from treelab.learners.registry import CLUSTERS, IMPORTED
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
@@ -75,11 +76,18 @@ def result_words(runs: list[Run]) -> str:
         return ""
     names = names_and_colors(runs)
     found = ", ".join(
-        f"{plain(names[run.id][0])} {significant(score(run))}"
+        f"{plain(names[run.id][0])} {significant(score(run))}{_start_words(run)}"
         for run in sorted(_scored(runs), key=score, reverse=True)
     )
     metric = TITLES[headline(best.problem.task)]
     return f"**{found}** {metric} on {best.metrics['test']['n_rows']:,} test rows"
+
+
+def _start_words(run: Run) -> str:
+    """Say of a model that training did not change what it is."""
+    if run.origin is None or not run.origin.equals_start:
+        return ""
+    return f" (equals its start, {STARTS[run.origin.start]})"
 
 
 def _scored(runs: list[Run]) -> list[Run]:

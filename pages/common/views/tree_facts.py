@@ -5,15 +5,17 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import split_scores, tree_score
 from pages.common.html import facts_table
-from pages.common.words import split_words
+from pages.common.words import plain, split_words
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
 
 
 def show_facts(loaded: LoadedRun, tree: Tree) -> None:
-    """Show the score, and how large the tree is."""
+    """Show the score, how the model came about, and how large the tree is."""
     _show_score(loaded, tree)
+    if loaded.run.origin is not None:
+        st.markdown(plain(loaded.run.origin))
     sizes = {
         "Leaves": f"{tree.n_leaves:,}",
         "Splits": f"{tree.n_splits:,}",

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.common.words import plain
-from treelab.learners.common.spec import LearnerSpec, Setting
+from treelab.learners.common.spec import LearnerSpec, Setting, with_recipe
 from treelab.learners.registry import find_spec
 
 PRESETS = ("budget",)  # settings that stand for several others, and are always shown
@@ -49,19 +49,26 @@ def settings_form(
 
 
 def setting_words(learner: str, settings: dict, task: str) -> str:
-    """Write the settings that differ from their defaults, and a preset; "" for none."""
+    """Write the recipe, where it is a paper's, and the settings that differ from its.
+
+    A preset is always written; "" for none.
+    """
     spec = find_spec(learner)
     if spec is None:
         return ""
     labels = {setting.name: setting.label for setting in spec.settings}
-    defaults = spec.defaults(task)
-    return ", ".join(
+    recipe = {"recipe": settings.get("recipe")}
+    defaults = with_recipe(
+        spec.settings_of(task), spec.defaults(task) | recipe, spec.paper_settings
+    )
+    changed = [
         f"{(labels.get(name) or name).lower()} {_text(value)}"
         for name, value in settings.items()
         if name in PRESETS
         or name not in defaults
         or _text(value) != _text(defaults[name])
-    )
+    ]
+    return ", ".join(["paper's recipe"] * (recipe["recipe"] == "paper") + changed)
 
 
 def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
+from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.model_facts import Model
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
+from treelab.trees.pruning.size_path import SizePath
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class Fitted:
         Sentences on how it was trained, for the run's summary.
     measured : dict of str to float
         What the training measured, for the run's summary.
+    origin : Origin or None
+        How the model came about.
+    path : SizePath or None
+        The best tree at each number of leaves, where the learner finds them.
     """
 
     model: Model
@@ -34,6 +40,8 @@ class Fitted:
     split: DataSplit
     notes: tuple[str, ...] = ()
     measured: dict[str, float] = field(default_factory=dict)
+    origin: Origin | None = None
+    path: SizePath | None = None
 
 
 def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
@@ -53,7 +61,13 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
         y_valid=split.y_valid,
         callbacks=callbacks,
     )
-    return Fitted(estimator.model_, run.problem, split)
+    return Fitted(
+        estimator.model_,
+        run.problem,
+        split,
+        origin=getattr(estimator, "origin_", None),
+        path=getattr(estimator, "path_", None),  # ensembles have none
+    )
 
 
 def run_estimator(run: Run):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from treelab.data.problem import Problem
+from treelab.learners.common.origin import Origin
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
@@ -16,11 +17,22 @@ Model = Tree | WeightedTrees | PruningPath
 
 def with_names(model: Model, problem: Problem) -> Model:
     """Return a model with the target's name and unit, which no learner is given."""
-    name, unit = problem.target, dict(problem.units).get(problem.target, "")
+    name, unit = target_names(problem)
     if isinstance(model, PruningPath):
         trees = (replace(tree, target=name, target_unit=unit) for tree in model.trees)
         return replace(model, trees=tuple(trees))
     return replace(model, target=name, target_unit=unit)
+
+
+def target_names(problem: Problem) -> tuple[str, str]:
+    """Return the name and the unit of what a problem predicts."""
+    return problem.target, dict(problem.units).get(problem.target, "")
+
+
+def without_origin(tree: Tree, origin: Origin | None) -> Tree:
+    """Return a tree without the note of its origin, for where that is said already."""
+    notes = tuple(note for note in tree.notes if note != str(origin))
+    return tree if notes == tree.notes else replace(tree, notes=notes)
 
 
 def model_size(model: Model) -> dict[str, int]:

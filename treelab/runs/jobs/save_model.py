@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.split_scores import split_scores
 from treelab.runs.jobs.fit import Fitted
-from treelab.runs.jobs.model_facts import Model, model_size, with_names
+from treelab.runs.jobs.model_facts import Model, model_size, target_names, with_names
 from treelab.runs.store.run import QUICK_LEARNERS, Run
 from treelab.runs.store.run_store import RunStore
 
@@ -13,7 +13,7 @@ from treelab.runs.store.run_store import RunStore
 def save_fitted(
     store: RunStore, run: Run, fitted: Fitted, seconds: float
 ) -> tuple[dict, dict]:
-    """Save and score the model of a training.
+    """Save and score the model of a training, and save its path by size.
 
     Parameters
     ----------
@@ -41,6 +41,11 @@ def save_fitted(
         device=device_used(run),
         notes=fitted.notes,
     )
+    if fitted.path is not None:
+        names = target_names(fitted.problem)
+        store.add_path(run.id, fitted.path.with_target(*names))
+    if fitted.origin is not None:
+        summary["origin"] = fitted.origin.to_dict()
     return metrics, summary | fitted.measured
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treelab.data.problem import Problem
+from treelab.learners.common.origin import Origin
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted")
 FINISHED = frozenset(STATES[2:])
@@ -43,7 +44,8 @@ class Run:
     metrics : dict
         Scores by split: ``{"train": {...}, "valid": {...}, "test": {...}}``.
     summary : dict
-        What the model is and what it took: ``leaves``, ``depth``, ``seconds``, ...
+        What the model is and what it took: ``leaves``, ``depth``, ``seconds``,
+        ``origin``, ...
     error : str
         One sentence, when the run failed or was interrupted.
     has_model : bool
@@ -99,6 +101,12 @@ class Run:
     def is_finished(self) -> bool:
         """Whether the run has ended, in whatever state."""
         return self.state in FINISHED
+
+    @property
+    def origin(self) -> Origin | None:
+        """How the model came about; None for clusters and models from elsewhere."""
+        stored = self.summary.get("origin")
+        return None if stored is None else Origin.from_dict(stored)
 
     @property
     def elapsed(self) -> float:

@@ -25,7 +25,8 @@ from treelab.runs.store.states import (
 from treelab.runs.store.tables import TableInfo, TableStore
 from treelab.runs.store.worker_registry import WorkerRegistry
 from treelab.training.events import Progress
-from treelab.trees.io import load_model
+from treelab.trees.io import Stored, load_model
+from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
 
 __all__ = ["Run", "RunStore", "TableInfo", "default_home"]
@@ -259,12 +260,7 @@ class RunStore(RunStates):
 
     def add_model(self, run_id: str, model) -> None:
         """Save a trained model (``Tree``, ``WeightedTrees`` or ``PruningPath``)."""
-        # Written aside and renamed: a killed worker leaves no half model.
-        part = self.folder(run_id) / "model.part"
-        shutil.rmtree(part, ignore_errors=True)
-        model.save(part)
-        shutil.rmtree(self.folder(run_id) / "model", ignore_errors=True)
-        part.replace(self.folder(run_id) / "model")
+        self._save(run_id, "model", model)
 
     def model(self, run_id: str):
         """Load a run's model; LookupError if it has none."""
@@ -272,6 +268,24 @@ class RunStore(RunStates):
         if not run.has_model:
             raise LookupError(f"The run {run.title!r} ({run.state}) has no model.")
         return load_model(self.folder(run_id) / "model")
+
+    def add_path(self, run_id: str, path: SizePath) -> None:
+        """Save a run's best tree at each number of leaves."""
+        self._save(run_id, "path", path)
+
+    def path(self, run_id: str) -> SizePath | None:
+        """Load a run's best tree at each number of leaves; None where it has none."""
+        folder = self.folder(self.run(run_id).id) / "path"
+        return SizePath.load(folder) if folder.is_dir() else None
+
+    def _save(self, run_id: str, name: str, stored: Stored) -> None:
+        """Save something into a folder of a run's folder, in the place of what is."""
+        # Written aside and renamed: a killed worker leaves nothing by halves.
+        part = self.folder(run_id) / f"{name}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        stored.save(part)
+        shutil.rmtree(self.folder(run_id) / name, ignore_errors=True)
+        part.replace(self.folder(run_id) / name)
 
     def _snapshots(self, run_id: str) -> Path:
         """Folder of a run's snapshots."""

@@ -1,0 +1,59 @@
+"""How a model came about is said wherever it is shown, once a page."""
+
+import pytest
+
+from tests.pages.shown import page_text, viewers
+from tests.pages.stores import add_run
+from treelab.learners.common.origin import Origin
+
+TRAINED = Origin("greedy", True, 3, 2, ("polish",))
+UNCHANGED = Origin("greedy", True, 3, 0)
+GROWN = Origin("greedy", False, 3, 0)
+
+
+def drawn_notes(app) -> str:
+    """The notes below all trees that the page draws."""
+    return str([view["trees"][0]["notes"] for view in viewers(app)])
+
+
+def shown(app) -> str:
+    """The page's words as they are read, without the marks of Markdown."""
+    return page_text(app).replace("\\", "")
+
+
+def test_tree_says_once_what_it_began_as_and_what_came_later(store, visit):
+    add_run(store, "gradtree", origin=TRAINED)
+    app = visit("tree")
+    assert str(TRAINED) in shown(app)
+    assert "Began as" not in drawn_notes(app)
+
+
+def test_compare_says_it_of_both_trees(store, visit):
+    add_run(store, "cart", origin=GROWN)
+    add_run(store, "gradtree", origin=TRAINED)
+    app = visit("compare")
+    assert GROWN.headline in shown(app)
+    assert TRAINED.headline in shown(app)
+    assert "equals its start" not in app.header[0].value
+    assert "Began as" not in drawn_notes(app)
+
+
+def test_runs_says_it_in_a_column(store, visit):
+    add_run(store, "gradtree", origin=TRAINED)
+    table = visit("runs").dataframe[0].value
+    assert table["origin"].tolist() == [TRAINED.headline]
+
+
+def test_a_tree_that_equals_its_start_says_so_in_the_headlines(store, visit):
+    add_run(store, "cart", origin=GROWN)
+    run_id = add_run(store, "gradtree", origin=UNCHANGED)
+    header = visit("compare").header[0].value
+    assert header.endswith("; GradTree equals its start, a greedy tree")
+    assert "(equals its start, a greedy tree)" in shown(visit("train", run=run_id))
+
+
+@pytest.mark.parametrize("page", ["tree", "compare", "runs", "train"])
+def test_a_run_whose_origin_nobody_knows_is_shown_without(store, visit, page):
+    add_run(store, "cart")
+    add_run(store, "gradtree")
+    assert "Began" not in shown(visit(page))
