@@ -1,5 +1,7 @@
 """Loss curves show every run, on one scale, with its lowest validation loss marked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,19 @@ def test_thinning_keeps_both_ends(n_points):
 def test_names_from_outside_are_escaped():
     figure = loss_figure([curve("<b>bold</b>")])
     assert "<b>" not in figure.data[0].name
+
+
+def test_a_start_is_named_at_the_first_point():
+    begins = replace(curve("a"), start="start: a <greedy> tree")
+    figure = loss_figure([begins, curve("b")])
+    (named,) = [trace for trace in figure.data if trace.text]
+    assert named.text[0] == "start: a &lt;greedy&gt; tree"
+    assert named.x[0] == begins.x[0]
+    assert named.y[0] == begins.valid_loss[0]
+
+
+def test_a_start_without_validation_stands_on_the_training_loss():
+    begins = curve("a")
+    begins = replace(begins, start="start", valid_loss=np.full(len(begins.x), np.nan))
+    (named,) = [trace for trace in loss_panels([begins]).data if trace.text]
+    assert named.y[0] == begins.train_loss[0]

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
-from tests.pages.shown import conditions, page_text, viewers
+from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run, table
 from tests.runs.jobs.clustered import clustered
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
+from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.clusters import clusters_problem, name_clusters
 from treelab.runs.store.process import ProcessId
-from treelab.training.events import Progress
+from treelab.training.events import HISTORY, Progress
 
 
 def cards(app) -> str:
@@ -278,3 +280,32 @@ def test_runs_of_clusters_and_of_predictions_are_apart(store, visit):
     app = visit("train", run=run_id)
     app.button_group(key="aim").set_value("predict").run()
     assert "No run on this table yet" in app.info[0].value
+
+
+def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit):
+    run_id = add_run(store, "gradtree", state="running")
+    first = Progress(
+        *(4, 10, 0.5, 0.5, 1.0), stage="cross-validation", is_preparation=True
+    )
+    store.add_event(run_id, first)
+    app = visit("train", run=run_id)
+    assert "cross-validation · 40%" in cards(app)
+    assert "cross\\-validation first, then its curve" in page_text(app)
+    store.add_event(run_id, Progress(0, 10, 0.9, 0.9, 2.0, epochs_before=4))
+    app.run()
+    assert "first, then its curve" not in page_text(app)
+    (named,) = [trace for trace in figures(app)[0]["data"] if trace.get("text")]
+    assert named["text"] == ["start"]
+
+
+def test_a_finished_curve_begins_at_its_start_by_name(store, visit):
+    run_id = add_run(store, "gradtree", origin=Origin("random", True, 3, 2))
+    store.replace_events(
+        run_id,
+        pd.DataFrame(
+            [(0, 0.9, 0.8, 0, "training"), (5, 0.2, 0.3, 1, "training")]
+        ).set_axis(HISTORY, axis=1),
+    )
+    app = visit("train", run=run_id)
+    (named,) = [trace for trace in figures(app)[0]["data"] if trace.get("text")]
+    assert named["text"] == ["start: random splits"]

@@ -32,6 +32,9 @@ class Curve:
         Epochs, or seconds since training began.
     train_loss, valid_loss : ndarray of shape (n_points,)
         In the unit that the axis names; NaN where none was measured.
+    start : str
+        What the model was at the first point, in a few words; "" where that is no
+        start.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Curve:
     x: np.ndarray
     train_loss: np.ndarray
     valid_loss: np.ndarray
+    start: str = ""
 
 
 def loss_figure(
@@ -216,6 +220,7 @@ def _add_lines(
             row=row,
             col=col,
         )
+    _name_start(figure, curve, row, col)
     if np.isfinite(curve.valid_loss).sum() > 1:
         best = int(np.nanargmin(curve.valid_loss))
         figure.add_scatter(
@@ -233,6 +238,30 @@ def _add_lines(
             row=row,
             col=col,
         )
+
+
+def _name_start(
+    figure: go.Figure, curve: Curve, row: int | None, col: int | None
+) -> None:
+    """Mark where a curve begins, and say with what."""
+    losses = next((loss for loss in reversed(_losses(curve)) if _any(loss[:1])), None)
+    if not curve.start or losses is None:
+        return
+    figure.add_scatter(
+        x=curve.x[:1],
+        y=losses[:1],
+        mode="markers+text",
+        text=[escape_html(curve.start)],
+        textposition="middle right",
+        textfont={"color": curve.color, "size": 12},
+        marker={"color": curve.color, "size": 8, "symbol": "square"},
+        legendgroup=escape_html(curve.name),
+        showlegend=False,
+        hovertemplate=f"{escape_html(curve.name)}, {escape_html(curve.start)}: "
+        "%{y:.4g}<extra></extra>",
+        row=row,
+        col=col,
+    )
 
 
 def _add_legend_of_dashes(figure: go.Figure, mode: Mode) -> None:

@@ -6,8 +6,10 @@ from pages.common.cached.events import run_events
 from pages.common.cached.tables import baseline_loss, target_variance
 from pages.common.page import show_figure
 from pages.common.theme import mode
+from pages.common.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import Curve, loss_figure, loss_panels
+from treelab.learners.common.origin import STARTS
 from treelab.runs.store.run import Run
 
 SQUARED = {"cart", "argmin"}  # report squared units; the others parts of the variance
@@ -52,7 +54,10 @@ def show_curves(
     show_figure(figure, key="loss")
     with st.container(horizontal=True, vertical_alignment="center"):
         what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
-        st.caption(f"{what}. A dot marks each run's lowest validation loss.")
+        st.caption(
+            f"{what}. A dot marks each run's lowest validation loss, a square where "
+            f"its model begins.{_preparing_words(runs, names)}"
+        )
         with st.popover("View", icon=":material/tune:", type="tertiary"):
             _pick_view()
 
@@ -82,12 +87,29 @@ def _pick_view() -> None:
 def _curve(run: Run, name: str, color: str, by: str) -> Curve:
     """Return a run's curve, in the chart's unit."""
     events, scale = run_events(run), _loss_scale(run)
+    begins = len(events) > 0 and events["epoch"].iloc[0] == 0
     return Curve(
         name,
         color,
         events[by].to_numpy(),
         events["train_loss"].to_numpy() * scale,
         events["valid_loss"].to_numpy() * scale,
+        _start_words(run) if begins else "",
+    )
+
+
+def _start_words(run: Run) -> str:
+    """Name what a run's model began as; it is known in the end."""
+    return "start" if run.origin is None else f"start: {STARTS[run.origin.start]}"
+
+
+def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
+    """Say which runs are in a stage that comes before their curve."""
+    preparing = [run for run in runs if run.state == "running" and run.epoch > 0]
+    return "".join(
+        f" {plain(names[run.id][0])}: {plain(run.stage)} first, then its curve."
+        for run in preparing
+        if not len(run_events(run))
     )
 
 
