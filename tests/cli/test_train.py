@@ -50,7 +50,7 @@ def test_train_refuses_what_it_cannot_do(home, table, tmp_path, refused):
     message = refused(*train, "kind", "--task", "regression")
     assert "'kind'" in message
     assert "height" in refused(*train, "kind", "--set", "height=3")
-    assert "depth" in refused(*train, "kind", "--set", "depth=0")
+    assert "max_depth" in refused(*train, "kind", "--set", "max_depth=0")
     absent = str(tmp_path / "absent.csv")
     message = refused("train", absent, "--target", "kind")
     assert message == f"treelab: {absent}: No such file or directory.\n"
@@ -60,6 +60,7 @@ def test_train_refuses_what_it_cannot_do(home, table, tmp_path, refused):
     with pytest.raises(SystemExit) as left:
         main([*train, "kind", "--learner", "oak"])
     assert left.value.code == 2
+    assert RunStore().tables() == []  # what is refused leaves nothing behind
 
 
 def test_a_failed_training_says_why_and_where_the_traceback_is(home, table, refused):
@@ -94,3 +95,9 @@ def test_ctrl_c_stops_and_saves_the_best_so_far(home, table):
     assert "(stopped)" in out
     (run,) = store.runs()
     assert (run.state, run.has_model) == ("stopped", True)
+
+
+def test_clusters_that_are_refused_store_no_table(home, table, refused):
+    assert "depth" in refused("cluster", table, "--set", "depth=0")
+    assert "no column 'sort'" in refused("cluster", table, "--known", "sort")
+    assert RunStore().tables() == []

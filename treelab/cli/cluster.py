@@ -1,6 +1,7 @@
 """``python -m treelab cluster``: find groups of rows that are alike, as a tree."""
 
 from argparse import Namespace
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from treelab.cli.progress_bar import ProgressBar
 from treelab.cli.run_report import print_report
 from treelab.cli.settings import parse_settings
 from treelab.cli.tables import read_named_table
-from treelab.learners.registry import CLUSTERS
+from treelab.learners.registry import CLUSTERS, complete_settings
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
@@ -50,14 +51,17 @@ def cluster(arguments: Namespace) -> int:
     frame, name = read_named_table(arguments.table)
     if arguments.known is not None and arguments.known not in frame.columns:
         raise ValueError(f"{name} has no column {arguments.known!r}.")
-    store = RunStore(arguments.home)
-    problem = clusters_problem(
+    problem_of = partial(
+        clusters_problem,
         frame,
-        table_id=store.add_table(frame, name),
         table_name=name,
         known=arguments.known,
         seed=arguments.seed,
     )
+    # Refused before the table is stored.
+    complete_settings(CLUSTERS.key, problem_of(table_id="not stored").task, settings)
+    store = RunStore(arguments.home)
+    problem = problem_of(table_id=store.add_table(frame, name))
     run_id = store.create(
         CLUSTERS.key, settings, problem, device=arguments.device, title=arguments.name
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from treelab.cli.arguments import add_problem, add_run
 from treelab.cli.run_report import print_report
-from treelab.cli.tables import read_problem
+from treelab.cli.tables import read_problem, store_problem
 from treelab.runs.jobs.import_model import import_model, read_model
 from treelab.runs.store.run_store import RunStore
 
@@ -35,7 +35,8 @@ def add_command(commands) -> None:
 def import_run(arguments: Namespace) -> int:
     """Import a model and print its scores; return 0 when it was saved."""
     model = read_model(Path(arguments.model), arguments.classes)
+    frame, problem = read_problem(arguments)
     store = RunStore(arguments.home)
-    problem = read_problem(arguments, store)
+    problem = store_problem(store, frame, problem)
     run_id = import_model(store, model, problem, arguments.name)
     return print_report(store, store.run(run_id))

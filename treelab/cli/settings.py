@@ -11,8 +11,8 @@ from treelab.learners.registry import find_spec
 def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:
     """Read ``NAME=VALUE`` texts as settings of a learner.
 
-    A name that the learner does not know is left to ``RunStore.create``, which refuses
-    it with the names that there are.
+    A name that the learner does not know is left to ``complete_settings``, which
+    refuses it with the names that there are.
 
     Raises
     ------

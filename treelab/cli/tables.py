@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -43,8 +44,11 @@ def read_named_table(
     return read.frame, path.name
 
 
-def read_problem(arguments: Namespace, store: RunStore) -> Problem:
-    """Store the table of a command with ``add_problem``; return what to predict of it.
+def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
+    """Read the table of a command with ``add_problem``, and what to predict of it.
+
+    The table is not stored yet, see ``store_problem``: a command that is refused
+    leaves nothing behind.
 
     Raises
     ------
@@ -60,7 +64,6 @@ def read_problem(arguments: Namespace, store: RunStore) -> Problem:
     problem = make_problem(
         frame,
         arguments.target,
-        table_id=store.add_table(frame, name),
         table_name=name,
         task=arguments.task,
         seed=arguments.seed,
@@ -69,4 +72,10 @@ def read_problem(arguments: Namespace, store: RunStore) -> Problem:
         if finding.level == "error":
             raise ValueError(finding.sentence)
         print(finding.sentence, file=sys.stderr)
-    return problem
+    return frame, problem
+
+
+def store_problem(store: RunStore, frame: pd.DataFrame, problem: Problem) -> Problem:
+    """Store the table of a problem; return the problem of the stored table."""
+    table_id = store.add_table(frame, problem.table_name)
+    return replace(problem, table_id=table_id)

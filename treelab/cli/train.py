@@ -6,8 +6,8 @@ from treelab.cli.arguments import add_device, add_problem, add_run, add_settings
 from treelab.cli.progress_bar import ProgressBar
 from treelab.cli.run_report import print_report
 from treelab.cli.settings import parse_settings
-from treelab.cli.tables import read_problem
-from treelab.learners.registry import LEARNERS
+from treelab.cli.tables import read_problem, store_problem
+from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 
@@ -33,8 +33,10 @@ def add_command(commands) -> None:
 def train(arguments: Namespace) -> int:
     """Train and print the scores; return 0 when a model was saved, else 2."""
     settings = parse_settings(arguments.learner, arguments.settings)
+    frame, problem = read_problem(arguments)
+    complete_settings(arguments.learner, problem.task, settings)  # or refuse them
     store = RunStore(arguments.home)
-    problem = read_problem(arguments, store)
+    problem = store_problem(store, frame, problem)
     run_id = store.create(
         arguments.learner,
         settings,

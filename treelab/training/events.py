@@ -132,7 +132,7 @@ class Monitor:
     started: float = field(default_factory=time.monotonic)
     history: list[tuple] = field(default_factory=list)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Start the clock of interim reports."""
         self._last_report = time.monotonic()
         self._last_epoch = self.epoch_offset

@@ -55,4 +55,6 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.cart.estimators:CartClassifier",
     regressor="treelab.learners.cart.estimators:CartRegressor",
     settings=settings_in(CartSettings),
+    is_quick=True,
+    cpu_only=True,
 )

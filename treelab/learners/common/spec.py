@@ -173,7 +173,9 @@ class LearnerSpec:
 
     ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
     one tree alone is the model. ``paper_settings`` are the values that
-    ``recipe="paper"`` puts in place of our defaults.
+    ``recipe="paper"`` puts in place of our defaults. ``is_quick`` is whether it trains
+    in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
+    the CPU whatever device is asked for.
     """
 
     key: str
@@ -185,6 +187,8 @@ class LearnerSpec:
     settings: tuple[Setting, ...]
     single_tree: bool = True
     paper_settings: Mapping[str, Any] = field(default_factory=dict)
+    is_quick: bool = False
+    cpu_only: bool = False
 
     def settings_of(self, task: str) -> tuple[Setting, ...]:
         """Settings that the learner knows for a task."""

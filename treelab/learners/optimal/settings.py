@@ -58,4 +58,5 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.optimal.estimators:OptimalTreeClassifier",
     regressor="treelab.learners.optimal.estimators:OptimalTreeRegressor",
     settings=settings_in(OptimalSettings),
+    cpu_only=True,
 )

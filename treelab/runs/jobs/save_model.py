@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.split_scores import split_scores
+from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import Model, model_size, target_names, with_names
-from treelab.runs.store.run import QUICK_LEARNERS, Run
+from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
 
@@ -93,7 +94,8 @@ def save_model(
 
 def device_used(run: Run) -> str:
     """Name for display the device that a run was trained on."""
-    if run.learner in QUICK_LEARNERS:
+    spec = find_spec(run.learner)
+    if spec is not None and spec.cpu_only:
         return "CPU"
     from treelab.learners.common.device import (  # loads torch
         device_name,

@@ -11,7 +11,6 @@ from treelab.learners.common.origin import Origin
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted")
 FINISHED = frozenset(STATES[2:])
-QUICK_LEARNERS = frozenset({"cart"})  # trained in a moment: these are taken first
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.data.problem import Problem
-from treelab.learners.registry import complete_settings, learner_title
+from treelab.learners.registry import complete_settings, find_spec, learner_title
 from treelab.runs.store import snapshots
 from treelab.runs.store.database import prepare, reading, writing
 from treelab.runs.store.events import read_events, replace_events, write_events
-from treelab.runs.store.run import QUICK_LEARNERS, Run
+from treelab.runs.store.run import Run
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
     QUICK_PRIORITY,
@@ -143,7 +143,8 @@ class RunStore(RunStates):
         LookupError
             If the problem's table is not in the store.
         """
-        name = learner_title(learner)
+        name, spec = learner_title(learner), find_spec(learner)
+        is_quick = spec is not None and spec.is_quick
         settings = complete_settings(learner, problem.task, settings)
         self._tables.check(problem.table_id)
         title = title or f"{name} · {problem.table_name}"
@@ -160,7 +161,7 @@ class RunStore(RunStates):
                     to_json(settings),
                     to_json(problem.to_dict()),
                     device,
-                    QUICK_PRIORITY if learner in QUICK_LEARNERS else NORMAL_PRIORITY,
+                    QUICK_PRIORITY if is_quick else NORMAL_PRIORITY,
                     time.time(),
                 ),
             )

@@ -17,7 +17,6 @@ from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.run_one import PROCESS_ENDED, train
 from treelab.runs.store.process import ProcessId
-from treelab.runs.store.run import QUICK_LEARNERS
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers.slots import QUICK, slot_device
 
@@ -196,6 +195,6 @@ class Worker:
 
 def _import_learners(*, quick: bool) -> None:
     """Load the modules of the quick learners, or of all."""
-    for key, spec in LEARNERS.items():
-        if key in QUICK_LEARNERS or not quick:
+    for spec in LEARNERS.values():
+        if spec.is_quick or not quick:
             import_module(spec.classifier.split(":")[0])
