@@ -5,10 +5,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.bench.contenders import CONTENDERS, Contender
-from treelab.bench.runner import Results, measure, splits, summary
+from treelab.bench.contenders import (
+    CONTENDERS,
+    Contender,
+    Outcome,
+    treelab_learner,
+    untrained,
+)
+from treelab.bench.runner import Results, measure, splits
+from treelab.bench.summary import by_contender, by_table, differences, mean_and_error
 from treelab.bench.tables import choose, read_manifest
 from treelab.cli.main import main
+from treelab.learners.common.origin import Origin
 
 
 @pytest.fixture
@@ -49,7 +57,7 @@ def test_one_failure_is_noted_and_results_are_not_measured_twice(folder):
 
     def guesses(X, y, X_test, task, seed):
         calls.append(seed)
-        return np.full(len(X_test), "yes"), 1
+        return Outcome(np.full(len(X_test), "yes"), 1)
 
     tables = read_manifest(folder)
     contenders = [Contender("fails", fails), Contender("guesses", guesses)]
@@ -59,7 +67,7 @@ def test_one_failure_is_noted_and_results_are_not_measured_twice(folder):
     assert calls == [0, 1, 0, 1]
     results = Results(path)
     assert "out of luck" in results.rows[0]["error"]
-    wide = summary(results, tables, "gradtree")
+    wide = by_table(results.frame(), tables, "gradtree")
     assert wide.loc["one", "guesses leaves"] == 1
     assert wide.loc["one", "gradtree (paper)"] == 0.9
     assert "mean" in wide.index
@@ -70,7 +78,7 @@ def test_another_seed_measures_other_splits_under_other_numbers(folder):
 
     def records(X, y, X_test, task, seed):
         tested.append((seed, tuple(X_test.index)))
-        return np.full(len(X_test), "yes"), 1
+        return Outcome(np.full(len(X_test), "yes"), 1)
 
     results = Results(folder / "results.jsonl")
     contenders = [Contender("records", records)]
@@ -111,5 +119,51 @@ def test_the_command_prints_the_means_and_writes_them(folder, capsys):
 
 def test_every_paper_has_its_peers():
     names = {paper: [c.name for c in CONTENDERS[paper]] for paper in CONTENDERS}
-    assert {"gradtree", "cart-tuned"} <= set(names["gradtree"])
+    assert {"gradtree", "cart-tuned", "gradtree-untrained"} <= set(names["gradtree"])
+    assert "get-linear-untrained" in names["get"]
     assert {"grande", "xgboost", "catboost"} <= set(names["grande"])
+
+
+def test_the_error_of_a_mean_over_tables_is_that_over_their_splits():
+    frame = pd.DataFrame({"table": ["a"] * 3 + ["b"] * 2, "score": [1, 2, 3, 5, 5]})
+    mean, error = mean_and_error(frame, "score")
+    assert mean == 3.5
+    assert error == pytest.approx(np.sqrt(1 / 3) / 2)
+    assert np.isnan(mean_and_error(frame[1:4], "score")[1])  # one split of b
+
+
+def test_origin_sizes_and_differences_are_told_by_contender(folder):
+    def learner(right):
+        def fit_predict(X, y, X_test, task, seed):
+            wrong = np.full(len(X_test), "no")
+            good = np.where(X_test["a"] > 0, "yes", "no")
+            origin = Origin("greedy", True, 4, 3 if right else 0)
+            return Outcome(good if right else wrong, 5, origin, {4: wrong, 8: good})
+
+        return fit_predict
+
+    tables = read_manifest(folder)
+    results = Results(folder / "results.jsonl")
+    contenders = [Contender("ours", learner(True)), Contender("off", learner(False))]
+    measure(tables, contenders, results, protocol="random", trials=2)
+    found = by_contender(results.frame(), tables)
+    assert found.loc["ours", ["macro_f1", "macro_f1 at 8", "changed"]].tolist() == [
+        *(1, 1, 0.75)
+    ]
+    assert found.loc["off", ["trained", "equals start"]].tolist() == [1, 1]
+    assert found.loc["ours", "macro_f1 at 4"] < 0.5
+    less = differences(results.frame(), tables, "ours")
+    assert list(less.index) == ["off"]
+    assert less.loc["off", "macro_f1"] > 0.5
+    assert less.loc["off", "macro_f1 at 8"] == 0
+    assert less.loc["off", "splits"] == 4
+
+
+def test_learning_off_leaves_the_start_as_it_was(folder):
+    X, y = read_manifest(folder)[0].load()
+    settings = {"max_depth": 2, "n_restarts": 2, "max_epochs": 3}
+    found = untrained("gradtree", **settings)(X, y, X, "binary", 0)
+    assert len(found.predicted) == len(y)
+    trained = treelab_learner("gradtree", **settings)(X, y, X, "binary", 0)
+    if trained.origin is not None and found.origin is not None:
+        assert found.origin.n_changed == 0

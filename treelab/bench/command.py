@@ -58,6 +58,12 @@ BENCHMARKS = {
         ("binary",),
         max_rows=10_000,
     ),
+    "argmin-classes": Benchmark(
+        "argmin trees beside CART on every table of classes up to 10,000 rows",
+        "random",
+        ("binary", "multiclass"),
+        max_rows=10_000,
+    ),
 }
 
 
@@ -131,7 +137,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
 def _run(name: str, chosen: Namespace) -> int:
     """Measure and print."""
     from treelab.bench.contenders import CONTENDERS
-    from treelab.bench.runner import Results, measure, summary
+    from treelab.bench.runner import Results, measure
     from treelab.bench.tables import choose, read_manifest
 
     benchmark = BENCHMARKS[name]
@@ -153,17 +159,41 @@ def _run(name: str, chosen: Namespace) -> int:
         trials=trials,
         seed=chosen.seed,
     )
-    wide = summary(results, tables, benchmark.paper)
-    score = "R2" if benchmark.tasks == ("regression",) else "macro F1"
-    print(f"\nMean test {score} over {trials} trial(s), leaves, seconds a fit\n")
-    print(wide.round(3).to_string())
+    print(f"Means over {trials} trial(s) of test {_score_title(benchmark)}.")
+    means = _print_means(results.frame(), tables, benchmark, contenders[0].name)
     summary_path = out.with_suffix(".summary.json")
-    summary_path.write_text(wide.to_json(orient="index", indent=1))
-    print(f"\nEvery result: {out}; means: {summary_path}")
+    summary_path.write_text(means.to_json(orient="index", indent=1))
+    print(f"\nEvery result: {out}; means of tables: {summary_path}")
     for row in results.rows:
         if row["error"]:
             print(f"Failed: {row['table']}, {row['contender']}: {row['error']}")
     return 0
+
+
+def _score_title(benchmark: Benchmark) -> str:
+    """Name the score of a benchmark."""
+    return "R2" if benchmark.tasks == ("regression",) else "macro F1"
+
+
+def _print_means(results, tables, benchmark: Benchmark, first: str):
+    """Print the means by table and by contender; return those by table."""
+    from treelab.bench.summary import by_contender, by_table, differences
+
+    means = by_table(results, tables, benchmark.paper)
+    parts = {
+        "By table; leaves; seconds a fit": means,
+        "Over tables, as fitted and at a number of leaves (se: standard error over "
+        "splits); of the retained models the share that gradient descent trained, the "
+        "share that equals its start, and the share of splits changed": by_contender(
+            results, tables
+        ),
+        f"{first} less each other, on the same splits": differences(
+            results, tables, first
+        ),
+    }
+    for title, part in parts.items():
+        print(f"\n{title}\n\n{part.round(3).to_string()}")
+    return means
 
 
 def _pick_contenders(known, names: str | None):

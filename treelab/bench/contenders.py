@@ -1,22 +1,46 @@
 """Who is measured: our learners at their defaults, the papers' recipes, the peers."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 
-# What the greedy tree is tuned over, by 3-fold cross-validation on macro F1 or R2.
-CART_GRID = {
-    "max_depth": [2, 3, 4, 6, 8, 10, None],
-    "min_samples_leaf": [1, 5, 20],
-}
+from treelab.learners.common.origin import Origin
+from treelab.learners.registry import LEARNERS, make_estimator
 
-Predictions = tuple[np.ndarray, int | None]
-"""Predictions (n_test,) of a contender, and its leaves where it is a single tree."""
+SIZES = (4, 8, 16, 32)
+"""Numbers of leaves at which trees are scored beside each other."""
 
-FitPredict = Callable[[pd.DataFrame, np.ndarray, pd.DataFrame, str, int], Predictions]
+RATE = "learning_rate"
+LEARNING_OFF = 1e-12
+"""A learning rate that moves nothing: what is left is the start and the choosing."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a contender found on one split.
+
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_test,)
+    leaves : int or None
+        Of a single tree.
+    origin : Origin or None
+        How one of our models came about.
+    predicted_at : mapping of int to ndarray of shape (n_test,)
+        Predictions of the best tree with at most that many leaves, for those of
+        ``SIZES`` that the learner has one of.
+    """
+
+    predicted: np.ndarray
+    leaves: int | None = None
+    origin: Origin | None = None
+    predicted_at: Mapping[int, np.ndarray] = field(default_factory=dict)
+
+
+FitPredict = Callable[[pd.DataFrame, np.ndarray, pd.DataFrame, str, int], Outcome]
 """A contender: called with ``X``, ``y``, ``X_test``, the task and a seed."""
 
 
@@ -55,36 +79,39 @@ def treelab_learner(key: str, **settings) -> FitPredict:
     """Our learner, by its key in the registry; settings not given are the defaults."""
 
     def fit_predict(X, y, X_test, task, seed):
-        from treelab.learners.registry import make_estimator
-
         learner = make_estimator(key, task, settings, random_state=seed).fit(X, y)
-        leaves = getattr(learner.model_, "n_leaves", None)
-        return learner.predict(X_test), leaves
+        path = getattr(learner, "path_", None)  # ensembles have none
+        smallest = np.inf if path is None else path.trees[0].n_leaves
+        return Outcome(
+            learner.predict(X_test),
+            getattr(learner.model_, "n_leaves", None),
+            getattr(learner, "origin_", None),
+            {n: path.at(n).predict(X_test) for n in SIZES if n >= smallest},
+        )
 
     return fit_predict
 
 
-def cart(*, tuned: bool) -> FitPredict:
-    """scikit-learn's greedy tree on target-encoded categories.
+def untrained(key: str, **settings) -> FitPredict:
+    """Our learner with learning off: its starts and all that it does beside training.
 
-    ``tuned`` chooses its size from `CART_GRID` by 3-fold cross-validation.
+    What it scores less than the learner is what gradient descent adds.
     """
+    rates = [s.name for s in LEARNERS[key].settings if s.name.startswith(RATE)]
+    return treelab_learner(key, **dict.fromkeys(rates, LEARNING_OFF), **settings)
+
+
+def default_cart() -> FitPredict:
+    """scikit-learn's greedy tree at its defaults, on target-encoded categories."""
 
     def fit_predict(X, y, X_test, task, seed):
-        from sklearn.model_selection import GridSearchCV
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
         encoded, encoded_test = _encode(X, y, X_test, task, seed)
-        if task == "regression":
-            tree, scoring = DecisionTreeRegressor(random_state=seed), "r2"
-        else:
-            tree, scoring = DecisionTreeClassifier(random_state=seed), "f1_macro"
-        if tuned:
-            search = GridSearchCV(tree, CART_GRID, scoring=scoring, cv=3)
-            tree = search.fit(encoded, y).best_estimator_
-        else:
-            tree.fit(encoded, y)
-        return tree.predict(encoded_test), int(tree.get_n_leaves())
+        regression = task == "regression"
+        make = DecisionTreeRegressor if regression else DecisionTreeClassifier
+        tree = make(random_state=seed).fit(encoded, y)
+        return Outcome(tree.predict(encoded_test), int(tree.get_n_leaves()))
 
     return fit_predict
 
@@ -97,7 +124,7 @@ def random_forest() -> FitPredict:
 
         encoded, encoded_test = _encode(X, y, X_test, task, seed)
         forest = RandomForestRegressor(random_state=seed).fit(encoded, y)
-        return forest.predict(encoded_test), None
+        return Outcome(forest.predict(encoded_test))
 
     return fit_predict
 
@@ -123,7 +150,7 @@ def published_get() -> FitPredict:
         tree = GETSubPolRegressor(**GET_OBLIQUE)
         tree.fit(encoded, (y - mean) / deviation)
         output = torch.as_tensor(tree.predict(encoded_test)).cpu().numpy().ravel()
-        return mean + deviation * output, 2 ** GET_OBLIQUE["treeDepth"]
+        return Outcome(mean + deviation * output, 2 ** GET_OBLIQUE["treeDepth"])
 
     return fit_predict
 
@@ -145,7 +172,7 @@ def boosted_trees(package: str) -> FitPredict:
                 random_seed=seed, verbose=False, allow_writing_files=False
             )
         predicted = model.fit(encoded, codes).predict(encoded_test)
-        return classes[np.asarray(predicted).ravel().astype(int)], None
+        return Outcome(classes[np.asarray(predicted).ravel().astype(int)])
 
     return fit_predict
 
@@ -158,62 +185,47 @@ def _encode(X, y, X_test, task, seed, *, numbers="none"):
     return encoder.fit_transform(X, y), encoder.transform(X_test)
 
 
-# After the papers' recipes, the rates and sizes ours: one tree chosen on one validation
-# set, constant learning rates.
-GRADTREE_PAPER = {
-    "max_depth": 10,
-    "search_depth": False,
-    "n_restarts": 3,
-    "greedy_starts": False,
-    "merge_leaves": False,
-    "selection": "holdout",
-    "learning_rate_index": 0.01,
-    "learning_rate_values": 0.01,
-    "learning_rate_leaf": 0.01,
-    "max_epochs": 1000,
-    "max_steps": 100_000,
-    "patience": 50,
-    "batch_size": 512,
-    "class_weight": "balanced",
-}
-GRANDE_PAPER = {
-    "n_estimators": 1024,
-    "init": "random",
-    "n_folds": 1,
-    "max_epochs": 1000,
-    "max_steps": 100_000,
-    "patience": 25,
-    "batch_size": 64,
-    "cosine_decay": False,
-    "learning_rate_index": 0.01,
-    "learning_rate_values": 0.01,
-    "learning_rate_leaf": 0.01,
-    "learning_rate_weights": 0.005,
-    "class_weight": None,
-}
+def _ours(name: str, **settings) -> Contender:
+    """Contender of one of our learners, named by its key and perhaps a word more."""
+    return Contender(name, treelab_learner(name.split("-")[0], **settings))
 
+
+CART = (
+    Contender("cart-tuned", treelab_learner("cart")),
+    Contender("cart-default", default_cart()),
+)
+OPTIMAL = tuple(
+    Contender(
+        f"optimal-{depth}",
+        treelab_learner("optimal", max_depth=depth),
+        needs="pystreed",
+    )
+    for depth in (2, 3, 4)
+)
 CONTENDERS = {
     "gradtree": (
-        Contender("gradtree", treelab_learner("gradtree")),
-        Contender("cart-tuned", cart(tuned=True)),
-        Contender("cart-default", cart(tuned=False)),
-        Contender("gradtree-paper", treelab_learner("gradtree", **GRADTREE_PAPER)),
+        _ours("gradtree"),
+        *CART,
+        Contender("gradtree-untrained", untrained("gradtree")),
+        *OPTIMAL,
+        _ours("gradtree-paper", recipe="paper"),
     ),
     "grande": (
-        Contender("grande", treelab_learner("grande")),
+        _ours("grande"),
         Contender("xgboost", boosted_trees("xgboost"), needs="xgboost"),
         Contender("catboost", boosted_trees("catboost"), needs="catboost"),
-        Contender("cart-default", cart(tuned=False)),
-        Contender("grande-paper", treelab_learner("grande", **GRANDE_PAPER)),
+        *CART,
+        Contender("grande-untrained", untrained("grande")),
+        _ours("grande-paper", recipe="paper"),
     ),
     "get": (
-        Contender("get", treelab_learner("get")),
-        Contender("get-linear", treelab_learner("get", leaves="linear")),
-        Contender("get-quick", treelab_learner("get", budget="quick")),
-        Contender(
-            "get-linear-quick", treelab_learner("get", leaves="linear", budget="quick")
-        ),
-        Contender("cart-tuned", cart(tuned=True)),
+        _ours("get"),
+        _ours("get-linear", leaves="linear"),
+        _ours("get-quick", budget="quick"),
+        _ours("get-linear-quick", leaves="linear", budget="quick"),
+        *CART,
+        Contender("get-untrained", untrained("get")),
+        Contender("get-linear-untrained", untrained("get", leaves="linear")),
         Contender("random-forest", random_forest()),
         Contender(
             "get-oblique",
@@ -221,11 +233,20 @@ CONTENDERS = {
             needs="GET",
             install="--no-deps get-oblique h5py",
         ),
+        _ours("get-paper", recipe="paper"),
+        _ours("get-linear-paper", leaves="linear", recipe="paper"),
     ),
     "get-classes": (
-        Contender("get", treelab_learner("get")),
-        Contender("cart-default", cart(tuned=False)),
-        Contender("cart-tuned", cart(tuned=True)),
-        Contender("get-quick", treelab_learner("get", budget="quick")),
+        _ours("get"),
+        *CART,
+        _ours("get-quick", budget="quick"),
+        Contender("get-untrained", untrained("get")),
+        _ours("get-paper", recipe="paper"),
+    ),
+    "argmin-classes": (
+        _ours("argmin"),
+        *CART,
+        Contender("argmin-untrained", untrained("argmin")),
+        _ours("argmin-paper", recipe="paper"),
     ),
 }

@@ -1,4 +1,4 @@
-"""Run contenders over tables and trials, save every result, average them."""
+"""Run contenders over tables and trials, and save every result."""
 
 import json
 import time
@@ -14,13 +14,7 @@ from treelab.bench.contenders import Contender
 from treelab.bench.machine import machine
 from treelab.bench.tables import BenchTable
 from treelab.evaluation.metrics import headline, scores
-
-# Of each paper, the figures of ``BenchTable.reference`` that stand beside ours.
-PAPER_FIGURES = {
-    "gradtree": ("gradtree", "cart"),
-    "grande": ("grande_default", "xgb_default", "catboost_default"),
-    "get": ("get", "get_linear", "cart", "rf"),
-}
+from treelab.learners.common.origin import Origin
 
 
 def splits(
@@ -145,42 +139,25 @@ def _measure_one(contender, task, X, y, train, test, trial) -> dict:
     started = time.perf_counter()
     row = {"contender": contender.name, "machine": machine()}
     try:
-        predicted, leaves = contender.fit_predict(
+        found = contender.fit_predict(
             X.iloc[train], y[train], X.iloc[test], task, trial
         )
     except Exception as error:  # the one place where a benchmark must go on
         return row | {"error": f"{type(error).__name__}: {error}"}
-    return row | {
-        headline(task): scores(task, y[test], predicted)[headline(task)],
-        "leaves": leaves,
-        "seconds": round(time.perf_counter() - started, 3),
-        "error": None,
+    seconds = time.perf_counter() - started
+    name = headline(task)
+    row[name] = scores(task, y[test], found.predicted)[name]
+    for size, predicted in found.predicted_at.items():
+        row[f"{name} at {size}"] = scores(task, y[test], predicted)[name]
+    if found.origin is not None:
+        row |= _origin_facts(found.origin)
+    return row | {"leaves": found.leaves, "seconds": round(seconds, 3), "error": None}
+
+
+def _origin_facts(origin: Origin) -> dict[str, float]:
+    """Return whether a model was trained and equals its start; what changed."""
+    return {
+        "trained": float(origin.trained),
+        "equals start": float(origin.equals_start),
+        "changed": origin.n_changed / max(origin.n_splits, 1),
     }
-
-
-def summary(
-    results: Results, tables: Sequence[BenchTable], paper: str | None
-) -> pd.DataFrame:
-    """Return mean scores, leaves and seconds beside the paper's own figures.
-
-    Returns
-    -------
-    DataFrame
-        A row a table, the last one their mean; columns by contender.
-    """
-    frame = results.frame()
-    frame = frame[frame["table"].isin([t.name for t in tables])]
-    frame = frame[frame["error"].isna()]
-    pieces = []
-    score = "r2" if "r2" in frame else "macro_f1"
-    for column, name in ((score, ""), ("leaves", " leaves"), ("seconds", " s")):
-        wide = frame.pivot_table(column, "table", "contender", "mean")
-        pieces.append(wide.dropna(axis=1, how="all").add_suffix(name))
-    wide = pd.concat(pieces, axis=1)
-    for key in PAPER_FIGURES.get(paper or "", ()):
-        figures = {t.name: t.reference.get(key) for t in tables}
-        wide[f"{key} (paper)"] = pd.Series(figures, dtype=float)
-    order = [t.name for t in tables if t.name in wide.index]
-    wide = wide.loc[order]
-    wide.loc["mean"] = wide.mean()
-    return wide
