@@ -38,7 +38,7 @@ def grown_tree(depth: int, seed: int = 0):
         rng.uniform(size=(N_ROWS, 8)), columns=[f"sensor {i}" for i in range(8)]
     )
     y = pd.Series(X.to_numpy() @ 0.6 ** np.arange(8), name="load")
-    return CartRegressor(max_depth=depth).fit(X, y).tree_, X, y
+    return CartRegressor(max_depth=depth, tune=False).fit(X, y).tree_, X, y
 
 
 def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:

@@ -12,15 +12,32 @@ from treelab.data.problem import Problem
 
 # Leaves of ten rows: one check weighs a class 10 million times the other in pure noise
 # and expects the light one to be predicted hardly ever, which no leaf of one row does.
-@parametrize_with_checks([CartClassifier(min_samples_leaf=10), CartRegressor()])
+@parametrize_with_checks(
+    [
+        CartClassifier(min_samples_leaf=10),
+        CartRegressor(),
+        CartClassifier(tune=False, min_samples_leaf=10),
+        CartRegressor(tune=False),
+    ]
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-def test_numbers_only_gives_scikit_learns_own_tree():
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"max_depth": 5},
+        {"max_leaf_nodes": 9, "min_samples_leaf": 3},
+        {"ccp_alpha": 0.01, "class_weight": "balanced"},
+    ],
+)
+def test_untuned_numbers_only_gives_scikit_learns_own_tree(settings):
     X, y = load_breast_cancer(return_X_y=True)
-    ours = CartClassifier(max_depth=5, random_state=0).fit(X, y)
-    theirs = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    ours = CartClassifier(tune=False, random_state=0, **settings).fit(X, y)
+    theirs = DecisionTreeClassifier(random_state=0, **settings).fit(X, y)
+    assert ours.tree_.n_leaves == theirs.get_n_leaves()
     assert (ours.predict(X) == theirs.predict(X)).all()
     assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X))
 
@@ -49,7 +66,7 @@ def test_every_built_in_table_trains_and_beats_a_constant(key):
 def test_leaves_of_a_table_with_categories_have_the_fractions_of_their_rows():
     frame = BUILTIN["mixed"].load().dropna(subset=[BUILTIN["mixed"].target])
     target = frame.pop(BUILTIN["mixed"].target)
-    model = CartClassifier(max_depth=5, random_state=0).fit(frame, target)
+    model = CartClassifier(5, tune=False, random_state=0).fit(frame, target)
     tree, leaf = model.tree_, model.tree_.apply(frame)
     for node in np.unique(leaf):
         fraction = [(target[leaf == node] == label).mean() for label in tree.classes]
@@ -58,7 +75,7 @@ def test_leaves_of_a_table_with_categories_have_the_fractions_of_their_rows():
 
 def test_linear_target_is_followed_in_its_own_units():
     data = load_diabetes(as_frame=True, scaled=False)
-    model = CartRegressor(max_depth=4, random_state=0).fit(data.data, data.target)
+    model = CartRegressor(4, tune=False, random_state=0).fit(data.data, data.target)
     assert 25 <= model.predict(data.data).min() < model.predict(data.data).max() <= 346
     assert model.score(data.data, data.target) > 0.5
 

@@ -45,7 +45,7 @@ def test_no_tree_of_the_depth_has_fewer_training_errors(seed, depth):
     model = OptimalTreeClassifier(depth, n_thresholds=6).fit(X, y)
     candidates = candidate_thresholds(X, 6)
     assert model.proven_
-    assert "Proven best" in model.tree_.notes[0]
+    assert "Proven best" in model.tree_.notes[1]
     assert (model.predict(X) != y).sum() == fewest_errors(candidates.right(X), y, depth)
 
 
@@ -103,9 +103,35 @@ def test_a_search_that_may_not_end_says_that_nothing_is_proven():
     X, y = rng.normal(size=(3000, 20)), rng.integers(0, 2, 3000)
     model = OptimalTreeClassifier(5, n_thresholds=50, time_limit=1.0).fit(X, y)
     assert not model.proven_
-    assert model.tree_.notes[0].startswith("Best found in 1 seconds")
+    assert model.tree_.notes[1].startswith("Best found in 1 seconds")
 
 
 def test_constant_columns_leave_one_leaf():
     model = OptimalTreeClassifier(2).fit(np.ones((20, 2)), [0, 1] * 10)
     assert model.tree_.n_leaves == 1
+
+
+def test_the_path_has_the_best_tree_of_each_depth():
+    X, y = load_wine(return_X_y=True)
+    model = OptimalTreeClassifier(3).fit(X, y)
+    path = model.path_
+    assert path.tree is model.tree_
+    assert path.scores["score"].isna().all()
+    errors = [
+        int((tree.predict(pd.DataFrame(X, columns=model.columns_)) != y).sum())
+        for tree in path.trees
+    ]
+    alone = [
+        int((OptimalTreeClassifier(d).fit(X, y).predict(X) != y).sum())
+        for d in (1, 2, 3)
+    ]
+    assert errors == alone == sorted(alone, reverse=True)
+    assert all(tree.depth <= d for d, tree in enumerate(path.trees, start=1))
+
+
+def test_it_says_that_it_was_found_by_search():
+    X, y = load_wine(return_X_y=True)
+    model = OptimalTreeClassifier(2).fit(X, y)
+    assert (model.origin_.start, model.origin_.trained) == ("search", False)
+    assert model.tree_.notes[0] == str(model.origin_)
+    assert "exhaustive search" in str(model)

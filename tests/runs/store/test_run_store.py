@@ -25,7 +25,9 @@ def report(epoch, train_loss=0.5, valid_loss=0.6, **more):
 def grown_tree():
     """A small tree."""
     table = small_table()
-    return CartClassifier(2).fit(table[["size", "color"]], table["kind"]).tree_
+    return (
+        CartClassifier(2, tune=False).fit(table[["size", "color"]], table["kind"]).tree_
+    )
 
 
 def running(store, problem, learner="slow"):

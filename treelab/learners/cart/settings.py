@@ -15,6 +15,14 @@ from treelab.learners.common.spec import (
 class CartSettings:
     """What can be set of a greedy tree, as scikit-learn names it."""
 
+    tune: bool = setting(
+        True,
+        "bool",
+        "Whether cross-validation chooses depth, leaf size, class weights and number "
+        "of leaves, within the settings below. Off: scikit-learn's plain tree with "
+        "the settings below.",
+        label="Tuned by cross-validation",
+    )
     max_depth: int | None = setting(
         None,
         "int",
@@ -27,9 +35,18 @@ class CartSettings:
     min_samples_leaf: int = setting(
         1,
         "int",
-        "Fewest training rows in a leaf.",
+        "Fewest training rows in a leaf; tuning tries larger numbers, too.",
         label="Min samples per leaf",
         minimum=1,
+    )
+    max_leaf_nodes: int | None = setting(
+        None,
+        "int",
+        "Most leaves; without a limit, as many as the other settings allow.",
+        label="Max leaf nodes",
+        minimum=2,
+        maximum=10_000,
+        choices=(None,),
     )
     ccp_alpha: float = setting(
         0.0,
@@ -39,10 +56,11 @@ class CartSettings:
         minimum=0,
     )
     class_weight: Any = setting(
-        None,
+        "auto",
         "other",
-        'Weight of a row of each class: None, "balanced", or a weight for each label.',
-        choices=("balanced",),
+        'Weight of a row of each class: None, "balanced", or a weight for each label; '
+        '"auto" tunes the weights in the leaves, and is None where nothing is tuned.',
+        choices=("auto", "balanced"),
         tasks=CLASSES,
     )
 
@@ -50,7 +68,7 @@ class CartSettings:
 SPEC = LearnerSpec(
     key="cart",
     title="CART",
-    summary="The greedy tree: one split after another, never revised.",
+    summary="The greedy tree, one split after another, tuned by cross-validation.",
     paper="Breiman et al., 1984",
     classifier="treelab.learners.cart.estimators:CartClassifier",
     regressor="treelab.learners.cart.estimators:CartRegressor",

@@ -13,17 +13,21 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
 )
+from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.spec import read_settings
 from treelab.training.events import Callback, Monitor
-from treelab.trees.pruning.simplify import simplify
+from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
+from treelab.trees.walk import sum_up
 
 
 class GrownTree(TableEstimator):
-    """Base of estimators whose ``_grow`` returns a tree of all training rows."""
+    """Base of estimators whose ``_grow`` returns trees of all training rows."""
 
     _settings: type[Any]  # dataclass that the parameters are read as
+    _start: str  # what the tree is grown or found by, a key of ``origin.STARTS``
     model_: Tree
+    path_: SizePath
     history_: pd.DataFrame
 
     def fit(
@@ -37,12 +41,11 @@ class GrownTree(TableEstimator):
         settings = read_settings(self._settings, self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
         data = self._read(X, y, X_valid, y_valid, numbers="none")
-        # Grown on cross-fitted categories; the leaves predict the means of the rows
-        # that reach them at prediction time. On numbers alone the two are the same.
-        tree = self._grow(data, settings)
-        tree = tree.with_rows(data.frame, self._decode_target(data.y))
-        values, weights = self._values_of(data.y), self._row_weights(data.y)
-        self.model_ = simplify(with_leaf_means(tree, data.frame, values, weights))
+        path = self._grow(data, settings)
+        self.origin_ = Origin(self._start, False, path.tree.n_splits, 0)
+        trees = tuple(with_origin(tree, self.origin_) for tree in path.trees)
+        self.path_ = replace(path, trees=trees)
+        self.model_ = self.path_.tree
         train_loss = self._loss(data.frame, data.y)
         valid_loss = self._loss(data.frame_valid, data.y_valid)
         monitor.report(1, train_loss, valid_loss)  # there is nothing left to stop
@@ -59,9 +62,25 @@ class GrownTree(TableEstimator):
         rows = np.arange(len(target))
         return rows, rows
 
-    def _grow(self, data: TrainingData, settings) -> Tree:
-        """Return a tree in the user's columns and units."""
+    def _grow(self, data: TrainingData, settings) -> SizePath:
+        """Return trees by size, in the user's columns and units."""
         raise NotImplementedError
+
+    def _with_rows(
+        self, tree: Tree, data: TrainingData, class_weights: np.ndarray | None = None
+    ) -> Tree:
+        """Return a tree with the training rows, each node predicting their mean.
+
+        Trees are grown on cross-fitted categories; nodes predict the means of the rows
+        that reach them at prediction time. On numbers alone the two are the same.
+        ``class_weights`` (n_classes,) are those of the settings where None.
+        """
+        tree = tree.with_rows(data.frame, self._decode_target(data.y))
+        weights = self._row_weights(data.y)
+        if class_weights is not None:
+            weights = class_weights[data.y]
+        leaf = tree.apply(data.frame)
+        return with_node_means(tree, leaf, self._values_of(data.y), weights)
 
     def _values_of(self, y) -> np.ndarray:
         """What leaves average, (n_rows, n_outputs)."""
@@ -109,15 +128,16 @@ class GrownRegressor(GrownTree, TableRegressor):
         return float(np.mean((self.model_.predict(frame) - target) ** 2))
 
 
-def with_leaf_means(
-    tree: Tree, frame: pd.DataFrame, values: np.ndarray, row_weights: np.ndarray
+def with_node_means(
+    tree: Tree, leaf: np.ndarray, values: np.ndarray, row_weights: np.ndarray
 ) -> Tree:
-    """Let each leaf predict the weighted mean of the rows that reach it.
+    """Let each node predict the weighted mean of the rows that pass it.
 
     Parameters
     ----------
     tree : Tree
-    frame : DataFrame of n_rows rows
+    leaf : int array of shape (n_rows,)
+        Leaf that each row reaches.
     values : ndarray of shape (n_rows, n_outputs)
         What is averaged.
     row_weights : ndarray of shape (n_rows,)
@@ -125,12 +145,10 @@ def with_leaf_means(
     Returns
     -------
     Tree
-        A leaf that no row reaches is as it was.
+        A node that no row passes is as it was.
     """
-    leaf = tree.apply(frame)
-    total = np.bincount(leaf, row_weights, minlength=tree.n_nodes)
-    sums = [
-        np.bincount(leaf, row_weights * v, minlength=tree.n_nodes) for v in values.T
-    ]
+    columns = [row_weights, *(row_weights * values.T)]
+    at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
+    total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
     mean = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
     return replace(tree, value=np.where((total > 0)[:, None], mean, tree.value))

@@ -44,7 +44,7 @@ class OptimalSettings:
     time_limit: float = setting(
         30.0,
         "float",
-        "Seconds until the search ends with the best tree found, perhaps unproven.",
+        "Seconds until the search of a depth ends with its best tree, maybe unproven.",
         label="Time limit, seconds",
         above=0,
     )

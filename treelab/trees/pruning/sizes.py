@@ -88,3 +88,22 @@ def path_of_sizes(
         }
     )
     return SizePath(tuple(trees[i] for i in order), table, order.index(chosen))
+
+
+def unscored_path(tree: Tree, most_leaves: int) -> SizePath:
+    """Return a tree and its cost-complexity prunings, none of which was scored.
+
+    Parameters
+    ----------
+    tree : Tree
+        With rows and impurities at its nodes; it is the chosen one.
+    most_leaves : int
+        Of the largest pruning; the tree itself may have more.
+    """
+    sizes = size_grid(min(tree.n_leaves, most_leaves))
+    if tree.n_leaves > sizes[-1]:
+        sizes = np.append(sizes, tree.n_leaves)
+    path = cost_complexity_path(tree)
+    trees = [path.trees[int(step)] for step in steps_at(path, sizes)]
+    unknown = np.full(len(trees), np.nan)
+    return path_of_sizes(trees, sizes, unknown, unknown, len(trees) - 1)

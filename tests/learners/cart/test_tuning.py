@@ -1,0 +1,197 @@
+"""Tuning, against the same search done slowly, and what it may not do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.metrics import f1_score
+
+from treelab import CartClassifier, CartRegressor
+from treelab.data.builtin import BUILTIN
+from treelab.learners.cart import tuning
+from treelab.learners.cart.estimators import Candidate
+from treelab.learners.common.folds import assign_folds
+from treelab.trees.pruning.cut import cut_at
+from treelab.trees.pruning.size_path import within_one_standard_error
+from treelab.trees.pruning.sizes import prune_to_size
+
+
+def noisy(task: str, n_rows: int = 120, *, seed: int = 0):
+    """Rows of three columns, one of which says nothing."""
+    rng = np.random.default_rng(seed)
+    # Few values: none lies between a threshold and the midpoint that it moves to.
+    X = (2 * rng.normal(size=(n_rows, 3))).round().clip(-3, 3) / 2
+    X = pd.DataFrame(X, columns=["a", "b", "c"])
+    y = X["a"] + (X["b"] > 0) + rng.normal(0, 0.7, n_rows)
+    if task != "regression":
+        y = pd.Series(np.array(["few", "many", "none"])[np.digitize(y, [0.5, 2.3])])
+    return X, y.to_numpy()
+
+
+def slow_predictions(candidate: Candidate, size: int, deep, X, y, X_held, search):
+    """Cut a deep tree at the depth, prune it, refit its leaves one by one, predict."""
+    tree = deep
+    if candidate.max_depth is not None:
+        tree = cut_at(tree, tree.level >= candidate.max_depth)
+    tree = prune_to_size(tree, size)
+    leaf, predicted = tree.apply(X), {}
+    for node in np.unique(leaf):
+        here = y[leaf == node]
+        if search.classes is None:
+            predicted[node] = here.mean()
+            continue
+        weights = search.predicting[candidate.weighting]
+        votes = [
+            weight * (here == label).sum()
+            for label, weight in zip(search.classes, weights, strict=True)
+        ]
+        predicted[node] = search.classes[int(np.argmax(votes))]
+    return np.array([predicted[node] for node in tree.apply(X_held)])
+
+
+@pytest.mark.parametrize("task", ["multiclass", "regression"])
+def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
+    monkeypatch.setattr(tuning, "DEPTHS", (2, 4))
+    monkeypatch.setattr(tuning, "LEAF_SIZES", (2, 12))
+    monkeypatch.setattr("treelab.learners.cart.estimators.POWERS", (0.0, 0.5, 1.0))
+    seen = {}
+
+    def recorded(data, search):
+        seen["scores"], seen["search"] = tuning.cross_validate(data, search), search
+        return seen["scores"]
+
+    monkeypatch.setattr("treelab.learners.cart.estimators.cross_validate", recorded)
+    X, y = noisy(task)
+    kind = CartRegressor if task == "regression" else CartClassifier
+    model = kind(random_state=0, max_leaf_nodes=7).fit(X, y)
+    scores, search = seen["scores"], seen["search"]
+    codes = y if task == "regression" else np.unique(y, return_inverse=True)[1]
+    fold = assign_folds(codes, 5, seed=search.seed)
+    deep = {
+        (k, leaf_size): kind(tune=False, min_samples_leaf=leaf_size, random_state=0)
+        .fit(X[fold != k], y[fold != k])
+        .tree_
+        for k in range(5)
+        for leaf_size in (2, 12)
+    }
+    for c, candidate in enumerate(search.candidates(len(y))):
+        for s, size in enumerate(search.sizes.tolist()):
+            predicted, around = y.copy(), 0.0
+            for k in range(5):
+                held, tree = fold == k, deep[k, candidate.min_samples_leaf]
+                predicted[held] = slow_predictions(
+                    candidate, size, tree, X[~held], y[~held], X[held], search
+                )
+                if task == "regression":
+                    around += np.sum((y[held] - y[~held].mean()) ** 2)
+            if task == "regression":
+                score = 1 - np.sum((y - predicted) ** 2) / around
+            else:
+                score = f1_score(y, predicted, average="macro")
+            assert scores[c, s].mean() == pytest.approx(score), (candidate, size)
+    of_size = scores[scores.mean(-1).argmax(0), np.arange(len(search.sizes))]
+    chosen, error = within_one_standard_error(of_size)
+    assert model.best_params_["max_leaf_nodes"] == search.sizes[chosen]
+    row = model.path_.scores.iloc[model.path_.chosen]
+    assert row["score"] == pytest.approx(of_size[chosen].mean())
+    assert row["standard_error"] == pytest.approx(error[chosen])
+
+
+def test_every_tree_of_the_path_says_what_was_chosen_and_predicts_its_rows_means():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = CartClassifier(class_weight=None, random_state=0).fit(X, y)
+    leaves = [tree.n_leaves for tree in model.path_.trees]
+    assert leaves == sorted({*leaves})
+    assert model.path_.tree is model.tree_ is model.model_
+    for tree in model.path_.trees:
+        assert tree.notes[0] == str(model.origin_)
+        assert tree.notes[1].startswith("Tuned by 5-fold cross-validation: ")
+        leaf = tree.apply(X)
+        for node in np.unique(leaf):
+            fractions = np.bincount(y[leaf == node], minlength=3) / (leaf == node).sum()
+            assert tree.value[node] == pytest.approx(fractions)
+
+
+@pytest.mark.parametrize("tune", [True, False])
+@pytest.mark.parametrize("kind", [CartClassifier, CartRegressor])
+def test_limits_hold_tuned_or_not(kind, tune):
+    X, y = noisy("regression" if kind is CartRegressor else "multiclass", 400)
+    limits = {"max_depth": 5, "min_samples_leaf": 7, "max_leaf_nodes": 6}
+    model = kind(tune=tune, random_state=0, **limits).fit(X, y)
+    for tree in model.path_.trees:
+        assert tree.depth <= 5
+        assert tree.n_leaves <= 6
+        assert tree.n_rows[tree.is_leaf].min() >= 7
+    assert model.best_params_["min_samples_leaf"] >= 7
+
+
+def test_weights_given_are_trained_with_and_auto_may_choose_any():
+    X, y = load_breast_cancer(return_X_y=True)
+    heavy = CartClassifier(class_weight={0: 1, 1: 50}, random_state=0).fit(X, y)
+    light = CartClassifier(class_weight={0: 50, 1: 1}, random_state=0).fit(X, y)
+    assert heavy.predict(X).mean() > light.predict(X).mean()
+    ratio = [
+        w / heavy.best_params_["class_weight"][0]
+        for w in heavy.best_params_["class_weight"].values()
+    ]
+    assert ratio == pytest.approx([1, 50])
+    none = CartClassifier(class_weight=None, random_state=0).fit(X, y)
+    assert none.best_params_["class_weight"] == {0: 1, 1: 1}
+    assert len(none.tree_.notes) == 2
+    assert any("Probabilities weight" in note for note in heavy.tree_.notes)
+
+
+def test_auto_gives_a_rare_class_a_say():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    y = (X[:, 0] + 2 * rng.normal(size=800) > 2).astype(int)
+    plain = CartClassifier(tune=False, max_depth=3, random_state=0).fit(X, y)
+    tuned = CartClassifier(random_state=0).fit(X, y)
+    assert tuned.best_params_["class_weight"][1] > 1
+    assert tuned.predict(X).mean() > plain.predict(X).mean()
+
+
+@pytest.mark.parametrize("n_rows", [2, 9])
+def test_few_rows_are_not_tuned_and_it_says_so(n_rows):
+    model = CartClassifier(random_state=0).fit(
+        np.arange(n_rows)[:, None], [0, 1] * (n_rows // 2) + [0] * (n_rows % 2)
+    )
+    assert "Not tuned: there are fewer than 10 rows." in model.tree_.notes
+    assert model.path_.scores["score"].isna().all()
+
+
+def test_an_untuned_tree_says_whose_settings_it_has():
+    X, y = load_iris(return_X_y=True)
+    model = CartClassifier(tune=False, random_state=0).fit(X, y)
+    assert "Not tuned: scikit-learn's tree with its defaults." in model.tree_.notes
+    model = CartClassifier(3, tune=False, random_state=0).fit(X, y)
+    assert any("with the settings of this run" in note for note in model.tree_.notes)
+    assert model.path_.tree is model.tree_
+    assert model.path_.trees[0].n_leaves == 2
+
+
+def test_a_class_of_one_row_and_constant_columns_are_tuned_too():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = CartClassifier(random_state=0).fit(X, [0] * 20 + [1] * 19 + [2])
+    assert model.predict_proba(X).shape == (40, 3)
+    model = CartClassifier(random_state=0).fit(X, [0] * 39 + [1])
+    assert model.tree_.n_leaves >= 1
+    model = CartClassifier(random_state=0).fit(np.ones((40, 2)), [0, 1] * 20)
+    assert model.tree_.n_leaves == 1
+    model = CartRegressor(random_state=0).fit(X, np.ones(40))
+    assert model.predict(X).tolist() == [1] * 40
+
+
+def test_categories_and_missing_values_are_encoded_in_each_fold():
+    table = BUILTIN["mixed"]
+    frame = table.load().dropna(subset=[table.target])
+    y = frame.pop(table.target)
+    model = CartClassifier(random_state=0).fit(frame, y)
+    assert model.score(frame, y) > y.value_counts(normalize=True).max()
+
+
+def test_it_says_that_it_was_grown_and_not_trained():
+    X, y = load_diabetes(return_X_y=True)
+    model = CartRegressor(random_state=0).fit(X, y)
+    assert (model.origin_.start, model.origin_.trained) == ("greedy", False)
+    assert "not trained by gradient descent" in str(model)
