@@ -7,7 +7,7 @@ import pandas as pd
 
 from treelab.data.problem import make_problem
 from treelab.evaluation.metrics import scores
-from treelab.learners.common.origin import with_origin
+from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.model_facts import model_size, with_names
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
@@ -141,6 +141,14 @@ def pruning_path(classes, target: str, split) -> PruningPath:
     return replace(path, scores=table)
 
 
+def _noted(model, origin: Origin):
+    """The model with its origin as first note; of a path, each tree."""
+    if isinstance(model, PruningPath):
+        trees = tuple(with_origin(tree, origin) for tree in model.trees)
+        return replace(model, trees=trees)
+    return with_origin(model, origin)
+
+
 def size_path(tree: Tree) -> SizePath:
     """A tree's cost-complexity prunings by size, with scores made up."""
     trees = cost_complexity_path(tree).trees[::-1]
@@ -187,7 +195,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     model = with_names(MAKERS[learner](classes, target, split), problem)
     origin = options.get("origin")
     if origin is not None:
-        model = with_origin(model, origin)
+        model = _noted(model, origin)
     settings = options.get("settings", {})
     run_id = store.create(learner, settings, problem, title=options.get("title", ""))
     store.start(run_id, ProcessId.here())

@@ -252,7 +252,7 @@ def _name_start(
         y=losses[:1],
         mode="markers+text",
         text=[escape_html(curve.start)],
-        textposition="middle right",
+        textposition="top right",
         textfont={"color": curve.color, "size": 12},
         marker={"color": curve.color, "size": 8, "symbol": "square"},
         legendgroup=escape_html(curve.name),

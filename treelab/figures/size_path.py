@@ -1,5 +1,6 @@
 """A path by size: the cross-validated score of the best tree at each size."""
 
+import numpy as np
 import plotly.graph_objects as go
 
 from treelab.figures.style.colors import Mode, palette
@@ -50,23 +51,29 @@ def size_figure(path: SizePath, *, score_title: str, mode: Mode = "light") -> go
         figure.add_scatter(
             x=[chosen["leaves"]],
             y=[chosen["score"]],
-            mode="markers+text",
+            mode="markers",
             marker={
                 "symbol": "circle-open",
                 "size": 17,
                 "color": colors.accent,
                 "line": {"width": 2},
             },
-            text=["chosen"],
-            textposition="bottom center",
-            textfont={"color": colors.accent},
             name="chosen",
             hoverinfo="skip",
+        )
+        figure.add_annotation(
+            x=np.log10(chosen["leaves"]),  # where the axis is one of logarithms
+            y=chosen["score"],
+            text="chosen",
+            showarrow=False,
+            yshift=-20,
+            font={"color": colors.accent, "size": 13},
         )
     ticks = [2**level for level in range(11)]
     return figure.update_layout(
         template=template(mode),
-        height=320,
+        height=300,
+        margin_t=24,
         showlegend=False,
         xaxis={
             "title": "leaves",
