@@ -187,8 +187,10 @@ def test_a_callback_is_called_each_epoch_and_stops_the_training():
 
     model = ArgminTreeClassifier(random_state=0, **QUICK)
     model.fit(X, y, callbacks=[listen])
-    assert [progress.epoch for progress in reports] == [1, 2, 3, 4, 5]
-    assert len(model.history_) == 5
+    *reports, last = reports
+    assert [progress.epoch for progress in reports] == [0, 1, 2, 3, 4]
+    assert last.retained.history.equals(model.history_)
+    assert model.history_["epoch"].tolist() == [0, 1, 2, 3, 4]
     assert np.isfinite(model.history_["valid_loss"]).all()
     assert isinstance(reports[-1].snapshot(), Tree)
     assert model.predict(X).shape == y.shape
@@ -228,7 +230,10 @@ def test_a_class_of_more_weight_is_predicted_more_often():
         ("predictor", "forest", "predictor must be one of 'linear'"),
         ("n_hidden_layers", 6, "n_hidden_layers must be an integer from 1 to 5"),
         ("dropout", 1.0, "dropout must be .* <= 0.95, got 1.0"),
-        ("learning_rate", 0.0, "learning_rate must be .* > 0, got 0.0"),
+        ("learning_rate", -0.1, "learning_rate must be .* >= 0, got -0.1"),
+        ("plateau", 0, "plateau must be an integer >= 1"),
+        ("max_leaf_nodes", 1, "max_leaf_nodes must be an integer >= 2"),
+        ("recipe", "ours", "recipe must be one of 'treelab', 'paper'"),
         ("max_epochs", 0, "max_epochs must be an integer >= 1"),
         ("patience", 0, "patience must be an integer >= 1"),
         ("batch_size", 0, "batch_size must be an integer >= 1"),

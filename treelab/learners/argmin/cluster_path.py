@@ -9,7 +9,6 @@ import pandas as pd
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.learners.argmin.path import size_of
 from treelab.learners.argmin.settings import ClusterSettings
-from treelab.training.loop import TrainResult
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
 
@@ -17,7 +16,7 @@ from treelab.trees.tree import Tree
 def cluster_path(
     trees: Sequence[Tree],
     settings: ClusterSettings,
-    result: TrainResult,
+    valid_loss: np.ndarray,
     frame: pd.DataFrame,
     labels: Sequence | None = None,
 ) -> PruningPath:
@@ -28,8 +27,7 @@ def cluster_path(
     trees : sequence of Tree
         One for each strength.
     settings : ClusterSettings
-    result : TrainResult
-        Its candidates are the trees.
+    valid_loss : ndarray of shape (n_trees,)
     frame : DataFrame
         The rows that are counted at every node.
     labels : sequence of length n_rows or None, default=None
@@ -51,10 +49,10 @@ def cluster_path(
         strengths=strengths,
         trees=tuple(with_clusters(tree, frame, most) for tree in trees),
         predictors=(None,) * len(trees),
-        chosen=result.best,
+        chosen=int(np.nan_to_num(valid_loss, nan=np.inf).argmin()),
         scores=pd.DataFrame(
             {"strength": strength, "valid_loss": float(loss)} | size
-            for strength, loss, size in zip(strengths, result.best_loss, sizes)
+            for strength, loss, size in zip(strengths, valid_loss, sizes)
         ),
     )
 

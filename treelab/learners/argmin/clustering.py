@@ -1,6 +1,5 @@
 """Hierarchical clustering by an argmin tree that predicts the table's own columns."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -12,15 +11,16 @@ from sklearn.utils import check_random_state
 
 from treelab.learners.argmin.cluster_columns import ClusterColumns, encode_columns
 from treelab.learners.argmin.cluster_path import cluster_path, with_clusters
-from treelab.learners.argmin.export import TrainedTree, TreeExporter, trained_trees
-from treelab.learners.argmin.fit import check_rows, train_trees
+from treelab.learners.argmin.export import TrainedTree, TreeExporter
+from treelab.learners.argmin.fit import check_rows, train_path
 from treelab.learners.argmin.network import ArgminTrees, ColumnMaskingTrees, RowTensors
+from treelab.learners.argmin.origins import with_origins
 from treelab.learners.argmin.path import WithPath
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits
 from treelab.learners.common.base import TableEstimator
 from treelab.learners.common.device import resolve_device
-from treelab.learners.common.folds import VALIDATION_FRACTION
+from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
 from treelab.learners.common.spec import read_settings
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
@@ -31,8 +31,7 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
 
     No labels are needed. Every leaf predicts one value for each target column, so rows
     come together that are alike in what the tree predicts; a leaf is a cluster, and
-    what lies under a split is a cluster of clusters. Splits are initialised from those
-    of hierarchical k-means; then all of them are trained together.
+    what lies under a split is a cluster of clusters. All splits are trained together.
 
     Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
     differentiation", ICML 2021, arXiv:2010.04627; section 4.2 of its first version.
@@ -46,13 +45,20 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         as k-means does. "each": every column from the others; in training one column
         of each row is masked and must be predicted along with the rest. Names: these
         columns from all the others.
+    init : {"clusters", "random"}, default="clusters"
+        First splits: those of hierarchical k-means, or random ones.
+    sparse_splits : bool, default=True
+        Whether splits do without every column, and trees without every split, that
+        they can leave out without loss on validation rows.
     pruning_strength : float or ascending sequence of float
         Penalty on activity (lambda), at least 0. All train as one batch; the one with
         the lowest validation loss is chosen. Default: ten strengths, 0 to 10,000.
     formulation : {"ridge", "preference"}, default="ridge"
         Cost of activity; see ``ArgminTreeClassifier``.
     learning_rate : float, default=0.02
-        Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.
+        Of quasi-hyperbolic Adam, at least 0.
+    plateau : int, default=10
+        Epochs without a better validation loss before the learning rate is cut by 10.
     max_epochs : int, default=300
         Passes over the rows, at least 1.
     batch_size : int, default=512
@@ -76,9 +82,11 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         The trees of all strengths; in its ``scores`` their dendrogram purity, where
         labels are known. ``treelab.evaluation.metrics.dendrogram_purity(tree.parent,
         tree.apply(X), y)`` measures it on other rows.
+    origin_ : Origin
+        How the chosen tree came about.
     history_ : DataFrame
-        Losses of the leading strength after each epoch, in standard deviations of the
-        target columns, squared.
+        Losses of the chosen tree from its start, epoch 0, to its end, in standard
+        deviations of the target columns, squared.
     """
 
     def __init__(
@@ -86,9 +94,12 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         depth=ClusterSettings.depth,
         *,
         target_columns=ClusterSettings.target_columns,
+        init=ClusterSettings.init,
+        sparse_splits=ClusterSettings.sparse_splits,
         pruning_strength=ClusterSettings.pruning_strength,
         formulation=ClusterSettings.formulation,
         learning_rate=ClusterSettings.learning_rate,
+        plateau=ClusterSettings.plateau,
         max_epochs=ClusterSettings.max_epochs,
         batch_size=ClusterSettings.batch_size,
         patience=ClusterSettings.patience,
@@ -97,9 +108,12 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
     ):
         self.depth = depth
         self.target_columns = target_columns
+        self.init = init
+        self.sparse_splits = sparse_splits
         self.pruning_strength = pruning_strength
         self.formulation = formulation
         self.learning_rate = learning_rate
+        self.plateau = plateau
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.patience = patience
@@ -126,31 +140,43 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         -------
         self
         """
-        started = time.monotonic()
         settings = read_settings(ClusterSettings, self)
         frame = self._read_frame(X, reset=True)
         train, valid = self._split(frame, X_valid)
         columns = encode_columns(train, valid, settings)
         check_rows(settings, len(train))
         seed = int(check_random_state(self.random_state).randint(2**31))
-        network = self._network(settings, columns, seed)
         exporter = TreeExporter(columns.data, settings.of_trees())
 
-        def export(trained: TrainedTree) -> Tree:
-            return prune_empty(exporter.export_tree(trained))
+        def export(tree: TrainedTree) -> Tree:
+            return prune_empty(exporter.export_means(tree))
 
-        result, self.history_ = train_trees(
-            network,
+        trained = train_path(
+            self._network(settings, columns, seed),
+            settings,
             seed,
-            snapshot=lambda leader: with_clusters(
-                export(trained_trees(network)[leader]), frame
-            ),
+            snapshot=lambda tree: with_clusters(export(tree), frame),
             callbacks=callbacks,
-            started=started,
         )
-        trees = [export(trained) for trained in trained_trees(network)]
-        self.n_epochs_ = result.epochs
-        self.model_ = cluster_path(trees, settings, result, frame, y)
+        path = cluster_path(
+            [export(tree) for tree in trained.trees],
+            settings,
+            trained.valid_loss,
+            frame,
+            y,
+        )
+        starts = [export(tree) for tree in trained.starts]
+        self.model_, self.origin_ = with_origins(
+            path,
+            starts,
+            trained,
+            start=settings.init,
+            matrix=exporter.matrix,
+            held_out="validation rows" if X_valid is not None else _held_out(frame),
+        )
+        start = with_clusters(starts[path.chosen], frame)
+        self.history_ = trained.retain(path.chosen, start, self.tree_)
+        self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         self.labels_ = self._cluster_of(frame)
         self.n_clusters_ = self.tree_.n_leaves
         return self
@@ -168,7 +194,7 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         if X_valid is not None:
             return frame, self._read_frame(X_valid, reset=False)
         order = check_random_state(self.random_state).permutation(len(frame))
-        if len(frame) < 10:
+        if len(frame) < FEWEST_ROWS:
             return frame.iloc[order], frame.iloc[order]
         n_valid = round(len(frame) * VALIDATION_FRACTION)
         train, valid = np.sort(order[n_valid:]), np.sort(order[:n_valid])
@@ -194,5 +220,12 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
             columns.y.shape[1],
             loss_scale=1.0,
             generator=torch.Generator().manual_seed(seed),
-            splits=kmeans_splits(data.X, settings.depth, seed),
+            splits=None
+            if settings.init == "random"
+            else kmeans_splits(data.X, settings.depth, seed),
         )
+
+
+def _held_out(frame: pd.DataFrame) -> str:
+    """What ``_split`` holds out, in words."""
+    return "a fifth of the rows" if len(frame) >= FEWEST_ROWS else ""

@@ -1,15 +1,15 @@
 """Argmin tree: oblique splits, and which nodes are pruned is itself learned."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from treelab.learners.argmin.export import TreeExporter, trained_trees
-from treelab.learners.argmin.fit import check_rows, train_trees
+from treelab.learners.argmin.export import TreeExporter
+from treelab.learners.argmin.fit import check_rows, train_path
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
+from treelab.learners.argmin.origins import held_out_words, with_origins
 from treelab.learners.argmin.path import WithPath, pruning_path
 from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.common.base import (
@@ -47,15 +47,21 @@ class _Argmin(WithPath, TableEstimator):
         self,
         depth=ArgminSettings.depth,
         *,
+        recipe=ArgminSettings.recipe,
+        max_leaf_nodes=ArgminSettings.max_leaf_nodes,
+        sparse_splits=ArgminSettings.sparse_splits,
         pruning_strength=ArgminSettings.pruning_strength,
+        selection=ArgminSettings.selection,
         formulation=ArgminSettings.formulation,
         split=ArgminSettings.split,
+        even_starts=ArgminSettings.even_starts,
         predictor=ArgminSettings.predictor,
         uses_x=ArgminSettings.uses_x,
         n_hidden_layers=ArgminSettings.n_hidden_layers,
         hidden_size=ArgminSettings.hidden_size,
         dropout=ArgminSettings.dropout,
         learning_rate=ArgminSettings.learning_rate,
+        plateau=ArgminSettings.plateau,
         max_epochs=ArgminSettings.max_epochs,
         batch_size=ArgminSettings.batch_size,
         patience=ArgminSettings.patience,
@@ -63,15 +69,21 @@ class _Argmin(WithPath, TableEstimator):
         device="auto",
     ):
         self.depth = depth
+        self.recipe = recipe
+        self.max_leaf_nodes = max_leaf_nodes
+        self.sparse_splits = sparse_splits
         self.pruning_strength = pruning_strength
+        self.selection = selection
         self.formulation = formulation
         self.split = split
+        self.even_starts = even_starts
         self.predictor = predictor
         self.uses_x = uses_x
         self.n_hidden_layers = n_hidden_layers
         self.hidden_size = hidden_size
         self.dropout = dropout
         self.learning_rate = learning_rate
+        self.plateau = plateau
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.patience = patience
@@ -95,24 +107,37 @@ class _Argmin(WithPath, TableEstimator):
         -------
         self
         """
-        started = time.monotonic()
         settings = read_settings(ArgminSettings, self)
         data = self._read(X, y, X_valid, y_valid, numbers="zscore")
         check_rows(settings, len(data.y))
         targets = self._targets(data)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        network = self._network(settings, data, targets, seed)
         exporter = TreeExporter(data, settings, self.labels(), targets.scale)
-        result, self.history_ = train_trees(
-            network,
+        trained = train_path(
+            self._network(settings, data, targets, seed),
+            settings,
             seed,
-            snapshot=lambda leader: exporter.export(trained_trees(network)[leader])[0],
+            max_leaf_nodes=settings.max_leaf_nodes,
+            snapshot=exporter.export_drawn,
             callbacks=callbacks,
-            started=started,
         )
-        models = [exporter.export(trained) for trained in trained_trees(network)]
-        self.n_epochs_ = result.epochs
-        self.model_ = pruning_path(models, settings, data, self.labels())
+        path = pruning_path(
+            [exporter.export(tree) for tree in trained.trees],
+            settings,
+            data,
+            self.labels(),
+        )
+        starts = [exporter.export_drawn(tree) for tree in trained.starts]
+        self.model_, self.origin_ = with_origins(
+            path,
+            starts,
+            trained,
+            start="random",
+            matrix=exporter.matrix,
+            held_out=held_out_words(data),
+        )
+        self.history_ = trained.retain(path.chosen, starts[path.chosen], self.tree_)
+        self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         return self
 
     def _network(
@@ -147,16 +172,28 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     ----------
     depth : int, default=4
         Splits on every path before pruning, 1 to 8.
+    recipe : {"treelab", "paper"}, default="treelab"
+        "paper" follows the paper's first version and its settings in appendix A.3.
+    max_leaf_nodes : int or None, default=None
+        Leaves of the trees at the most, at least 2: the least active splits go, and
+        training goes on. None sets no limit.
+    sparse_splits : bool, default=True
+        Whether splits do without every column, and trees without every split, that
+        they can leave out without loss on validation rows.
     pruning_strength : float or ascending sequence of float
         Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
-        a sequence train as one batch; the chosen one has the smallest tree whose
-        validation score is within one standard error of the best. Default: ten
-        strengths from 0 to 10,000.
+        a sequence train as one batch. Default: ten strengths from 0 to 10,000.
+    selection : {"one_standard_error", "best"}, default="one_standard_error"
+        Which strength is chosen: that of the smallest tree whose validation score is
+        within one standard error of the best, or that of the best validation loss.
     formulation : {"ridge", "preference"}, default="ridge"
         Cost of activity: the paper's final program, or that of its first version,
         where each node learns a preference.
     split : {"linear", "elu"}, default="linear"
         Split score: the weighted sum of the features, or ELU of it.
+    even_starts : {"median", "mean"}, default="median"
+        First splits send half of the rows that reach them to either side, or, as in
+        the paper, those above and below their mean score.
     predictor : {"linear", "mlp", "leaf"}, default="linear"
         Model on top of the traversal. "leaf" predicts the same for every row of a
         leaf, so that the tree that is drawn predicts alone.
@@ -169,7 +206,9 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     dropout : float, default=0.0
         Fraction of hidden units dropped at each training step, 0 to 0.95.
     learning_rate : float, default=0.02
-        Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.
+        Of quasi-hyperbolic Adam, at least 0.
+    plateau : int, default=10
+        Epochs without a better validation loss before the learning rate is cut by 10.
     max_epochs : int, default=200
         Passes over the training rows, at least 1.
     batch_size : int, default=512
@@ -191,25 +230,33 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         The tree of the chosen strength, thresholds in the units of ``X``.
     pruning_strength_ : float
         The chosen strength.
+    origin_ : Origin
+        How the chosen tree came about.
     history_ : DataFrame
-        Losses of the leading strength after each epoch, in nats.
+        Losses of the chosen tree from its start, epoch 0, to its end, in nats.
     n_epochs_ : int
-        Epochs trained.
+        Epochs that the chosen tree was trained.
     """
 
     def __init__(
         self,
         depth=ArgminSettings.depth,
         *,
+        recipe=ArgminSettings.recipe,
+        max_leaf_nodes=ArgminSettings.max_leaf_nodes,
+        sparse_splits=ArgminSettings.sparse_splits,
         pruning_strength=ArgminSettings.pruning_strength,
+        selection=ArgminSettings.selection,
         formulation=ArgminSettings.formulation,
         split=ArgminSettings.split,
+        even_starts=ArgminSettings.even_starts,
         predictor=ArgminSettings.predictor,
         uses_x=ArgminSettings.uses_x,
         n_hidden_layers=ArgminSettings.n_hidden_layers,
         hidden_size=ArgminSettings.hidden_size,
         dropout=ArgminSettings.dropout,
         learning_rate=ArgminSettings.learning_rate,
+        plateau=ArgminSettings.plateau,
         max_epochs=ArgminSettings.max_epochs,
         batch_size=ArgminSettings.batch_size,
         patience=ArgminSettings.patience,
@@ -219,15 +266,21 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     ):
         super().__init__(
             depth,
+            recipe=recipe,
+            max_leaf_nodes=max_leaf_nodes,
+            sparse_splits=sparse_splits,
             pruning_strength=pruning_strength,
+            selection=selection,
             formulation=formulation,
             split=split,
+            even_starts=even_starts,
             predictor=predictor,
             uses_x=uses_x,
             n_hidden_layers=n_hidden_layers,
             hidden_size=hidden_size,
             dropout=dropout,
             learning_rate=learning_rate,
+            plateau=plateau,
             max_epochs=max_epochs,
             batch_size=batch_size,
             patience=patience,
@@ -263,16 +316,28 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     ----------
     depth : int, default=4
         Splits on every path before pruning, 1 to 8.
+    recipe : {"treelab", "paper"}, default="treelab"
+        "paper" follows the paper's first version and its settings in appendix A.3.
+    max_leaf_nodes : int or None, default=None
+        Leaves of the trees at the most, at least 2: the least active splits go, and
+        training goes on. None sets no limit.
+    sparse_splits : bool, default=True
+        Whether splits do without every column, and trees without every split, that
+        they can leave out without loss on validation rows.
     pruning_strength : float or ascending sequence of float
         Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
-        a sequence train as one batch; the chosen one has the smallest tree whose
-        validation score is within one standard error of the best. Default: ten
-        strengths from 0 to 10,000.
+        a sequence train as one batch. Default: ten strengths from 0 to 10,000.
+    selection : {"one_standard_error", "best"}, default="one_standard_error"
+        Which strength is chosen: that of the smallest tree whose validation score is
+        within one standard error of the best, or that of the best validation loss.
     formulation : {"ridge", "preference"}, default="ridge"
         Cost of activity: the paper's final program, or that of its first version,
         where each node learns a preference.
     split : {"linear", "elu"}, default="linear"
         Split score: the weighted sum of the features, or ELU of it.
+    even_starts : {"median", "mean"}, default="median"
+        First splits send half of the rows that reach them to either side, or, as in
+        the paper, those above and below their mean score.
     predictor : {"linear", "mlp", "leaf"}, default="linear"
         Model on top of the traversal. "leaf" predicts the same for every row of a
         leaf, so that the tree that is drawn predicts alone.
@@ -285,7 +350,9 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     dropout : float, default=0.0
         Fraction of hidden units dropped at each training step, 0 to 0.95.
     learning_rate : float, default=0.02
-        Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.
+        Of quasi-hyperbolic Adam, at least 0.
+    plateau : int, default=10
+        Epochs without a better validation loss before the learning rate is cut by 10.
     max_epochs : int, default=200
         Passes over the training rows, at least 1.
     batch_size : int, default=512
@@ -305,10 +372,13 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         The tree of the chosen strength, thresholds in the units of ``X``.
     pruning_strength_ : float
         The chosen strength.
+    origin_ : Origin
+        How the chosen tree came about.
     history_ : DataFrame
-        Losses of the leading strength after each epoch, in squared units of ``y``.
+        Losses of the chosen tree from its start, epoch 0, to its end, in squared units
+        of ``y``.
     n_epochs_ : int
-        Epochs trained.
+        Epochs that the chosen tree was trained.
     """
 
     def _targets(self, data: TrainingData) -> _Targets:

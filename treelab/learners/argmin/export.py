@@ -38,7 +38,7 @@ def trained_trees(network: ArgminTrees) -> list[TrainedTree]:
     with torch.no_grad():
         activity = _array(network.reference_activity())
         parameters = [_array(layer) for layer in network.layers]
-        weights, bias = _array(network.weights), _array(network.bias)
+        weights, bias = _array(network.sparse_weights()), _array(network.bias)
     return [
         TrainedTree(
             weights[e],
@@ -87,7 +87,11 @@ class TreeExporter:
         tree, nodes = self._tree_of_means(trained)
         return tree, self._predictor(trained, nodes)
 
-    def export_tree(self, trained: TrainedTree) -> Tree:
+    def export_drawn(self, trained: TrainedTree) -> Tree:
+        """Return the tree of ``export``, without the predictor."""
+        return self.export(trained)[0]
+
+    def export_means(self, trained: TrainedTree) -> Tree:
         """Return the pruned tree; each node predicts the mean of its training rows."""
         return self._tree_of_means(trained)[0]
 

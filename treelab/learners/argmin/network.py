@@ -82,6 +82,8 @@ class ArgminTrees(nn.Module):
     """
 
     pruning_strength: Tensor
+    column_mask: Tensor
+    node_mask: Tensor
 
     def __init__(
         self,
@@ -113,7 +115,7 @@ class ArgminTrees(nn.Module):
 
         if splits is None:
             weights = _uniform((n_splits, n_features), n_features, generator)
-            bias = even_bias(weights, rows.x.cpu())
+            bias = even_bias(weights, rows.x.cpu(), settings.even_starts)
         else:
             weights, bias = (torch.tensor(array).float() for array in splits)
         self.weights = same_for_all(weights)  # (E, N, F), theta
@@ -131,6 +133,11 @@ class ArgminTrees(nn.Module):
         picked = torch.randperm(rows.x.shape[1], generator=generator)[:REFERENCE_ROWS]
         self.reference = rows.take(picked.to(device))
         self.dropout_generator = spawn(generator, device)
+        # 0 for a column that a split does without, and for a node that is no more.
+        self.register_buffer("column_mask", torch.ones_like(self.weights))
+        self.register_buffer(
+            "node_mask", torch.ones(self.n_candidates, self.n_nodes, device=device)
+        )
 
     def scores(self, x: Tensor) -> Tensor:
         """Split scores (E, N, B) of rows ``x`` (F, B); left is where they are >= 0.
@@ -139,10 +146,14 @@ class ArgminTrees(nn.Module):
         turn left below 0: its s is ours with the other sign.
         """
         flat = torch.addmm(
-            self.bias.reshape(-1, 1), self.weights.flatten(0, 1), x
+            self.bias.reshape(-1, 1), self.sparse_weights().flatten(0, 1), x
         )  # (E * N, B): one product for all trees
         score = flat.view(*self.bias.shape, -1)
         return functional.elu(score) if self.settings.split == "elu" else score
+
+    def sparse_weights(self) -> Tensor:
+        """Weights (E, N, F) of the splits, 0 for the columns that they do without."""
+        return self.weights * self.column_mask
 
     def traversal(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Traversal z (E, T, B) of B training rows, and the activity a (E, T) of them.
@@ -150,16 +161,20 @@ class ArgminTrees(nn.Module):
         T_eta(q_1, ..., q_n) of eq. 3, or the program of the final version.
         """
         if self.preference is not None:
-            return preference_traversal(scores, self.preference)
-        return ridge_traversal(scores, self._penalty(scores.shape[-1]))
+            z, activity = preference_traversal(scores, self.preference)
+        else:
+            z, activity = ridge_traversal(scores, self._penalty(scores.shape[-1]))
+        return z * self.node_mask[..., None], activity * self.node_mask
 
     @torch.no_grad()
     def reference_activity(self) -> Tensor:
         """Activity (E, T) outside of training, from one fixed set of training rows."""
         scores = self.scores(self.reference.x)
         if self.preference is not None:
-            return preference_activity_of_splits(scores, self.preference)
-        return ridge_activity_of_splits(scores, self._penalty(scores.shape[-1]))
+            activity = preference_activity_of_splits(scores, self.preference)
+        else:
+            activity = ridge_activity_of_splits(scores, self._penalty(scores.shape[-1]))
+        return activity * self.node_mask
 
     def _penalty(self, n_rows: int) -> Tensor:
         """Penalty lambda (E,) on activity: it grows with the rows that reward it."""
@@ -204,17 +219,27 @@ class ArgminTrees(nn.Module):
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
         """Validation loss (E,), without the penalty on preferences."""
+        loss, weight = self.valid_row_losses()
+        return (loss * weight).sum(1) / weight.sum()
+
+    @torch.no_grad()
+    def valid_row_losses(self) -> tuple[Tensor, Tensor]:
+        """Loss (E, n) of each validation row, and the row's weight (n,)."""
         self.eval()
+        losses, weights = [], []
+        for rows, output in self.valid_outputs():
+            losses.append(self._row_loss(output, rows))
+            weights.append(rows.weight)
+        self.train()
+        return torch.cat(losses, 1), torch.cat(weights)
+
+    @torch.no_grad()
+    def valid_outputs(self) -> Iterator[tuple[RowTensors, Tensor]]:
+        """Yield validation rows and their raw outputs (E, C, B)."""
         activity = self.reference_activity()
-        loss = torch.zeros_like(self.pruning_strength)
-        weight = self.pruning_strength.new_zeros(())
         for rows in self.validation_batches():
             z = known_traversal(self.scores(rows.x), activity)
-            row_loss = self._row_loss(self.outputs(z, rows.x), rows)
-            loss = loss + (row_loss * rows.weight).sum(1)
-            weight = weight + rows.weight.sum()
-        self.train()
-        return loss / weight
+            yield rows, self.outputs(z, rows.x)
 
     def training_batch(self, rows: Tensor) -> RowTensors:
         """Return the training rows of these indices."""
@@ -291,19 +316,21 @@ class ColumnMaskingTrees(ArgminTrees):
         return replace(rows, x=rows.x * (1 - self.columns[column]).t())
 
 
-def even_bias(weights: Tensor, x: Tensor) -> Tensor:
-    """Bias (N,) with which each split halves the rows (F, B) that reach it.
+def even_bias(weights: Tensor, x: Tensor, by: str = "median") -> Tensor:
+    """Bias (N,) with which each split sends about half of its rows to either side.
 
-    Appendix A.3 takes minus the mean score of these rows; the published code starts
-    with rows on one side and never trains the bias. Without rows on both sides a split
-    has nothing to learn from.
+    Of the rows (F, B) that reach the split, by their "median" score or, as in appendix
+    A.3, by their "mean". Without rows on both sides a split has nothing to learn from;
+    the published code starts so and never trains the bias.
     """
     score = weights @ x  # (N, B)
     bias = torch.zeros(len(weights))
     node = torch.zeros(x.shape[1], dtype=torch.long)
     for t in range(len(weights)):
         here = node == t
-        if here.any():
+        if here.any() and by == "mean":
+            bias[t] = -score[t, here].mean()
+        elif here.any():
             low, high = score[t, here].quantile(torch.tensor([0.45, 0.55]))
             bias[t] = -(low + high) / 2
         left = score[t] + bias[t] >= 0

@@ -52,7 +52,8 @@ def pruning_path(
     """Bind the trees of all strengths, score them on validation rows, choose one.
 
     The choice is the smallest tree whose validation score is within one standard error
-    of the best one's (Breiman et al. 1984, section 3.4.3); among equals the better.
+    of the best one's (Breiman et al. 1984, section 3.4.3); among equals the better. Or,
+    as in the paper, that of the best validation loss.
 
     Parameters
     ----------
@@ -86,12 +87,15 @@ def pruning_path(
         found = {"strength": strengths[i], "valid_loss": loss, "valid_score": score}
         rows.append(found | size_of(tree, settings.n_nodes))
     table = pd.DataFrame(rows)
-    chosen = smallest_within_error(
-        table["active_splits"].to_numpy(),
-        table["valid_score"].to_numpy(),
-        np.array(errors),
-        table["valid_loss"].to_numpy(),
-    )
+    if settings.selection == "best":
+        chosen = int(table["valid_loss"].argmin())
+    else:
+        chosen = smallest_within_error(
+            np.array([tree.n_leaves for tree in trees]),
+            table["valid_score"].to_numpy(),
+            np.array(errors),
+            table["valid_loss"].to_numpy(),
+        )
     return replace(path, scores=table, chosen=chosen)
 
 

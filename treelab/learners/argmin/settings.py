@@ -4,14 +4,16 @@ Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argm
 differentiation", ICML 2021, arXiv:2010.04627.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from treelab.learners.common.spec import (
     CLASSES,
     LearnerSpec,
+    recipe_setting,
     setting,
     settings_in,
 )
@@ -50,9 +52,22 @@ class TreeSettings:
         0.02,
         "float",
         "Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.",
-        above=0,
+        minimum=0,
+    )
+    plateau: int = setting(
+        10,
+        "int",
+        "Epochs without a better validation loss before the learning rate is cut.",
+        minimum=1,
     )
     batch_size: int = setting(512, "int", "Rows in a training step.", minimum=1)
+    sparse_splits: bool = setting(
+        True,
+        "bool",
+        "Whether splits do without every column, and trees without every split, that "
+        "they can leave out without loss on validation rows.",
+        label="Sparse splits",
+    )
 
     @property
     def strengths(self) -> np.ndarray:
@@ -67,8 +82,47 @@ class TreeSettings:
 
 @dataclass(frozen=True)
 class ArgminSettings(TreeSettings):
-    """What can be set of a classification or regression tree."""
+    """What can be set of a classification or regression tree.
 
+    ``paper`` are the values of appendix A.3, with the formulation of the first version;
+    there strength, depth and predictor are tuned.
+    """
+
+    paper: ClassVar[Mapping[str, Any]] = {
+        "formulation": "preference",
+        "pruning_strength": (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0),
+        "selection": "best",
+        "uses_x": True,
+        "learning_rate": 0.001,
+        "plateau": 2,
+        "max_epochs": 100,
+        "patience": 10,
+        "even_starts": "mean",
+        "sparse_splits": False,
+    }
+    recipe: str = recipe_setting()
+    max_leaf_nodes: int | None = setting(
+        None,
+        "int",
+        "Leaves of the trees at the most; None sets no limit.",
+        label="Most leaves",
+        minimum=2,
+        choices=(None,),
+    )
+    selection: str = setting(
+        "one_standard_error",
+        "choice",
+        "Which strength is chosen: that of the smallest tree within one standard error "
+        "of the best validation score, or that of the best validation loss.",
+        choices=("one_standard_error", "best"),
+    )
+    even_starts: str = setting(
+        "median",
+        "choice",
+        "What first splits send to either side: half of the rows that reach them, or "
+        "those above and below their mean score.",
+        choices=("median", "mean"),
+    )
     split: str = setting(
         "linear",
         "choice",
@@ -145,6 +199,12 @@ class ClusterSettings(TreeSettings):
         "the rest.",
         label="Target columns",
     )
+    init: str = setting(
+        "clusters",
+        "choice",
+        "First splits: those of hierarchical k-means, or random ones.",
+        choices=("clusters", "random"),
+    )
     max_epochs: int = setting(300, "int", _EPOCHS_HELP, label="Epochs", minimum=1)
     patience: int = setting(
         50,
@@ -173,6 +233,7 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.argmin.estimators:ArgminTreeClassifier",
     regressor="treelab.learners.argmin.estimators:ArgminTreeRegressor",
     settings=settings_in(ArgminSettings),
+    paper_settings=ArgminSettings.paper,
 )
 
 # Needs no target, so it is not among the learners that a page offers for one.

@@ -1,0 +1,189 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+
+from treelab import ArgminTreeClassifier, ArgminTreeClusterer, ArgminTreeRegressor
+from treelab.learners.argmin.network import ArgminTrees, RowTensors
+from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.sparse import (
+    drop_empty_splits,
+    keep_columns,
+    limit_leaves,
+    lose_nothing,
+)
+from treelab.learners.common.origin import changed_splits, feature_spread
+
+QUICK = {"depth": 3, "pruning_strength": (1.0, 100.0), "max_epochs": 80}
+QUICK |= {"random_state": 0}
+
+
+def wine():
+    return load_wine(return_X_y=True, as_frame=True)
+
+
+def columns_per_split(tree):
+    return (tree.weights[~tree.is_leaf] != 0).sum(1)
+
+
+def network_of(x, depth, **settings):
+    """An untrained network of two strengths on rows (n, F) of two classes."""
+    y = (x[:, 0] > 0).astype(np.int64)
+    rows = RowTensors.of(x, y, np.ones(len(x)), torch.device("cpu"))
+    settings = ArgminSettings(depth=depth, pruning_strength=(1.0, 10.0), **settings)
+    generator = torch.Generator().manual_seed(0)
+    return ArgminTrees(settings, rows, rows, 2, loss_scale=None, generator=generator)
+
+
+def test_splits_of_breast_cancer_name_few_columns_and_score_as_before():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    settings = {"random_state": 0, "max_epochs": 100}
+    sparse = ArgminTreeClassifier(**settings).fit(X, y)
+    dense = ArgminTreeClassifier(sparse_splits=False, **settings).fit(X, y)
+    assert (columns_per_split(dense.tree_) == 30).all()
+    assert columns_per_split(sparse.tree_).mean() <= 8
+    assert sparse.score(X, y) >= dense.score(X, y) - 0.03
+
+
+def test_most_splits_of_a_sparse_tree_part_training_rows():
+    X, y = wine()
+    tree = ArgminTreeClassifier(**QUICK).fit(X, y).tree_
+    split = ~tree.is_leaf
+    assert (tree.n_rows[tree.left[split]] > 0).mean() >= 0.5
+    assert (tree.n_rows[tree.right[split]] > 0).mean() >= 0.5
+
+
+@pytest.mark.parametrize("most", [2, 3, 5])
+@pytest.mark.parametrize("predictor", ["linear", "leaf"])
+def test_no_tree_of_the_path_has_more_leaves_than_allowed(most, predictor):
+    X, y = wine()
+    settings = {**QUICK, "predictor": predictor, "max_leaf_nodes": most}
+    for sparse in (True, False):
+        model = ArgminTreeClassifier(sparse_splits=sparse, **settings).fit(X, y)
+        assert max(tree.n_leaves for tree in model.path_.trees) <= most
+    assert model.score(X, y) > 0.6
+
+
+def test_a_split_that_all_rows_pass_on_one_side_gives_its_place_to_that_side():
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    network = network_of(x, depth=2)
+    with torch.no_grad():
+        network.weights.zero_()
+        network.bias.zero_()
+        network.bias[:, 0] = 1.0  # all rows go left at the root
+        network.weights[:, 1, 1] = 2.0  # and part there
+    before = network.layers[0].detach().clone()
+    drop_empty_splits(network)
+    assert (network.weights[:, 0, 1] == 2.0).all()
+    assert network.node_mask[0].tolist() == [1, 1, 1, 0, 0, 0, 0]
+    now = network.layers[0].detach()
+    torch.testing.assert_close(now[:, :, 0], before[:, :, [0, 1]].sum(2))
+    torch.testing.assert_close(now[:, :, [1, 2]], before[:, :, [3, 4]])
+
+
+def test_the_least_active_splits_go_until_the_leaves_are_few():
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    network = network_of(x, depth=3)
+    limit_leaves(network, 3)
+    splits = network.node_mask[:, 1::2].sum(1)
+    assert splits.tolist() == [2, 2]
+    # No node without its parent, none without its sibling.
+    for mask in network.node_mask.bool().tolist():
+        assert all(mask[(t - 1) // 2] for t in range(1, 15) if mask[t])
+        assert mask[1::2] == mask[2::2]
+
+
+def test_a_sum_of_fewer_columns_sends_nearly_all_rows_the_same_way():
+    x = np.random.default_rng(0).normal(size=(500, 12))
+    network = network_of(x, depth=1)
+    with torch.no_grad():
+        network.weights[:] = 0.01
+        network.weights[:, 0, [2, 5]] = torch.tensor([1.0, -1.0])
+        before = network.scores(network.rows.x) >= 0
+        keep_columns(network, 2)
+        after = network.scores(network.rows.x) >= 0
+    assert network.column_mask[:, 0].sum(1).tolist() == [2, 2]
+    assert (before == after).float().mean() > 0.95
+
+
+def test_trees_lose_nothing_within_one_standard_error_of_the_difference():
+    before = np.ones((3, 50))
+    after = before.copy()
+    after[1, 0] = 0  # one row in 50: its error is as large
+    after[2, :5] = 0
+    assert lose_nothing(before, after).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "load"),
+    [
+        (ArgminTreeClassifier, load_wine),
+        (ArgminTreeRegressor, load_diabetes),
+    ],
+)
+def test_the_origin_counts_the_splits_that_differ_from_the_start(kind, load):
+    X, y = load(return_X_y=True, as_frame=True)
+    starts = []
+
+    def listen(progress):
+        if progress.retained is not None:
+            starts.append(progress.retained.snapshots[0]())
+
+    model = kind(**QUICK).fit(X, y, callbacks=[listen])
+    origin, tree = model.origin_, model.tree_
+    assert (origin.start, origin.trained) == ("random", True)
+    assert origin.n_splits == (~tree.is_leaf).sum()
+    spread = feature_spread([X[name].to_numpy() for name in X])
+    changed = changed_splits(starts[0], tree, spread)
+    assert origin.n_changed == pytest.approx(changed, abs=1)
+    assert tree.notes[0] == str(origin)
+    assert str(origin) in str(model)
+
+
+def test_with_learning_off_the_tree_is_its_start_and_says_so():
+    X, y = wine()
+    model = ArgminTreeClassifier(learning_rate=0.0, sparse_splits=False, **QUICK)
+    origin = model.fit(X, y).origin_
+    assert not origin.trained
+    assert origin.n_changed == 0
+    assert "not trained by gradient descent" in model.tree_.notes[0]
+
+
+def test_the_history_is_that_of_the_chosen_tree_from_its_start():
+    X, y = wine()
+    settings = {**QUICK, "sparse_splits": False, "patience": 80}
+    model = ArgminTreeClassifier(**settings).fit(X, y)
+    alone = ArgminTreeClassifier(
+        **settings | {"pruning_strength": model.pruning_strength_}
+    ).fit(X, y)
+    assert model.history_["epoch"].tolist() == list(range(81))
+    for losses in ("train_loss", "valid_loss"):
+        np.testing.assert_allclose(
+            model.history_[losses], alone.history_[losses], rtol=1e-2, atol=1e-3
+        )
+    best = model.history_["valid_loss"].min()
+    assert best < model.history_["valid_loss"][0]
+
+
+def test_the_papers_recipe_is_that_of_its_appendix():
+    X, y = wine()
+    model = ArgminTreeClassifier(recipe="paper", depth=2, random_state=0, max_epochs=2)
+    model.fit(X, y)
+    assert model.path_.predictors[0].uses_x  # f(x, z) of equation 10
+    assert list(model.path_.strengths) == [0.001, 0.01, 0.1, 1, 10, 100, 1000]
+    assert model.path_.chosen == model.path_.scores["valid_loss"].argmin()
+    assert model.origin_.later == ()
+    paper = ArgminSettings.paper
+    assert (paper["learning_rate"], paper["max_epochs"]) == (0.001, 100)
+    assert (paper["patience"], paper["plateau"]) == (10, 2)
+    assert paper["formulation"] == "preference"
+    assert ArgminSettings.batch_size == 512
+
+
+@pytest.mark.parametrize("init", ["clusters", "random"])
+def test_clusters_begin_as_the_setting_says(init):
+    X = load_iris(as_frame=True).data
+    model = ArgminTreeClusterer(init=init, **QUICK).fit(X)
+    assert model.origin_.start == init
+    assert model.n_clusters_ >= 2
+    assert model.history_["epoch"][0] == 0
