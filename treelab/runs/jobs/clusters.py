@@ -9,6 +9,7 @@ import pandas as pd
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem, pairs
 from treelab.evaluation.label_shares import with_label_shares
+from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import Fitted, run_estimator
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -128,14 +129,16 @@ def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fi
     frame = store.table(run.problem.table_id)
     if not run.problem.awaits_clusters:
         return _fit_known_labels(run, frame, callbacks)
-    path, X = _fit_own_labels(run, frame, callbacks)
+    path, X, origin = _fit_own_labels(run, frame, callbacks)
     table = frame.assign(**{run.problem.target: path.predict(X)})
     name = f"{run.problem.table_name} with clusters"
     problem = replace(
         run.problem, table_id=store.add_table(table, name), task=path.task
     )
     store.set_problem(run.id, problem)
-    return Fitted(path, problem, problem.split(table), notes=(OWN_LABELS,))
+    return Fitted(
+        path, problem, problem.split(table), notes=(OWN_LABELS,), origin=origin
+    )
 
 
 def _fit_known_labels(
@@ -157,12 +160,19 @@ def _fit_known_labels(
     )
     path = _map_trees(estimator.model_, label, NO_LABELS)
     purity = float(path.scores["purity"].iloc[path.chosen])
-    return Fitted(path, run.problem, split, (NO_LABELS,), {"purity": purity})
+    return Fitted(
+        path,
+        run.problem,
+        split,
+        (NO_LABELS,),
+        {"purity": purity},
+        origin=estimator.origin_,
+    )
 
 
 def _fit_own_labels(
     run: Run, frame: pd.DataFrame, callbacks: Sequence[Callback]
-) -> tuple[PruningPath, pd.DataFrame]:
+) -> tuple[PruningPath, pd.DataFrame, Origin]:
     """Cluster all rows; let each node hold the chosen tree's clusters' fractions."""
     X = run.problem.table(frame)
     estimator = run_estimator(run)
@@ -180,7 +190,7 @@ def _fit_own_labels(
     def label(tree: Tree) -> Tree:
         return with_label_shares(tree, X, clusters, classes)
 
-    return _map_trees(path, label, OWN_LABELS), X
+    return _map_trees(path, label, OWN_LABELS), X, estimator.origin_
 
 
 def _map_trees(
@@ -199,12 +209,17 @@ def _with_snapshots(
 
     def wrap(callback: Callback) -> Callback:
         def call(report: Progress) -> bool | None:
-            snapshot = report.snapshot
-            if snapshot is None:
-                return callback(report)
-            return callback(replace(report, snapshot=lambda: change(snapshot())))
+            retained = report.retained
+            if retained is not None:
+                trees = {e: changed(build) for e, build in retained.snapshots.items()}
+                retained = replace(retained, snapshots=trees)
+            snapshot = None if report.snapshot is None else changed(report.snapshot)
+            return callback(replace(report, snapshot=snapshot, retained=retained))
 
         return call
+
+    def changed(build: Callable[[], Tree]) -> Callable[[], Tree]:
+        return lambda: change(build())
 
     return [wrap(callback) for callback in callbacks]
 
