@@ -9,6 +9,7 @@ import pandas as pd
 
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import LEARNERS, make_estimator
+from treelab.trees.pruning.size_path import SizePath
 
 SIZES = (4, 8, 16, 32)
 """Numbers of leaves at which trees are scored beside each other."""
@@ -80,16 +81,22 @@ def treelab_learner(key: str, **settings) -> FitPredict:
 
     def fit_predict(X, y, X_test, task, seed):
         learner = make_estimator(key, task, settings, random_state=seed).fit(X, y)
-        path = getattr(learner, "path_", None)  # ensembles have none
-        smallest = np.inf if path is None else path.trees[0].n_leaves
         return Outcome(
             learner.predict(X_test),
             getattr(learner.model_, "n_leaves", None),
             getattr(learner, "origin_", None),
-            {n: path.at(n).predict(X_test) for n in SIZES if n >= smallest},
+            _predictions_at(getattr(learner, "path_", None), X_test),
         )
 
     return fit_predict
+
+
+def _predictions_at(path, X_test: pd.DataFrame) -> dict[int, np.ndarray]:
+    """Predictions (n_test,) of the trees of a path by size, where it is one."""
+    if not isinstance(path, SizePath):  # an ensemble has none, argmin's is by strength
+        return {}
+    smallest = path.trees[0].n_leaves
+    return {n: path.at(n).predict(X_test) for n in SIZES if n >= smallest}
 
 
 def untrained(key: str, **settings) -> FitPredict:

@@ -159,3 +159,11 @@ def test_the_registry_knows_clusters_and_refuses_what_it_does_not_know():
     assert learner_title("clusters") == "Argmin clusters"
     with pytest.raises(ValueError, match="There is no learner 'oak'; choose cart"):
         find_spec("oak")
+
+
+def test_clusters_say_how_they_came_about(store):
+    run_id = clustered(store, load_iris(as_frame=True).data)
+    assert store.run(run_id).origin.trained
+    first = store.snapshots(run_id)[0]
+    assert first == 0
+    assert store.snapshot(run_id, first).classes[0] == "cluster 1"

@@ -5,6 +5,7 @@ import pytest
 
 from tests.runs.conftest import small_table
 from treelab.evaluation.metrics import scores
+from treelab.learners.registry import LEARNERS, find_spec
 from treelab.runs.jobs.run_one import error_sentence, run_one
 from treelab.trees.text.rules import to_text
 
@@ -46,6 +47,26 @@ def test_a_run_saves_its_curve_and_a_tree(store, problem):
     assert store.events(run.id)["epoch"].iloc[-1] == 7
     assert (run.epoch, run.max_epochs) == (7, 7)
     assert store.snapshot(run.id, store.snapshots(run.id)[0]).n_leaves > 1
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings"),
+    [
+        ("cart", {}),
+        ("argmin", {"depth": 2, "pruning_strength": (0.0, 9.0), "max_epochs": 3}),
+        ("optimal", {"max_depth": 2}),
+    ],
+)
+def test_a_run_of_every_learner_says_how_its_model_came_about(
+    store, problem, learner, settings
+):
+    if learner not in LEARNERS:
+        pytest.skip(f"{learner} is not installed")
+    run = train(store, problem, learner, settings)
+    assert run.error == ""
+    assert run.origin.trained == (learner not in ("cart", "optimal"))
+    if run.origin.trained and find_spec(learner).single_tree:
+        assert store.events(run.id)["epoch"].iloc[0] == 0  # the curve has its start
 
 
 def test_the_seed_of_the_problem_is_that_of_the_split_and_the_training(store, problem):

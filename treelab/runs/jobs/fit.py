@@ -61,12 +61,13 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
         y_valid=split.y_valid,
         callbacks=callbacks,
     )
+    path = getattr(estimator, "path_", None)  # ensembles have none
     return Fitted(
         estimator.model_,
         run.problem,
         split,
         origin=getattr(estimator, "origin_", None),
-        path=getattr(estimator, "path_", None),  # ensembles have none
+        path=path if isinstance(path, SizePath) else None,  # argmin's is its model
     )
 
 
