@@ -1,0 +1,72 @@
+"""Default fits of the trained learners: the tree that is retained was trained, and
+what is said of its start is so."""
+
+import pytest
+
+from treelab.data.builtin import BUILTIN
+from treelab.learners.common.origin import changed_splits, feature_spread
+from treelab.learners.registry import make_estimator
+
+TRAINED = ("gradtree", "get", "argmin")  # of those that are one tree
+TABLES = ("wine", "diabetes")
+
+
+class StartOfRetained:
+    """Training callback that notes the tree that the retained one began as."""
+
+    def __init__(self):
+        self.tree = None
+
+    def __call__(self, report) -> None:
+        """Note the start where it is reported, and once it is known whose it is."""
+        if report.retained is not None:
+            self.tree = report.retained.snapshots[0]()
+        elif report.epoch == 0 and report.snapshot is not None:
+            self.tree = report.snapshot()
+
+
+@pytest.fixture(
+    scope="module", params=[(k, t) for k in TRAINED for t in TABLES], ids="-".join
+)
+def fitted(request):
+    """A learner fitted with defaults, its start, and its training rows."""
+    key, name = request.param
+    table = BUILTIN[name]
+    frame = table.load()
+    X, y = frame.drop(columns=table.target), frame[table.target]
+    start, last = StartOfRetained(), slice(None, None, 5)
+    train = [i for i in range(len(X)) if i % 5]
+    learner = make_estimator(key, table.task, {}, random_state=0)
+    learner.fit(
+        X.iloc[train],
+        y.iloc[train],
+        X_valid=X.iloc[last],
+        y_valid=y.iloc[last],
+        callbacks=[start],
+    )
+    return learner, start.tree, X.iloc[train]
+
+
+@pytest.mark.slow
+def test_the_retained_tree_was_trained_and_says_so_first(fitted):
+    learner, _, _ = fitted
+    origin = learner.origin_
+    assert origin.trained
+    assert origin.n_splits == learner.tree_.n_splits
+    assert learner.tree_.notes[0] == str(origin)
+    assert str(origin) in str(learner)
+
+
+@pytest.mark.slow
+def test_the_curve_begins_at_the_start_and_is_the_retained_trees(fitted):
+    learner, start, _ = fitted
+    assert start is not None
+    assert learner.history_["epoch"].iloc[0] == 0
+    assert learner.history_["epoch"].is_monotonic_increasing
+
+
+@pytest.mark.slow
+def test_as_many_splits_changed_as_its_origin_says(fitted):
+    learner, start, X = fitted
+    spread = feature_spread([X[name].to_numpy() for name in X.columns])
+    assert changed_splits(start, learner.tree_, spread) == learner.origin_.n_changed
