@@ -10,9 +10,11 @@ from treelab.learners.common.origin import (
     TOLERANCE,
     Origin,
     changed_splits,
+    changed_splits_of_trees,
     feature_spread,
     with_origin,
 )
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.pruning.cut import cut_at
 from treelab.trees.tree import Tree
@@ -161,3 +163,22 @@ def test_the_origin_is_the_first_note():
 def test_spread_is_of_known_values():
     columns = [np.array([1.0, 3, np.nan]), np.full(2, np.nan), np.ones(3)]
     assert feature_spread(columns).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_the_splits_of_complete_trees_are_compared_place_by_place():
+    def trees(feature, threshold):
+        shape = np.shape(feature)
+        return WeightedTrees(
+            FEATURES,
+            feature,
+            threshold,
+            np.zeros(shape, dtype=bool),
+            np.zeros((len(feature), shape[1] + 1, 1)),
+            np.zeros((len(feature), shape[1] + 1)),
+        )
+
+    start = trees([[0, 1, 0], [1, 1, 1]], [[0.0, 1.0, np.inf], [0.0, 0.0, 0.0]])
+    end = trees([[0, 1, 0], [1, 0, 1]], [[0.05, 1.5, np.inf], [0.0, 0.0, -0.2]])
+    # One threshold moved by half a standard deviation, one by a fifth, one feature.
+    assert changed_splits_of_trees(start, end, np.ones(3)) == 3
+    assert changed_splits_of_trees(start, start, np.ones(3)) == 0

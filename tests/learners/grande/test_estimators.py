@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
+from treelab.learners.grande.settings import GrandeSettings
 from treelab.ops.axis_trees import axis_trees
 from treelab.trees.tree import Tree
 
@@ -277,3 +278,44 @@ def test_each_training_row_is_predicted_by_trees_that_did_not_see_it(key):
     else:
         np.testing.assert_allclose(predicted.sum(1), 1, atol=1e-5)
         assert (fitted.classes_[predicted.argmax(1)] == y).mean() > 0.85
+
+
+def test_the_papers_recipe_is_that_of_its_appendix():
+    paper = GrandeSettings.paper
+    assert (paper["n_estimators"], paper["n_folds"]) == (1024, 1)
+    assert (paper["batch_size"], paper["patience"]) == (64, 25)
+    assert (paper["n_averaged"], paper["class_weight"]) == (5, "balanced")
+    _, X, y = table("breast_cancer")
+    fitted = GrandeClassifier(
+        recipe="paper", n_estimators=16, depth=3, max_epochs=30, random_state=0
+    ).fit(X, y)
+    assert fitted.origin_.start == "random"
+    assert fitted.origin_.held_out == "a fifth of the rows"
+    assert np.isnan(fitted.held_out_predictions_).any()
+    assert fitted.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize("init", ["both", "forest", "boosted", "random", "normal"])
+def test_the_origin_counts_the_splits_that_training_changed(init):
+    _, X, y = table("wine")
+    fitted = RecordingClassifier(**QUICK, init=init).fit(X, y)
+    origin, ensemble = fitted.origin_, fitted.ensemble_
+    assert origin.start == ("random" if init == "normal" else init)
+    assert origin.n_splits == 16 * 7
+    assert 0 < origin.n_changed <= origin.n_splits
+    assert ensemble.notes[0] == str(origin)
+
+
+def test_with_learning_off_the_ensemble_is_its_start():
+    _, X, y = table("wine")
+    off = dict.fromkeys(FAST_RATES, 0.0)
+    origin = GrandeClassifier(**{**QUICK, **off, "max_epochs": 2}).fit(X, y).origin_
+    assert not origin.trained
+    assert origin.n_changed == 0
+
+
+def test_the_curve_begins_at_the_start():
+    _, X, y = table("breast_cancer")
+    history = GrandeClassifier(**{**QUICK, "max_epochs": 3}).fit(X, y).history_
+    assert history["epoch"].tolist() == [0, 1, 2, 3]
+    assert np.isfinite(history[["train_loss", "valid_loss"]]).all(axis=None)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 from treelab.trees.walk import AXIS, OBLIQUE
 
@@ -16,6 +17,8 @@ STARTS = {
     "random": "random splits",
     "greedy": "a greedy tree",
     "boosted": "boosted greedy trees",
+    "forest": "a random forest's trees",
+    "both": "a random forest's and boosted trees",
     "clusters": "clusters of the rows",
     "search": "an exhaustive search",
 }
@@ -135,6 +138,25 @@ def changed_splits(start: Tree, end: Tree, spread: np.ndarray) -> int:
             (int(end.right[here]), int(start.right[there]) if there >= 0 else -1),
         ]
     return changed
+
+
+def changed_splits_of_trees(
+    start: WeightedTrees, end: WeightedTrees, spread: np.ndarray
+) -> int:
+    """Count splits of complete trees that differ from the start's at the same place.
+
+    Parameters
+    ----------
+    start, end : WeightedTrees
+        As many trees of one depth, of the same features.
+    spread : ndarray of shape (n_features,)
+        See ``changed_splits``.
+    """
+    equal = start.threshold == end.threshold  # infinite ones, too
+    with np.errstate(invalid="ignore"):
+        moved = np.abs(start.threshold - end.threshold)
+    near = equal | (moved <= TOLERANCE * spread[end.feature])
+    return int((~near | (start.feature != end.feature)).sum())
 
 
 def feature_spread(columns: Sequence[np.ndarray]) -> np.ndarray:

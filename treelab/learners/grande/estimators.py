@@ -28,11 +28,14 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     ----------
     n_estimators : int, default=512
         Trees.
+    recipe : {"treelab", "paper"}, default="treelab"
+        "paper" trains as the paper's appendix C has it.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
-    init : {"both", "forest", "boosted", "random"}, default="both"
+    init : {"both", "forest", "boosted", "random", "normal"}, default="both"
         Trees that training starts from: those of a random forest, boosted trees, half
-        of each, or random ones, as in the paper.
+        of each; random ones, with thresholds from the rows; or ones whose every
+        parameter is a small normal number, as in the published program.
     n_folds : int, default=4
         Folds of the training rows. The trees are divided into as many sub-ensembles;
         each holds out another fold for early stopping, so that all rows are trained
@@ -59,13 +62,17 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         For the leaves' logits and for their weights.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
+    n_averaged : int, default=1
+        The mean of so many of the best checkpoints is taken where it is better.
     max_epochs : int, default=60
         Passes over the rows at the latest.
-    max_steps : int, default=6000
+    max_steps : int or None, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=15
-        Epochs without a lower validation loss until training ends; on large tables
-        as many as make up 1,000 steps, at least 3.
+        Epochs without a lower validation loss until training ends.
+    patience_steps : int or None, default=1000
+        On large tables training ends after as many epochs in vain as make up so many
+        steps, 3 at least; None waits for all epochs of the patience.
     batch_size : int, default=128
         Rows in each step.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
@@ -85,14 +92,17 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     held_out_predictions_ : ndarray of shape (n_rows, n_classes)
         Class probabilities of each training row, by the sub-ensemble that holds it
         out; NaN for rows that all trees were trained on.
+    origin_ : Origin
+        How the ensemble came about.
     history_ : DataFrame
-        Epoch, training and validation loss (nats), seconds.
+        Epoch, 0 for the start, training and validation loss (nats), seconds.
     """
 
     def __init__(
         self,
         n_estimators=GrandeSettings.n_estimators,
         *,
+        recipe=GrandeSettings.recipe,
         depth=GrandeSettings.depth,
         init=GrandeSettings.init,
         n_folds=GrandeSettings.n_folds,
@@ -109,15 +119,18 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         learning_rate_leaf=GrandeSettings.learning_rate_leaf,
         learning_rate_weights=GrandeSettings.learning_rate_weights,
         cosine_decay=GrandeSettings.cosine_decay,
+        n_averaged=GrandeSettings.n_averaged,
         max_epochs=GrandeSettings.max_epochs,
         max_steps=GrandeSettings.max_steps,
         patience=GrandeSettings.patience,
+        patience_steps=GrandeSettings.patience_steps,
         batch_size=GrandeSettings.batch_size,
         class_weight=GrandeSettings.class_weight,
         random_state=None,
         device="auto",
     ):
         self.n_estimators = n_estimators
+        self.recipe = recipe
         self.depth = depth
         self.init = init
         self.n_folds = n_folds
@@ -134,9 +147,11 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.learning_rate_leaf = learning_rate_leaf
         self.learning_rate_weights = learning_rate_weights
         self.cosine_decay = cosine_decay
+        self.n_averaged = n_averaged
         self.max_epochs = max_epochs
         self.max_steps = max_steps
         self.patience = patience
+        self.patience_steps = patience_steps
         self.batch_size = batch_size
         self.class_weight = class_weight
         self.random_state = random_state
@@ -145,7 +160,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     def _objective(self, settings, y):
         """Class codes under the class weights of the settings; no logit shift yet."""
         weights = np.ones(len(self.classes_))
-        if settings.class_weight != "auto":
+        if settings.class_weight == "balanced":
+            weights = self._balanced_weights(y)
+        elif settings.class_weight != "auto":
             weights = self._class_weights(y)
         return ClassObjective(
             class_weights=weights[:, None],
@@ -154,9 +171,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
             focal_gamma=settings.focal_gamma,
         )
 
-    def _shifted_objective(self, network):
+    def _shifted_objective(self, settings, network):
         """Choose, by macro F1 on held-out rows, the shift towards rare classes."""
-        if self.class_weight != "auto":
+        if settings.class_weight != "auto":
             return network.objective
         target = network.rows.target.cpu().numpy()
         rows = torch.cat(network.held_out).cpu().numpy()
@@ -182,11 +199,14 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     ----------
     n_estimators : int, default=512
         Trees.
+    recipe : {"treelab", "paper"}, default="treelab"
+        "paper" trains as the paper's appendix C has it.
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
-    init : {"both", "forest", "boosted", "random"}, default="both"
+    init : {"both", "forest", "boosted", "random", "normal"}, default="both"
         Trees that training starts from: those of a random forest, boosted trees, half
-        of each, or random ones, as in the paper.
+        of each; random ones, with thresholds from the rows; or ones whose every
+        parameter is a small normal number, as in the published program.
     n_folds : int, default=4
         Folds of the training rows. The trees are divided into as many sub-ensembles;
         each holds out another fold for early stopping, so that all rows are trained
@@ -210,13 +230,17 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         weights.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
+    n_averaged : int, default=1
+        The mean of so many of the best checkpoints is taken where it is better.
     max_epochs : int, default=60
         Passes over the rows at the latest.
-    max_steps : int, default=6000
+    max_steps : int or None, default=6000
         Steps of gradient descent at the latest; ends training on large tables.
     patience : int, default=15
-        Epochs without a lower validation loss until training ends; on large tables
-        as many as make up 1,000 steps, at least 3.
+        Epochs without a lower validation loss until training ends.
+    patience_steps : int or None, default=1000
+        On large tables training ends after as many epochs in vain as make up so many
+        steps, 3 at least; None waits for all epochs of the patience.
     batch_size : int, default=128
         Rows in each step.
     random_state : int, RandomState instance or None, default=None
@@ -232,14 +256,18 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     held_out_predictions_ : ndarray of shape (n_rows, 1)
         Value of each training row, by the sub-ensemble that holds it out; NaN for
         rows that all trees were trained on.
+    origin_ : Origin
+        How the ensemble came about.
     history_ : DataFrame
-        Epoch, training and validation loss (variances of the target), seconds.
+        Epoch, 0 for the start, training and validation loss (variances of the
+        target), seconds.
     """
 
     def __init__(
         self,
         n_estimators=GrandeSettings.n_estimators,
         *,
+        recipe=GrandeSettings.recipe,
         depth=GrandeSettings.depth,
         init=GrandeSettings.init,
         n_folds=GrandeSettings.n_folds,
@@ -254,14 +282,17 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         learning_rate_leaf=GrandeSettings.learning_rate_leaf,
         learning_rate_weights=GrandeSettings.learning_rate_weights,
         cosine_decay=GrandeSettings.cosine_decay,
+        n_averaged=GrandeSettings.n_averaged,
         max_epochs=GrandeSettings.max_epochs,
         max_steps=GrandeSettings.max_steps,
         patience=GrandeSettings.patience,
+        patience_steps=GrandeSettings.patience_steps,
         batch_size=GrandeSettings.batch_size,
         random_state=None,
         device="auto",
     ):
         self.n_estimators = n_estimators
+        self.recipe = recipe
         self.depth = depth
         self.init = init
         self.n_folds = n_folds
@@ -276,9 +307,11 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.learning_rate_leaf = learning_rate_leaf
         self.learning_rate_weights = learning_rate_weights
         self.cosine_decay = cosine_decay
+        self.n_averaged = n_averaged
         self.max_epochs = max_epochs
         self.max_steps = max_steps
         self.patience = patience
+        self.patience_steps = patience_steps
         self.batch_size = batch_size
         self.random_state = random_state
         self.device = device
@@ -287,6 +320,6 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         """The target in standard deviations from its mean, by the training rows."""
         return RegressionObjective(TargetScale.of(y))
 
-    def _shifted_objective(self, network):
+    def _shifted_objective(self, settings, network):
         """There are no classes to shift."""
         return network.objective

@@ -11,6 +11,12 @@ from sklearn.utils import check_random_state
 from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
+from treelab.learners.common.origin import (
+    Origin,
+    changed_splits_of_trees,
+    feature_spread,
+    with_origin,
+)
 from treelab.learners.common.rows import to_rows
 from treelab.learners.common.spec import read_settings
 from treelab.learners.grande.export import export_ensemble
@@ -21,6 +27,7 @@ from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import (
     draw_columns,
     greedy_starts,
+    normal_starts,
     random_starts,
 )
 from treelab.training.checkpoints import BestCheckpoints
@@ -28,17 +35,14 @@ from treelab.training.events import Callback, Monitor
 from treelab.training.loop import TrainingPlan, train
 from treelab.training.schedule import cosine_decay
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import feature_matrix
 from treelab.trees.tree import Tree
 
-PATIENT_STEPS = 1_000  # training ends after so many steps in vain, or 3 epochs
 ONE_HOT_MAX = 10  # category columns of up to so many categories become 0 and 1
 
 
 class GrandeFit(TableEstimator):
     """What the classifier and the regressor share."""
-
-    n_estimators: int
-    n_folds: int
 
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
@@ -71,12 +75,14 @@ class GrandeFit(TableEstimator):
             generator=generator,
             seed=seeds[2],
         )
+        start = self._export(network, table, network.objective)
         snapshot = partial(self._highest_weighted_estimator, network, table, data)
         self.history_ = train_network(network, settings, generator, callbacks, snapshot)
         self.held_out_predictions_ = held_out_predictions(network)
-        self.model_ = self._export(
-            network, table, self._shifted_objective(network)
-        ).with_rows(data.frame)
+        objective = self._shifted_objective(settings, network)
+        end = self._export(network, table, objective).with_rows(data.frame)
+        self.origin_ = origin_of(start, end, settings, table.n_folds, data)
+        self.model_ = with_origin(end, self.origin_)
         return self
 
     @property
@@ -86,7 +92,8 @@ class GrandeFit(TableEstimator):
 
     def _n_folds(self) -> int:
         """Folds that take turns at being held out: each needs a tree."""
-        return min(self.n_folds, self.n_estimators)
+        settings = read_settings(GrandeSettings, self)
+        return min(settings.n_folds, settings.n_estimators)
 
     def _hold_out(self, target):
         """Hold no rows out for good where folds take turns."""
@@ -111,7 +118,9 @@ class GrandeFit(TableEstimator):
         """What is learned from training targets ``y`` (n_train,)."""
         raise NotImplementedError
 
-    def _shifted_objective(self, network: WeightedTreesNetwork) -> Objective:
+    def _shifted_objective(
+        self, settings: GrandeSettings, network: WeightedTreesNetwork
+    ) -> Objective:
         """The trained network's objective, classes shifted where that scores better."""
         raise NotImplementedError
 
@@ -148,8 +157,9 @@ def make_network(
     trees_per_fold = -(-settings.n_estimators // table.n_folds)
     offered = [own for own in table.columns_by_fold for _ in range(trees_per_fold)]
     columns = draw_columns(offered, settings.selected_variables, random)
-    if settings.init == "random":
-        starts = random_starts(rows, columns, depth=settings.depth, generator=generator)
+    if settings.init in ("random", "normal"):
+        draw = random_starts if settings.init == "random" else normal_starts
+        starts = draw(rows, columns, depth=settings.depth, generator=generator)
     else:
         starts = greedy_starts(
             settings.init,
@@ -174,6 +184,8 @@ def train_network(
 ) -> pd.DataFrame:
     """Train until validation no longer improves; the initial trees count too.
 
+    They do not in the paper's recipe.
+
     Returns
     -------
     DataFrame
@@ -191,13 +203,18 @@ def train_network(
         fused=True,
     )
     steps = max(1, round(n_rows / batch_size))  # an epoch
-    max_epochs = min(settings.max_epochs, -(-settings.max_steps // steps))
+    max_epochs, patience = settings.max_epochs, settings.patience
+    if settings.max_steps is not None:
+        max_epochs = min(max_epochs, -(-settings.max_steps // steps))
+    if settings.patience_steps is not None:
+        patience = min(patience, max(3, -(-settings.patience_steps // steps)))
     scheduler = None
     if settings.cosine_decay:
         scheduler = cosine_decay(optimizer, max_epochs * steps, warm_up=0.05)
     monitor = Monitor(max_epochs, callbacks, snapshot=snapshot)
     start = BestCheckpoints(network)
     loss_at_start = network.valid_loss()
+    monitor.report(0, *_losses_at_start(network, batch_size))
     result = train(
         network,
         optimizer,
@@ -205,15 +222,57 @@ def train_network(
             n_rows=n_rows,
             batch_size=batch_size,
             max_epochs=max_epochs,
-            patience=min(settings.patience, max(3, -(-PATIENT_STEPS // steps))),
+            patience=patience,
+            n_averaged=settings.n_averaged,
         ),
         generator=generator,
         monitor=monitor,
         scheduler=scheduler,
     )
     result.warn_if_diverged()
-    start.restore(loss_at_start <= result.best_loss)
+    if settings.recipe != "paper":
+        start.restore(loss_at_start <= result.best_loss)
     return monitor.history_frame()
+
+
+@torch.no_grad()
+def _losses_at_start(
+    network: WeightedTreesNetwork, batch_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Training loss, of a batch, and validation loss before the first step, (G,)."""
+    rows = torch.arange(batch_size, device=network.logits.device)
+    losses = network.batch_loss(rows), network.valid_loss()
+    train_loss, valid_loss = (loss.cpu().numpy() for loss in losses)
+    return train_loss, valid_loss
+
+
+def origin_of(
+    start: WeightedTrees,
+    end: WeightedTrees,
+    settings: GrandeSettings,
+    n_folds: int,
+    data: TrainingData,
+) -> Origin:
+    """Count over all trees which splits training changed."""
+    rates = (
+        settings.learning_rate_index,
+        settings.learning_rate_values,
+        settings.learning_rate_leaf,
+        settings.learning_rate_weights,
+    )
+    matrix = feature_matrix(end.features, data.frame)
+    held_out = "rows held out"
+    if n_folds > 1:
+        held_out = f"the rows that each of {n_folds} sub-ensembles held out"
+    elif data.held_out:
+        held_out = "a fifth of the rows"
+    return Origin(
+        "random" if settings.init == "normal" else settings.init,
+        trained=any(rate > 0 for rate in rates),
+        n_splits=end.feature.size,
+        n_changed=changed_splits_of_trees(start, end, feature_spread([*matrix.T])),
+        held_out=held_out,
+    )
 
 
 @torch.no_grad()

@@ -3,11 +3,14 @@
 Named as in Marton et al., arXiv:2309.17130, tables 13 and 14, where those have a name.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from treelab.learners.common.axis_tree_settings import AxisTreeSettings
 from treelab.learners.common.spec import (
     LearnerSpec,
+    recipe_setting,
     setting,
     settings_in,
 )
@@ -17,8 +20,31 @@ LEARNING_RATE = "Learning rate of Adam for the "
 
 @dataclass(frozen=True)
 class GrandeSettings(AxisTreeSettings):
-    """What can be set of an ensemble of trees that are weighted by instance."""
+    """What can be set of an ensemble of trees that are weighted by instance.
 
+    ``paper`` are the values of appendix C; it tunes the learning rates for each table,
+    so these, the first parameters and the class weights are the published program's
+    defaults.
+    """
+
+    paper: ClassVar[Mapping[str, Any]] = {
+        "n_estimators": 1024,
+        "init": "normal",
+        "n_folds": 1,
+        "learning_rate_index": 0.01,
+        "learning_rate_values": 0.01,
+        "learning_rate_leaf": 0.01,
+        "learning_rate_weights": 0.005,
+        "cosine_decay": False,
+        "n_averaged": 5,
+        "max_epochs": 1000,
+        "max_steps": None,
+        "patience": 25,
+        "patience_steps": None,
+        "batch_size": 64,
+        "class_weight": "balanced",
+    }
+    recipe: str = recipe_setting()
     n_estimators: int = setting(
         512,
         "int",
@@ -38,8 +64,9 @@ class GrandeSettings(AxisTreeSettings):
         "both",
         "choice",
         "Trees that training starts from: a random forest's, boosted ones, half of "
-        "each, or random ones, as in the paper.",
-        choices=("both", "forest", "boosted", "random"),
+        "each; random ones, with thresholds from the rows; or ones whose every "
+        "parameter is a small normal number, as in the published program.",
+        choices=("both", "forest", "boosted", "random", "normal"),
     )
     n_folds: int = setting(
         4,
@@ -81,19 +108,25 @@ class GrandeSettings(AxisTreeSettings):
         choices=("softsign", "logistic", "entmoid"),
     )
     learning_rate_index: float = setting(
-        0.03, "float", LEARNING_RATE + "feature selectors.", above=0
+        0.03, "float", LEARNING_RATE + "feature selectors.", minimum=0
     )
     learning_rate_values: float = setting(
-        0.03, "float", LEARNING_RATE + "thresholds.", above=0
+        0.03, "float", LEARNING_RATE + "thresholds.", minimum=0
     )
     learning_rate_leaf: float = setting(
-        0.03, "float", LEARNING_RATE + "leaf outputs.", above=0
+        0.03, "float", LEARNING_RATE + "leaf outputs.", minimum=0
     )
     learning_rate_weights: float = setting(
-        0.015, "float", LEARNING_RATE + "leaf weights.", above=0
+        0.015, "float", LEARNING_RATE + "leaf weights.", minimum=0
     )
     cosine_decay: bool = setting(
         True, "bool", "Whether learning rates warm up, then fall along a cosine."
+    )
+    n_averaged: int = setting(
+        1,
+        "int",
+        "The mean of so many of the best checkpoints is taken where it is better.",
+        minimum=1,
     )
     max_epochs: int = setting(
         60,
@@ -102,17 +135,27 @@ class GrandeSettings(AxisTreeSettings):
         label="Epochs",
         minimum=1,
     )
-    max_steps: int = setting(
+    max_steps: int | None = setting(
         6000,
         "int",
-        "Training ends after this many steps of gradient descent at the latest.",
+        "Training ends after this many steps of gradient descent at the latest; None "
+        "sets no limit.",
         minimum=1,
+        choices=(None,),
     )
     patience: int = setting(
         15,
         "int",
         "Epochs without a lower validation loss until training ends.",
         minimum=1,
+    )
+    patience_steps: int | None = setting(
+        1000,
+        "int",
+        "On large tables training ends after so many steps in vain, 3 epochs at least; "
+        "None waits for all epochs of the patience.",
+        minimum=1,
+        choices=(None,),
     )
     batch_size: int = setting(128, "int", "Training rows in each step.", minimum=1)
 
@@ -126,4 +169,5 @@ SPEC = LearnerSpec(
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
     settings=settings_in(GrandeSettings),
     single_tree=False,
+    paper_settings=GrandeSettings.paper,
 )

@@ -14,7 +14,7 @@ from treelab.learners.grande.greedy_trees import GROWERS, GreedyTree
 
 MAX_COLUMNS = 64  # features that a tree grown before may use, where a table has more
 FEWEST_COLUMNS = 5  # a tree is given no fewer features, where there are so many
-SPREAD = 0.05  # standard deviation of random leaf values and weights
+SPREAD = 0.05  # standard deviation of random leaf values and weights (Keras' own)
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,24 @@ def random_starts(
     logits, threshold = random_splits(x, n_trees, n_splits, generator, columns=own)
     shape = (n_trees, n_splits + 1, rows.n_outputs)
     leaf_value = SPREAD * torch.randn(shape, generator=generator, device=x.device)
+    return Starts(logits, threshold, leaf_value, _unless_all(own, x))
+
+
+def normal_starts(
+    rows: FoldedRows, columns: np.ndarray, *, depth: int, generator: torch.Generator
+) -> Starts:
+    """Draw every parameter from a normal distribution, as the published program does.
+
+    Its thresholds then lie near the median of their feature, a standard normal score.
+    """
+    x = rows.x
+    own = _as_tensor(columns, x)
+    n_trees, n_splits = len(own), 2**depth - 1
+    splits = (n_trees, n_splits, own.shape[1])
+    logits, threshold, leaf_value = (
+        SPREAD * torch.randn(shape, generator=generator, device=x.device)
+        for shape in (splits, splits, (n_trees, n_splits + 1, rows.n_outputs))
+    )
     return Starts(logits, threshold, leaf_value, _unless_all(own, x))
 
 
