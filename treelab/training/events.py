@@ -232,10 +232,10 @@ class Monitor:
         snapshots : mapping of float to callable, optional
             See ``RetainedCurve``.
         """
-        own = self.history[self._own_rows :]
-        self.history[self._own_rows :] = [
+        own = slice(self._own_rows, self._own_rows + len(self._losses))
+        self.history[own] = [
             (row[0], float(train[candidate]), float(valid[candidate]), *row[3:])
-            for row, (train, valid) in zip(own, self._losses)
+            for row, (train, valid) in zip(self.history[own], self._losses)
         ]
         last = self._progress(self._last_epoch - self.epoch_offset, math.nan, math.nan)
         curve = RetainedCurve(self.history_frame(), snapshots or {})

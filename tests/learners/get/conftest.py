@@ -13,7 +13,6 @@ def standard_budget(request, monkeypatch):
             BUDGETS["standard"],
             steps=150,
             n_grown=2,
-            n_leaf_sizes=1,
             polish_steps=40,
             n_bagged=4,
         )

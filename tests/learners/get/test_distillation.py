@@ -3,7 +3,7 @@ import pytest
 
 from tests.learners.get.tables import wavy_rows
 from tests.learners.get.test_estimators import mixed_table
-from treelab.learners.get.distillation import GROWTHS, distil, synthetic_rows
+from treelab.learners.get.distillation import distil, synthetic_rows
 from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.get.leaves import level_linear_models
 from treelab.learners.get.rows import Rows
@@ -17,28 +17,32 @@ def noisy_rows(n_rows, seed):
     return Rows(x, truth + rng.normal(size=n_rows), np.ones(n_rows), 0), truth
 
 
+def distilled(rows, n_trees, seed=0, **options):
+    """What ``distil`` returns for rows and a few others."""
+    valid = Rows(rows.x[:50], rows.y[:50], np.ones(50), 0)
+    return distil(rows, valid, 6, n_trees, np.random.default_rng(seed), **options)
+
+
 def test_soft_targets_are_those_of_the_rows_and_then_of_synthetic_ones():
     rows = wavy_rows(200, 0)
-    distilled = distil(rows, 4, np.random.default_rng(0))
-    soft = distilled.rows
+    soft, soft_valid = distilled(rows, 4)
     assert (soft.x[:200] == rows.x).all()
-    assert len(soft.x) == 200 + soft.n_synthetic
+    assert len(soft.x) == len(soft.weight) == 200 + soft.n_synthetic
     assert soft.n_synthetic > 200
     assert soft.y[200:].min() >= rows.y.min()
     assert soft.y[200:].max() <= rows.y.max()
-    assert distilled.growth in GROWTHS
+    assert len(soft_valid.y) == 50
 
 
 def test_soft_targets_are_closer_to_the_truth_than_the_rows_are():
     rows, truth = noisy_rows(400, 0)
-    soft = distil(rows, 10, np.random.default_rng(0)).rows
+    soft, _ = distilled(rows, 10)
     far = ((rows.y - truth) ** 2).mean()
     assert ((soft.y[:400] - truth) ** 2).mean() < 0.5 * far
 
 
 def test_the_same_seed_gives_the_same_soft_targets():
-    rows = wavy_rows(150, 0)
-    first, second = (distil(rows, 3, np.random.default_rng(0)).rows for _ in "ab")
+    (first, _), (second, _) = (distilled(wavy_rows(150, 0), 3) for _ in "ab")
     assert (first.x == second.x).all()
     assert (first.y == second.y).all()
 
@@ -50,8 +54,7 @@ def test_distillation_can_be_stopped():
         asked.append(1)
         return len(asked) > 2
 
-    rng = np.random.default_rng(0)
-    assert distil(wavy_rows(150, 0), 5, rng, should_stop=should_stop) is None
+    assert distilled(wavy_rows(150, 0), 5, should_stop=should_stop) is None
     assert len(asked) == 3
 
 
@@ -74,15 +77,6 @@ def test_synthetic_rows_do_not_earn_a_leaf_its_linear_model():
     constant = level_linear_models(leaf, x, y, 1, n_synthetic=57)[-1]
     assert linear.weights.any()
     assert not constant.weights.any()
-
-
-def test_in_another_encoding_the_synthetic_rows_stay():
-    soft = distil(wavy_rows(100, 0), 2, np.random.default_rng(0)).rows
-    encoded = soft.with_table_features(np.zeros((100, 4)))
-    assert not encoded.x[:100].any()
-    assert (encoded.x[100:] == soft.x[100:]).all()
-    assert encoded.n_synthetic == soft.n_synthetic
-    assert (encoded.y == soft.y).all()
 
 
 @pytest.mark.usefixtures("standard_budget")
@@ -117,10 +111,10 @@ def test_a_distilled_tree_predicts_for_categories_and_missing_values():
     assert np.allclose(tree.predict(X), model.predict(X))
     assert (tree.n_rows > 0).all()
     assert tree.n_rows[0] == 200
-    assert any("distilled from a bagging" in note for note in tree.notes)
+    assert "distillation" in model.origin_.later
 
 
 def test_a_quick_tree_is_not_distilled_and_has_no_note_of_it():
     X, y = mixed_table(200)
-    tree = GetRegressor(leaves="linear", budget="quick", random_state=0).fit(X, y).tree_
-    assert not any("distilled" in note for note in tree.notes)
+    model = GetRegressor(leaves="linear", budget="quick", random_state=0).fit(X, y)
+    assert "distillation" not in model.origin_.later

@@ -6,7 +6,7 @@ from treelab import GetClassifier, GetRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.get import estimators as get
+from treelab.learners.get import base as get
 from treelab.learners.get.export import to_tree, with_centred_thresholds
 from treelab.learners.get.rows import Rows
 from treelab.learners.get.trees import HardTrees
@@ -75,8 +75,9 @@ def test_on_every_built_in_table_the_tree_predicts_as_the_trained_arrays_did(
     trained = []
 
     def record(trees, encoder, frame, y, **how):
-        trained.append((trees, encoder.transform(frame), frame, how["scale"]))
-        return to_tree(trees, encoder, frame, y, **how)
+        tree = to_tree(trees, encoder, frame, y, **how)
+        trained.append((tree, trees, encoder.transform(frame), frame, how["scale"]))
+        return tree
 
     def check_centred(trees, x):
         after = with_centred_thresholds(trees, x)
@@ -92,7 +93,12 @@ def test_on_every_built_in_table_the_tree_predicts_as_the_trained_arrays_did(
         model = GetRegressor(leaves=leaves, **settings).fit(frame, y)
     else:
         model = GetClassifier(**settings).fit(frame, y)
-    trees, x, rows, scale = trained[-1]
+    (_, trees, x, rows, scale), *_ = (
+        one
+        for one in trained
+        if one[0].notes == model.tree_.notes[1:]
+        and np.array_equal(one[0].value, model.tree_.value)
+    )
     predicted = trees.predict(x)[0]  # (n, C)
     if is_number:
         values = scale.restore(predicted[:, 0])

@@ -12,7 +12,7 @@ from treelab.learners.get.trees import HardTrees
 def tree_of(rows, depth, seed, *, linear, greedy):
     rng = np.random.default_rng(seed)
     if greedy:
-        splits = greedy_splits(rows.x, rows.target, rows.weight, depth, rng)
+        splits = greedy_splits(rows, depth, rng)
     else:
         splits = random_splits(rows.x, depth, rng)
     return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)

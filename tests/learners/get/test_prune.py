@@ -3,9 +3,15 @@ import pytest
 
 from tests.learners.get.tables import wavy_rows
 from treelab.learners.get.linear_splits import linear_splits
-from treelab.learners.get.prune import prune_by_validation
+from treelab.learners.get.prune import (
+    SHRINKAGES,
+    Prunings,
+    choose_sizes,
+    explained_loss,
+    prune_by_validation,
+    sparse_splits,
+)
 from treelab.learners.get.rows import Rows
-from treelab.learners.get.sparse import explained_loss, sparse_splits
 from treelab.learners.get.starts import greedy_splits
 from treelab.learners.get.trees import HardTrees
 
@@ -15,7 +21,7 @@ def grown(rows, depth=6, *, linear=False):
     if linear:
         splits = linear_splits(rows.x, rows.y, depth, rng)
     else:
-        splits = greedy_splits(rows.x, rows.target, rows.weight, depth, rng)
+        splits = greedy_splits(rows, depth, rng)
     return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)
 
 
@@ -36,11 +42,36 @@ def test_validation_chooses_the_shrinkage_and_retains_what_helps():
     tree = grown(rows, 4)
     pruned, _ = prune_by_validation(tree, rows, valid)
     losses = [
-        prune_by_validation(tree, rows, valid, shrinkages=[shrinkage])[1]
-        for shrinkage in (0.3, 1.0, 3.0, 10.0, 30.0)
+        Prunings.of(tree.refit(rows, shrinkage), rows, valid).loss.min()
+        for shrinkage in SHRINKAGES
     ]
     assert valid.loss(pruned.predict(valid.x))[0] == pytest.approx(min(losses))
     assert np.isfinite(pruned.threshold).sum() > 3
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+def test_every_pruning_has_the_loss_that_its_tree_has(n_classes, linear):
+    rows, valid = wavy_rows(300, 0, n_classes), wavy_rows(100, 1, n_classes)
+    prunings = Prunings.of(grown(rows, 4, linear=linear), rows, valid)
+    assert prunings.n_leaves[-1] == 1
+    assert (np.diff(prunings.n_leaves) < 0).all()
+    for step, loss in enumerate(prunings.loss):
+        tree = prunings.tree(step, rows)
+        assert valid.loss(tree.predict(valid.x))[0] == pytest.approx(loss)
+
+
+@pytest.mark.parametrize(("n_classes", "linear"), CASES)
+def test_the_smallest_tree_within_one_standard_error_is_chosen(n_classes, linear):
+    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(200, 1, n_classes)
+    sizes = choose_sizes(grown(rows, 5, linear=linear), rows, valid)
+    losses = np.array([valid.row_loss(t.predict(valid.x)[0]) for t in sizes.trees])
+    best = losses[losses.mean(1).argmin()]
+    behind = losses - best
+    error = behind.std(1, ddof=1) / np.sqrt(behind.shape[1])
+    assert sizes.chosen == np.flatnonzero(behind.mean(1) <= error)[0]
+    assert (sizes.scores["n_leaves"].diff().dropna() > 0).all()
+    small = choose_sizes(sizes.trees[-1], rows, valid, 3)
+    assert small.scores["n_leaves"][small.chosen] <= 3
 
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)

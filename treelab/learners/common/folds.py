@@ -8,7 +8,11 @@ FEWEST_ROWS = 10  # smaller tables cannot spare a row
 
 
 def hold_out(
-    target: np.ndarray, *, by_class: bool, seed: int
+    target: np.ndarray,
+    *,
+    by_class: bool,
+    seed: int,
+    fraction: float = VALIDATION_FRACTION,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Split row numbers into training and validation, by classes where that works.
 
@@ -23,6 +27,8 @@ def hold_out(
         each where there are rows enough, and training has a row of every class.
     seed : int
         Draws the rows.
+    fraction : float, default=0.2
+        Of the rows, for validation.
 
     Returns
     -------
@@ -32,7 +38,7 @@ def hold_out(
     rows = np.arange(len(target))
     if len(rows) < FEWEST_ROWS:
         return rows, rows
-    n_valid = round(len(rows) * VALIDATION_FRACTION)
+    n_valid = round(len(rows) * fraction)
     strata = None
     if by_class:
         counts = np.unique(target, return_counts=True)[1]

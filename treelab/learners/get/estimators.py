@@ -1,175 +1,50 @@
 """GET and GET-Linear: one tree with oblique splits, all trained together."""
 
-import time
-from dataclasses import replace
-from functools import partial
-
 import numpy as np
-import pandas as pd
-import torch
 
-from treelab.learners.common.base import (
-    TableClassifier,
-    TableEstimator,
-    TableRegressor,
-    TrainingData,
-)
+from treelab.learners.common.base import TableClassifier, TableRegressor
 from treelab.learners.common.class_prior import best_weight_power
-from treelab.learners.common.device import resolve_device
-from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.get.export import to_tree, with_centred_thresholds
-from treelab.learners.get.fit import FitContext, fit_tree
-from treelab.learners.get.reports import Reports
-from treelab.learners.get.rows import (
-    MIN_PROBABILITY,
-    ClassTarget,
-    NumberTarget,
-    Rows,
-    join_rows,
-)
-from treelab.learners.get.settings import FitPlan, GetSettings
-from treelab.learners.get.trees import HardTrees
-from treelab.training.events import Monitor
-from treelab.trees.tree import Tree
-
-DISTILLED_NOTE = (
-    "This tree was distilled from a bagging ensemble of trees of its own kind; the "
-    "ensemble is not saved, and the tree predicts alone."
-)
+from treelab.learners.get.base import CPU, GetEstimator
+from treelab.learners.get.rows import MIN_PROBABILITY, Rows
+from treelab.learners.get.settings import GetSettings
 
 
-class _Get(TableEstimator):
-    """What the classifier and the regressor share."""
-
-    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
-        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
-
-        Parameters
-        ----------
-        X_valid, y_valid : DataFrame and array-like, optional
-            Rows that choose among starts, steps and depths. Without them a fifth of
-            ``X`` is held out for that, and joins the others at the end, when the
-            leaves are computed.
-        callbacks : sequence of callable
-            Called with each ``Progress``; returning True stops with the best tree so
-            far.
-        """
-        started = time.monotonic()
-        settings = self._checked_settings()
-        data = self._read(X, y, X_valid, y_valid, numbers="minmax")
-        plan = FitPlan.of(settings, len(data.y))
-        target = self._target(data)
-        device = resolve_device(self.device)
-        rows = target.rows(data.X, data.y, device)
-        valid = target.rows(data.X_valid, data.y_valid, device)
-        export = partial(self._export, data=data)
-        monitor = Monitor(plan.total_epochs, callbacks, started=started)
-        reports = Reports(monitor, partial(export, target=target), plan)
-        rng = np.random.default_rng(self._draw_seed())
-        all_rows = join_rows(rows, valid) if data.held_out else rows
-        tree, soft_rows = fit_tree(
-            FitContext(rows, valid, plan, rng, reports), all_rows
-        )
-        self.history_ = monitor.history_frame()
-        target = self._with_chosen_weights(target, tree, data, valid)
-        self.model_ = export(tree, target=target, soft_rows=soft_rows)
-        return self
-
-    @property
-    def tree_(self) -> Tree:
-        """The fitted tree, in the columns and units of ``X``."""
-        return self.model_
-
-    def _checked_settings(self) -> GetSettings:
-        """Return the parameters, or refuse those out of range."""
-        return read_settings(GetSettings, self)
-
-    def _export(
-        self,
-        trees: HardTrees,
-        *,
-        data: TrainingData,
-        target: ClassTarget | NumberTarget,
-        soft_rows: Rows | None = None,
-    ) -> Tree:
-        """Write the tree for the user, its leaves recomputed from all rows.
-
-        Parameters
-        ----------
-        trees : HardTrees
-            A batch of one tree.
-        data : TrainingData
-            Rows that were held out join the others.
-        target : ClassTarget or NumberTarget
-        soft_rows : Rows, optional
-            The same rows with soft targets, then synthetic ones, for the leaves of a
-            distilled tree.
-        """
-        frame, y = data.frame, data.y
-        # Categories were cross-fitted for training; prediction sees their plain rates.
-        x = data.encoder.transform(frame)
-        if data.held_out:
-            frame = pd.concat([frame, data.frame_valid])
-            y = np.concatenate([y, data.y_valid])
-            x = np.concatenate([x, data.X_valid])
-        rows = target.rows(x, y, torch.device("cpu"))
-        notes = self._notes(target)
-        if soft_rows is not None:
-            rows = soft_rows.with_table_features(x)
-            notes = (*notes, DISTILLED_NOTE)
-        return to_tree(
-            with_centred_thresholds(trees, x).refit(rows),
-            data.encoder,
-            frame,
-            self._decode_target(y),
-            classes=self.labels(),
-            scale=target.scale,
-            notes=notes,
-        )
-
-    def _target(self, data: TrainingData) -> ClassTarget | NumberTarget:
-        """What the tree is trained to predict."""
-        raise NotImplementedError
-
-    def _with_chosen_weights(self, target, trees: HardTrees, data, valid: Rows):
-        """Choose the weights of the classes in the leaves, where validation may."""
-        return target
-
-    def _notes(self, target) -> tuple[str, ...]:
-        """What a reader of the tree must know."""
-        return ()
-
-
-class GetClassifier(_Get, TableClassifier):
+class GetClassifier(GetEstimator, TableClassifier):
     """Classification tree with oblique splits, trained as a whole by gradients.
 
     Each split tests a weighted sum of features. Splits start soft and become hard in
-    two stages; several starts train side by side, and the best hard tree on the
-    validation rows is taken. Leaves hold the class probabilities of their rows.
+    stages; several starts train side by side, and the best hard tree on the validation
+    rows is taken. Leaves hold the class probabilities of their rows.
 
-    Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
-    arXiv:2411.17003. Classification is ours, and so is that trained trees are grown
-    on greedily, pruned on the validation rows and made sparse.
+    Source: Mao and Cao, arXiv:2411.17003. Classification is ours; ``docs/learners/get``
+    lists what else differs.
 
     Parameters
     ----------
     max_depth : int or "auto", default="auto"
         Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
         both cases the tree is pruned on the validation rows.
+    recipe : {"treelab", "paper"}, default="treelab"
+        Ours, or exactly the paper's method and settings: all levels trained together
+        on all rows, its loss, no growth, no pruning. It takes hours.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; None: the smallest tree within one standard error of the best.
     n_starts : int, default=10
-        Trees trained side by side, at least 1: N_start of the paper. The first is
-        initialised from CART, others from greedy oblique trees.
+        Trees trained side by side, at least 1: N_start of the paper. CART comes first,
+        then random splits and greedy oblique ones take turns.
     budget : {"quick", "standard", "thorough"}, default="standard"
         How much is tried: gradient steps, trees that are grown, rounds of polish.
         "quick" takes about a tenth of the time of "standard".
     max_epochs : int or None, default=None
-        Passes over the training rows before the tree is grown and polished; None: by
-        the budget.
-    batch_size : int, default=512
-        Rows of a gradient step.
+        Passes over the training rows in each stage; None: by the budget.
+    batch_size : int or None, default=512
+        Rows of a gradient step; None: all.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
-        Highest step size of the splits, and of the leaves.
+        Highest step size of the splits, and of the leaves; with 0 the starts stay.
+    scale_factors : tuple of float, default=(5.0, 25.0, 50.0, 150.0)
+        Lowest and highest slope of the soft decisions, alpha, stage after stage; so
+        many pairs, so many stages.
     l1 : float, default=0.0
         L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
     polish : bool, default=True
@@ -194,6 +69,10 @@ class GetClassifier(_Get, TableClassifier):
     ----------
     tree_ : Tree
         The fitted tree, in the columns and units of ``X``.
+    path_ : SizePath
+        The best tree at each number of leaves, scored on the validation rows.
+    origin_ : Origin
+        What the tree began as, and what training changed.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_ : DataFrame
@@ -205,12 +84,15 @@ class GetClassifier(_Get, TableClassifier):
         self,
         max_depth=GetSettings.max_depth,
         *,
+        recipe=GetSettings.recipe,
+        max_leaf_nodes=GetSettings.max_leaf_nodes,
         n_starts=GetSettings.n_starts,
         budget=GetSettings.budget,
         max_epochs=GetSettings.max_epochs,
         batch_size=GetSettings.batch_size,
         learning_rate=GetSettings.learning_rate,
         learning_rate_leaves=GetSettings.learning_rate_leaves,
+        scale_factors=GetSettings.scale_factors,
         l1=GetSettings.l1,
         polish=GetSettings.polish,
         sparse_tolerance=GetSettings.sparse_tolerance,
@@ -220,12 +102,15 @@ class GetClassifier(_Get, TableClassifier):
         device="auto",
     ):
         self.max_depth = max_depth
+        self.recipe = recipe
+        self.max_leaf_nodes = max_leaf_nodes
         self.n_starts = n_starts
         self.budget = budget
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.learning_rate_leaves = learning_rate_leaves
+        self.scale_factors = scale_factors
         self.l1 = l1
         self.polish = polish
         self.sparse_tolerance = sparse_tolerance
@@ -234,57 +119,60 @@ class GetClassifier(_Get, TableClassifier):
         self.random_state = random_state
         self.device = device
 
-    def _target(self, data):
-        """Class codes, weighted by class."""
-        weights = np.ones(len(self.classes_))
-        if not self._chooses_weights():
-            weights = self._class_weights(data.y)
-        return ClassTarget(weights, self.loss)
+    def _set_target(self, data, settings):
+        """Weight rows by class, alike where validation chooses the weights."""
+        self._settings = settings
+        self._weights = np.ones(len(self.classes_))
+        if settings.class_weight is not None and not self._chooses_weights():
+            self._weights = self._class_weights(data.y)
 
-    def _with_chosen_weights(self, target, trees, data, valid):
+    def _rows(self, x, y, device=CPU):
+        """Rows with class codes, weighted by class."""
+        weight, n_classes = self._weights[y], len(self.classes_)
+        return Rows(x, y, weight, n_classes, device, class_loss=self._settings.loss)
+
+    def _choose_class_weights(self, trees, data):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
         if not self._chooses_weights():
-            return target
+            return
         balanced = self._balanced_weights(data.y)
-        probability = np.maximum(trees.predict(valid.x)[0], MIN_PROBABILITY)
-        power = best_weight_power(np.log(probability), valid.y, np.log(balanced))
+        probability = np.maximum(trees.predict(data.X_valid)[0], MIN_PROBABILITY)
+        power = best_weight_power(np.log(probability), data.y_valid, np.log(balanced))
         weights = balanced**power
-        return replace(target, class_weight=weights / weights[data.y].mean())
+        self._weights = weights / weights[data.y].mean()
 
     def _chooses_weights(self) -> bool:
         """Whether validation chooses the weights of the classes."""
-        return isinstance(self.class_weight, str) and self.class_weight == "auto"
+        given = self._settings.class_weight
+        return isinstance(given, str) and given == "auto"
 
-    def _notes(self, target):
+    def _notes(self):
         """What a row of each class weighs."""
-        return self._weights_note(target.class_weight)
+        return self._weights_note(self._weights)
 
 
-class GetRegressor(_Get, TableRegressor):
+class GetRegressor(GetEstimator, TableRegressor):
     """Regression tree with oblique splits, trained as a whole by gradients.
 
-    Each split tests a weighted sum of features. Splits start soft and become hard in
-    two stages; several starts train side by side, and the best hard tree on the
-    validation rows is taken. A leaf predicts one value (GET), or by a ridge regression
-    on the rows that reach it (GET-Linear).
+    As ``GetClassifier``; a leaf predicts one value (GET), or by a ridge regression on
+    the rows that reach it (GET-Linear). A tree with linear leaves is distilled from a
+    bagging ensemble of such trees, which is not saved; the budget "quick" does without.
 
-    A tree with linear leaves is distilled from a bagging ensemble of such trees, which
-    is not saved: the soft target of a row is half its own value and half its
-    out-of-bag prediction, and synthetic rows have the ensemble's predictions. The
-    budget "quick" does without.
-
-    Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
-    arXiv:2411.17003. Distillation is ours, and so is that trained trees are grown on
-    greedily, pruned on the validation rows and made sparse.
+    Source: Mao and Cao, arXiv:2411.17003; ``docs/learners/get`` lists what differs.
 
     Parameters
     ----------
     max_depth : int or "auto", default="auto"
         Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
         both cases the tree is pruned on the validation rows.
+    recipe : {"treelab", "paper"}, default="treelab"
+        Ours, or exactly the paper's method and settings: all levels trained together
+        on all rows, its loss, no growth, no pruning. It takes hours.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; None: the smallest tree within one standard error of the best.
     n_starts : int, default=10
-        Trees trained side by side, at least 1: N_start of the paper. The first is
-        initialised from CART, others from greedy oblique trees.
+        Trees trained side by side, at least 1: N_start of the paper. CART comes first,
+        then random splits and greedy oblique ones take turns.
     leaves : {"constant", "linear"}, default="constant"
         What a leaf predicts with. Linear leaves with too few rows stay constant; the
         tree's notes count them.
@@ -292,12 +180,15 @@ class GetRegressor(_Get, TableRegressor):
         How much is tried: gradient steps, trees that are grown, rounds of polish.
         "quick" takes about a tenth of the time of "standard".
     max_epochs : int or None, default=None
-        Passes over the training rows before the tree is grown and polished; None: by
-        the budget.
-    batch_size : int, default=512
-        Rows of a gradient step.
+        Passes over the training rows in each stage; None: by the budget.
+    batch_size : int or None, default=512
+        Rows of a gradient step; None: all.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
-        Highest step size of the splits, and of the leaves (of the standardised target).
+        Highest step size of the splits, and of the leaves (of the standardised target);
+        with 0 the starts stay.
+    scale_factors : tuple of float, default=(5.0, 25.0, 50.0, 150.0)
+        Lowest and highest slope of the soft decisions, alpha, stage after stage; so
+        many pairs, so many stages.
     l1 : float, default=0.0
         L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
     polish : bool, default=True
@@ -316,6 +207,10 @@ class GetRegressor(_Get, TableRegressor):
     ----------
     tree_ : Tree
         The fitted tree, in the columns and units of ``X``.
+    path_ : SizePath
+        The best tree at each number of leaves, scored on the validation rows.
+    origin_ : Origin
+        What the tree began as, and what training changed.
     history_ : DataFrame
         epoch, train_loss (soft trees), valid_loss (hard trees), both as fractions
         of the target's variance, seconds, stage.
@@ -325,6 +220,8 @@ class GetRegressor(_Get, TableRegressor):
         self,
         max_depth=GetSettings.max_depth,
         *,
+        recipe=GetSettings.recipe,
+        max_leaf_nodes=GetSettings.max_leaf_nodes,
         n_starts=GetSettings.n_starts,
         leaves=GetSettings.leaves,
         budget=GetSettings.budget,
@@ -332,6 +229,7 @@ class GetRegressor(_Get, TableRegressor):
         batch_size=GetSettings.batch_size,
         learning_rate=GetSettings.learning_rate,
         learning_rate_leaves=GetSettings.learning_rate_leaves,
+        scale_factors=GetSettings.scale_factors,
         l1=GetSettings.l1,
         polish=GetSettings.polish,
         sparse_tolerance=GetSettings.sparse_tolerance,
@@ -339,6 +237,8 @@ class GetRegressor(_Get, TableRegressor):
         device="auto",
     ):
         self.max_depth = max_depth
+        self.recipe = recipe
+        self.max_leaf_nodes = max_leaf_nodes
         self.n_starts = n_starts
         self.leaves = leaves
         self.budget = budget
@@ -346,12 +246,26 @@ class GetRegressor(_Get, TableRegressor):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.learning_rate_leaves = learning_rate_leaves
+        self.scale_factors = scale_factors
         self.l1 = l1
         self.polish = polish
         self.sparse_tolerance = sparse_tolerance
         self.random_state = random_state
         self.device = device
 
-    def _target(self, data):
-        """Values, standardised by the training rows."""
-        return NumberTarget(TargetScale.of(data.y))
+    def _set_target(self, data, settings):
+        """Standardise by the training rows; the paper scales to [0, 1]."""
+        self._target_scale = TargetScale.of(data.y)
+        if settings.recipe == "paper":
+            width = float(np.ptp(data.y)) or 1.0
+            self._target_scale = TargetScale(float(data.y.min()), width)
+        self._loss_unit = float((data.y / self._target_scale.scale).var()) or 1.0
+
+    def _rows(self, x, y, device=CPU):
+        """Rows with scaled values, weighted alike."""
+        scaled = self._target_scale.standardise(y)
+        return Rows(x, scaled, np.ones(len(y)), 0, device, loss_unit=self._loss_unit)
+
+    def _scale(self):
+        """Scale of the leaves' values."""
+        return self._target_scale

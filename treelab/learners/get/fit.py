@@ -1,15 +1,14 @@
-"""How GET finds its tree: starts, stages, growth, pruning, polish, sparse splits.
+"""How GET finds its tree: starts, stages, growth, polish, sparse splits.
 
 Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
 arXiv:2411.17003. The paper trains a tree of the full depth (algorithm 1) and polishes
-it (algorithm 2). Ours trains the upper levels of several trees from soft to hard, grows
-the best of them greedily to full depth, prunes them on the validation rows and polishes
-the best one; where leaves hold linear models, the tree is distilled from a bagging
-ensemble.
+it (algorithm 2); ``paper.py`` does just that. Ours trains the upper levels of several
+trees from soft to hard, grows the best of them greedily to full depth, and trains all
+levels once more, subtree by subtree.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,332 +16,326 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from treelab.learners.get.distillation import Distilled, distil
+from treelab.learners.get.distillation import distil
 from treelab.learners.get.linear_splits import LinearGrowth, linear_splits
-from treelab.learners.get.network import (
-    GetNetwork,
-    two_rate_optimizer,
-    warm_up_cosine,
-)
+from treelab.learners.get.network import GetNetwork, warm_up_cosine
 from treelab.learners.get.polish import polish_level
-from treelab.learners.get.prune import prune_by_validation
-from treelab.learners.get.reports import Reports
+from treelab.learners.get.prune import prune_by_validation, sparse_splits
 from treelab.learners.get.rows import Rows
-from treelab.learners.get.settings import FitPlan
-from treelab.learners.get.sparse import sparse_splits
-from treelab.learners.get.starts import (
-    Growth,
-    Splits,
-    greedy_splits,
-    random_splits,
-)
+from treelab.learners.get.settings import GetSettings
+from treelab.learners.get.starts import Growth, Splits, greedy_splits, random_splits
 from treelab.learners.get.trees import HardTrees, standardise_margins
-from treelab.training.loop import TrainingPlan, TrainResult, train
+from treelab.training.events import Monitor
+from treelab.training.loop import TrainingPlan, train
 
-# Ranges of the scale factor alpha (appendix D, 4).
-STAGES = (("soft splits", 5.0, 25.0), ("hard splits", 50.0, 150.0))
 TRAINED_DEPTH = {False: 6, True: 4}  # levels trained as a whole; by linear leaves
-GROWTHS: dict[
-    bool, tuple[Growth, ...]
-] = {  # by linear leaves, those of few budgets first
+GROWTHS: dict[bool, tuple[Growth, ...]] = {  # tried below a trained tree
     False: tuple(Growth(min_samples_leaf=size) for size in (5, 2, 10)),
     True: (
         LinearGrowth(min_samples_leaf=20, penalty=3.0),
         LinearGrowth(min_samples_leaf=40, penalty=30.0),
     ),
 }
-RETAINED_FRACTION = 0.7  # of the starts; the hard loss of soft trees is a weak hint yet
 N_EVALUATIONS = 15  # of the hard loss in a stage
-WEIGHT_DECAY = 1e-4
 
 
-@dataclass(frozen=True)
-class FitContext:
+@dataclass
+class Fit:
     """What every step of one fit needs.
 
     Attributes
     ----------
     rows, valid : Rows
         Training rows, and those that choose.
-    plan : FitPlan
+    settings : GetSettings
+    depth : int
+        Most splits on a path.
     rng : numpy Generator
-    reports : Reports
-        Its callbacks may ask to stop: the best tree so far is then pruned and returned.
+    monitor : Monitor
+        Of the step under way.
+    export : callable
+        Turns a batch of one tree into what a report shows.
+    stopped : bool
+        Whether a callback asked to stop: the best tree so far is then returned.
     """
 
     rows: Rows
     valid: Rows
-    plan: FitPlan
+    settings: GetSettings
+    depth: int
     rng: np.random.Generator
-    reports: Reports
+    monitor: Monitor
+    export: Callable
+    stopped: bool = False
 
-    def losses(self, tree: HardTrees) -> tuple[float, float]:
-        """Hard training and validation loss of a batch of one tree."""
+    def losses(self, trees: HardTrees) -> tuple[np.ndarray, np.ndarray]:
+        """Hard training and validation loss (E,) of each tree."""
         return (
-            float(self.rows.loss(tree.predict(self.rows.x))[0]),
-            float(self.valid.loss(tree.predict(self.valid.x))[0]),
+            self.rows.loss(trees.predict(self.rows.x)),
+            self.valid.loss(trees.predict(self.valid.x)),
         )
+
+    def next_stage(self, stage: str, n_epochs: float, tree: HardTrees) -> None:
+        """Begin another stage of the reports, which shows a tree."""
+        self.monitor = self.monitor.next_stage(
+            stage, math.ceil(n_epochs), snapshot=lambda: self.export(tree)
+        )
+
+    def report(self, epoch: float, tree: HardTrees) -> None:
+        """Report a tree of this stage, a batch of one."""
+        self.monitor.snapshot = lambda: self.export(tree)
+        self.stopped |= self.monitor.report(epoch, *self.losses(tree))
+
+    def should_stop(self, epoch: float = 0.0) -> bool:
+        """Move the progress, if the last report is old; return ``stopped``."""
+        if self.monitor.is_due():
+            self.stopped |= self.monitor.notify(epoch, math.nan, math.nan)
+        return self.stopped
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a fit found; batches of one tree each.
+
+    Attributes
+    ----------
+    tree : HardTrees
+        Not pruned by its last validation losses yet.
+    dense : HardTrees
+        The same before columns left its splits.
+    start : HardTrees
+        What training began from, of the same depth: a start's splits above, and below
+        them the splits that were grown, as they were before polish.
+    kind : str
+        How the start was made, a key of ``origin.STARTS``.
+    rows, valid : Rows
+        As the last step saw them: with soft targets where the tree is distilled.
+    later : tuple of str
+        Steps after training of the whole tree.
+    """
+
+    tree: HardTrees
+    dense: HardTrees
+    start: HardTrees
+    kind: str
+    rows: Rows
+    valid: Rows
+    later: tuple[str, ...] = ()
 
 
 # Matrices are small here: BLAS threads that wait for the next one only hold the cores.
 @threadpool_limits.wrap(limits=1, user_api="blas")
-def fit_tree(fit: FitContext, all_rows: Rows) -> tuple[HardTrees, Rows | None]:
-    """Find the best tree for the validation rows.
+def fit_tree(fit: Fit) -> Found:
+    """Find the best tree for the validation rows."""
+    starts, kinds = initial_trees(fit)
+    trained, monitors = train_stages(fit, starts)
+    rows, valid = distil_rows(fit)
+    tree, candidate = grow(fit, trained, rows)
+    for monitor in monitors:
+        monitor.retain(candidate)
+    start = _with_top(tree, starts, candidate)
+    dense = polish(fit, tree, rows)
+    tolerance = fit.settings.sparse_tolerance
+    sparse = sparse_splits(dense, rows, fit.valid, tolerance) if tolerance else dense
+    later = ["distillation"] * (rows is not fit.rows)
+    if dense is not tree:
+        later.append("polish")
+    if (sparse.weights != dense.weights).any():
+        later.append("leaving columns out of splits")
+    return Found(sparse, dense, start, kinds[candidate], rows, valid, tuple(later))
 
-    Parameters
-    ----------
-    fit : FitContext
-    all_rows : Rows
-        On which the leaves are computed in the end: ``fit.rows``, or these and others.
 
-    Returns
-    -------
-    tree : HardTrees
-        A batch of one tree.
-    soft_rows : Rows or None
-        What the leaves are to be computed from where the tree is distilled: all rows
-        with soft targets, then synthetic rows.
+def initial_trees(fit: Fit) -> tuple[HardTrees, list[str]]:
+    """Trees where training starts (line 5 of algorithm 1), and how each was made.
+
+    The first is a CART tree; then random and greedy oblique ones take turns.
     """
-    starts = initial_trees(fit)
-    trained = train_stages(fit, starts)
-    distilled = distil_training_rows(fit)
-    rows = fit.rows if distilled is None else distilled.rows
-    tree = grow(fit, trained, rows)
-    n_rounds = n_polish_rounds(fit.plan, is_distilled=distilled is not None)
-    tree = polish(fit, tree, rows, n_rounds)
-    tree = sparse_splits(tree, rows, fit.valid, fit.plan.settings.sparse_tolerance)
-    return tree, distil_all_rows(fit, distilled, all_rows)
-
-
-def initial_trees(fit: FitContext) -> HardTrees:
-    """Trees where training starts: line 5 of algorithm 1.
-
-    The first is a CART tree; then greedy oblique and random ones take turns.
-    """
-    plan = fit.plan
-    depth = min(plan.depth, TRAINED_DEPTH[plan.linear])
-    found: list[Splits] = []
-    best, best_losses = None, (math.inf, math.inf)
-    for start in range(plan.settings.n_starts):
-        if start and start % 2 == 0:
-            splits = random_splits(fit.rows.x, depth, fit.rng)
+    linear = fit.settings.linear
+    depth = min(fit.depth, TRAINED_DEPTH[linear])
+    found, kinds = [], []
+    for start in range(fit.settings.n_starts):
+        if start % 2 == 1:
+            found.append(random_splits(fit.rows.x, depth, fit.rng))
+            kinds.append("random")
         else:
-            growth = replace(GROWTHS[plan.linear][0], oblique=start > 0)
-            splits = grow_splits(fit, fit.rows, depth, growth)
-        found.append(splits)
-        tree = tree_of(fit, splits, fit.rows)
-        losses = fit.losses(tree)
-        if best is None or losses[1] < best_losses[1]:
-            best, best_losses = tree, losses
-        if fit.reports.report(0, "starts", best, best_losses):
+            growth = replace(GROWTHS[linear][0], oblique=start > 0)
+            found.append(grow_splits(fit, fit.rows, depth, growth))
+            kinds.append("greedy")
+        if fit.should_stop():
             break
     weights, threshold = map(np.stack, zip(*found))
-    return HardTrees.fit(weights, threshold, fit.rows, linear=plan.linear)
+    return HardTrees.fit(weights, threshold, fit.rows, linear=linear), kinds
 
 
-def train_stages(fit: FitContext, trees: HardTrees) -> HardTrees:
-    """Train the upper levels of all starts; the best on validation come first.
+def train_stages(fit: Fit, trees: HardTrees) -> tuple[HardTrees, list[Monitor]]:
+    """Train the upper levels of all starts, from soft splits to hard ones.
 
-    Iterative scaled sigmoid approximation (section 4.1): what a stage with a small
-    scale factor found is where the next, with a large one, begins. A stage that does
-    not lower a start's hard loss leaves its tree as it was (line 15 of algorithm 1).
+    Iterative scaled sigmoid approximation (section 4.1): what a stage with small scale
+    factors found is where the next, with larger ones, begins. Of each start the step
+    with the lowest hard validation loss is taken, never the start itself.
+
+    Returns the trained trees and the monitors of the stages.
     """
-    losses = fit.valid.loss(trees.predict(fit.valid.x))
     generator = torch.Generator(fit.rows.device)
     generator.manual_seed(int(fit.rng.integers(2**31)))
-    for stage, n_epochs in enumerate(fit.plan.stage_epochs):
-        if n_epochs == 0 or fit.reports.stopped:
-            continue
+    n_epochs = fit.settings.stage_epochs(len(fit.rows.x))
+    stages, monitors = fit.settings.stages, []
+    for number, (low, high) in enumerate(stages, start=1):
+        if number > 1 and fit.stopped:
+            break
+        left = n_epochs * (len(stages) - number + 1) + _polish_epochs(fit)
+        fit.next_stage(f"stage {number} of {len(stages)}", left, trees.take(0))
+        monitors.append(fit.monitor)
+        if number == 1:
+            fit.stopped |= fit.monitor.report(0, *fit.losses(trees))
         splits = standardise_margins(trees.weights, trees.threshold, fit.rows.x)
-        trees = HardTrees.fit(*splits, fit.rows, linear=fit.plan.linear)
-        network, result = train_stage(fit, trees, stage, generator)
-        fit.reports.stopped |= result.reason == "callback"
-        found = result.best_loss.cpu().numpy().astype(np.float64)
-        trees = _better_trees(trees, network.hard_trees(), found < losses, fit.rows)
-        losses = np.minimum(losses, np.where(np.isnan(found), np.inf, found))
-        n_retained = round(RETAINED_FRACTION * len(losses))
-        n_retained = max(fit.plan.budget.n_grown, n_retained)
-        best = np.argsort(losses, kind="stable")[:n_retained]
-        trees, losses = trees.take(best), losses[best]
-    return trees
+        trees = HardTrees.fit(*splits, fit.rows, linear=fit.settings.linear)
+        scale_factor = fit.rng.uniform(low, high, len(trees.weights))
+        trees = train_stage(fit, trees, scale_factor, n_epochs, generator)
+    return trees, monitors
 
 
 def train_stage(
-    fit: FitContext, trees: HardTrees, stage: int, generator: torch.Generator
-) -> tuple[GetNetwork, TrainResult]:
-    """Train all starts with scale factors of one range: lines 9 to 11 of algorithm 1.
+    fit: Fit,
+    trees: HardTrees,
+    scale_factor: np.ndarray,
+    n_epochs: int,
+    generator: torch.Generator,
+) -> HardTrees:
+    """Train all starts with their scale factors: lines 9 to 11 of algorithm 1.
 
     The paper's epoch is one step on all rows; ours takes batches.
     """
-    plan, settings = fit.plan, fit.plan.settings
-    name, low, high = STAGES[stage]
-    n_epochs = plan.stage_epochs[stage]
-    scale_factor = fit.rng.uniform(low, high, len(trees.weights))
-    network = GetNetwork(trees, scale_factor, fit.rows, fit.valid, settings.l1)
-    splits = [network.weights, network.threshold]
-    optimizer = two_rate_optimizer(splits, network.leaf_value, settings, WEIGHT_DECAY)
+    settings, n_rows = fit.settings, len(fit.rows.x)
+    network = GetNetwork(trees, scale_factor, fit.rows, fit.valid, l1=settings.l1)
+    optimizer = network.optimizer(settings)
+    fit.monitor.snapshot = partial(_leading_tree, fit, network)
+    n_epochs = 1 if fit.stopped else n_epochs
     result = train(
         network,
         optimizer,
         TrainingPlan(
-            n_rows=len(fit.rows.x),
-            batch_size=settings.batch_size,
+            n_rows=n_rows,
+            batch_size=settings.batch_size or n_rows,
             max_epochs=n_epochs,
             patience=n_epochs,
             evaluate_every=max(1, n_epochs // N_EVALUATIONS),
         ),
         generator=generator,
-        monitor=fit.reports.monitor_of_stage(
-            stage, name, partial(_leading_tree, network)
-        ),
-        scheduler=warm_up_cosine(optimizer, n_epochs * plan.n_batches),
+        monitor=fit.monitor,
+        scheduler=warm_up_cosine(optimizer, n_epochs * settings.n_batches(n_rows)),
     )
-    return network, result
+    fit.stopped |= result.reason == "callback"
+    return network.hard_trees()
 
 
-def _leading_tree(network: GetNetwork) -> HardTrees:
-    """The best start of the moment, as a batch of one tree."""
+def _leading_tree(fit: Fit, network: GetNetwork):
+    """The best start of the moment, exported."""
     trees = network.hard_trees()
     loss = network.valid.loss(trees.predict(network.valid.x))
-    return trees.take(np.argmin(loss))
+    return fit.export(trees.take(int(np.nanargmin(loss))))
 
 
-def _better_trees(
-    before: HardTrees, after: HardTrees, is_better: np.ndarray, rows: Rows
-) -> HardTrees:
-    """Of each start (E,) the tree after a stage where it is better, else before."""
-    return HardTrees.fit(
-        np.where(is_better[:, None, None], after.weights, before.weights),
-        np.where(is_better[:, None], after.threshold, before.threshold),
-        rows,
-        linear=before.linear is not None,
-    )
+def distil_rows(fit: Fit) -> tuple[Rows, Rows]:
+    """Training and validation rows with soft targets, where leaves are linear."""
+    n_trees = fit.settings.spent.n_bagged if fit.settings.linear else 0
+    given = fit.rows, fit.valid
+    if not n_trees or fit.stopped:
+        return given
+    rng = np.random.default_rng(int(fit.rng.integers(2**31)))
+    return distil(*given, fit.depth, n_trees, rng, fit.should_stop) or given
 
 
-def distil_training_rows(fit: FitContext) -> Distilled | None:
-    """Soft targets of the training rows, where the plan wants them."""
-    if not fit.plan.n_bagged or fit.reports.stopped:
-        return None
-    # Drawn here, so that it is the same with and without polish.
-    seed = int(fit.rng.integers(2**31))
-    distilled = distil(
-        fit.rows, fit.plan.n_bagged, fit.rng, should_stop=fit.reports.should_stop
-    )
-    return None if distilled is None else replace(distilled, seed=seed)
+def grow(fit: Fit, trained: HardTrees, rows: Rows) -> tuple[HardTrees, int]:
+    """Grow the best trained trees to full depth and prune them; return the best.
 
-
-def distil_all_rows(
-    fit: FitContext, distilled: Distilled | None, all_rows: Rows
-) -> Rows | None:
-    """Soft targets of all rows, from an ensemble grown as that of training rows was."""
-    if distilled is None or fit.reports.stopped:
-        return None
-    if all_rows is fit.rows:
-        return distilled.rows
-    rng = np.random.default_rng(distilled.seed)
-    again = distil(all_rows, fit.plan.n_bagged, rng, growths=(distilled.growth,))
-    return None if again is None else again.rows
-
-
-def grow(fit: FitContext, trained: HardTrees, rows: Rows) -> HardTrees:
-    """Grow the best trained trees and greedy ones on; prune; return the best.
-
-    ``rows`` are the training rows, or these with soft targets and synthetic rows.
+    ``rows`` are the training rows, or these with soft targets and synthetic rows. The
+    number of the start comes with the tree.
     """
-    plan = fit.plan
-    n_grown = min(plan.budget.n_grown, len(trained.weights))
-    tops = [(trained.weights[e], trained.threshold[e]) for e in range(n_grown)]
-    if fit.reports.stopped:
-        return prune_by_validation(tree_of(fit, tops[0], rows), rows, fit.valid)[0]
-    candidates = list(_growths(plan, tops))
-    best, best_loss = trained, math.inf
-    for number, (growth, top) in enumerate(candidates, start=1):
-        splits = grow_splits(fit, rows, plan.depth, growth, top)
-        tree, loss = prune_by_validation(tree_of(fit, splits, rows), rows, fit.valid)
-        if number == 1 or loss < best_loss:
-            best, best_loss = tree, loss
-        losses = fit.losses(best)[0], best_loss
-        if fit.reports.report_later(
-            number / len(candidates) / 4, "growth", best, losses
-        ):
-            break
-    return best
-
-
-def _growths(
-    plan: FitPlan, tops: list[Splits]
-) -> Iterator[tuple[Growth, Splits | None]]:
-    """Growths to try: from the root by single columns or sums of them, below tops."""
-    growths = GROWTHS[plan.linear][: plan.budget.n_leaf_sizes]
-    if not plan.linear:
-        for growth in growths:
-            yield replace(growth, oblique=False), None
-    for top in (None, *tops):
-        for growth in growths:
-            yield growth, top
+    order = np.argsort(fit.losses(trained)[1], kind="stable")
+    order = order[: 1 if fit.stopped else fit.settings.spent.n_grown]
+    found: list[tuple[float, HardTrees, int]] = []
+    for candidate in order.tolist():
+        top = trained.weights[candidate], trained.threshold[candidate]
+        for growth in GROWTHS[fit.settings.linear]:
+            splits = top
+            if not fit.should_stop():
+                splits = grow_splits(fit, rows, fit.depth, growth, top)
+            weights, threshold = (part[None] for part in splits)
+            tree = HardTrees.fit(weights, threshold, rows, linear=fit.settings.linear)
+            limit = fit.settings.max_leaf_nodes
+            tree, loss = prune_by_validation(tree, rows, fit.valid, limit)
+            found.append((loss, tree, candidate))
+            if fit.stopped:
+                break
+    _, tree, candidate = min(found, key=lambda each: each[0])
+    return tree, candidate
 
 
 def grow_splits(
-    fit: FitContext, rows: Rows, depth: int, growth: Growth, top: Splits | None = None
+    fit: Fit, rows: Rows, depth: int, growth: Growth, top: Splits | None = None
 ) -> Splits:
     """Grow splits greedily on rows, for constant or for linear leaves."""
     if isinstance(growth, LinearGrowth):
         return linear_splits(rows.x, rows.y, depth, fit.rng, growth=growth, top=top)
-    return greedy_splits(
-        rows.x, rows.target, rows.weight, depth, fit.rng, growth=growth, top=top
-    )
+    return greedy_splits(rows, depth, fit.rng, growth=growth, top=top)
 
 
-def tree_of(fit: FitContext, splits: Splits, rows: Rows) -> HardTrees:
-    """A batch of one tree of these splits, its leaves from rows."""
-    weights, threshold = splits
-    return HardTrees.fit(weights[None], threshold[None], rows, linear=fit.plan.linear)
+def _with_top(tree: HardTrees, starts: HardTrees, candidate: int) -> HardTrees:
+    """The tree, its upper splits as they were in a start, where it still has them."""
+    weights, threshold = tree.weights.copy(), tree.threshold.copy()
+    n_top = min(threshold.shape[1], starts.threshold.shape[1])
+    retained = np.isfinite(threshold[0, :n_top])
+    weights[0, :n_top][retained] = starts.weights[candidate, :n_top][retained]
+    threshold[0, :n_top][retained] = starts.threshold[candidate, :n_top][retained]
+    return replace(tree, weights=weights, threshold=threshold)
 
 
-def n_polish_rounds(plan: FitPlan, *, is_distilled: bool) -> int:
-    """Rounds of polish; a distilled tree has little to gain from it."""
-    if not plan.settings.polish:
-        return 0
-    rounds = plan.budget.polish_rounds
-    return math.ceil(rounds / 2) if is_distilled else rounds
-
-
-def polish(fit: FitContext, tree: HardTrees, rows: Rows, n_rounds: int) -> HardTrees:
+def polish(fit: Fit, tree: HardTrees, rows: Rows) -> HardTrees:
     """Polish level by level, bottom up: section 4.3 and algorithm 2.
 
     A level is taken where the training loss does not rise, as in the paper, and the
     validation loss falls.
     """
+    spent = fit.settings.spent
     losses = fit.losses(tree)
-    n_levels = n_rounds * tree.depth
-
-    def done(n_done: float) -> float:
-        """Fraction of growth and polish, of which growth is a quarter."""
-        return (1 + 3 * n_done / n_levels) / 4
-
-    def should_stop(n_done: int, of_level: float) -> bool:
-        """Report after so many levels and a fraction of one."""
-        return fit.reports.should_stop(done(n_done + of_level))
-
-    for turn in range(n_rounds):
-        improved = False
-        for level in range(tree.depth - 1, -1, -1):
-            n_done = turn * tree.depth + tree.depth - 1 - level
-            polished = polish_level(
-                tree,
-                rows,
-                level,
-                fit.plan.budget.polish_steps,
-                fit.plan.settings,
-                fit.rng,
-                should_stop=partial(should_stop, n_done),
-            )
-            after = fit.losses(polished)
-            if after[1] < losses[1] and after[0] <= losses[0]:
-                tree, losses, improved = polished, after, True
-            if fit.reports.stopped:
-                return tree
-            fit.reports.report_later(done(n_done + 1), "polish", tree, losses)
-        if not improved:
+    n_levels, taken = _polish_rounds(fit) * tree.depth, -1
+    of_level = spent.polish_steps / fit.settings.n_batches(len(fit.rows.x))
+    fit.next_stage("polish", n_levels * of_level, tree)
+    for done in range(n_levels):
+        if fit.stopped or done - taken > tree.depth:  # a whole round changed nothing
             break
+        level = tree.depth - 1 - done % tree.depth
+        begun = done * of_level
+        polished = polish_level(
+            tree,
+            rows,
+            level,
+            spent.polish_steps,
+            fit.settings,
+            fit.rng,
+            should_stop=partial(_in_level, fit, begun, of_level),
+        )
+        after = fit.losses(polished)
+        if after[1] < losses[1] and after[0] <= losses[0]:
+            tree, losses, taken = polished, after, done
+        fit.report((done + 1) * of_level, tree)
     return tree
+
+
+def _in_level(fit: Fit, begun: float, of_level: float, part: float) -> bool:
+    """Move the progress to a part of a level; return whether to stop."""
+    return fit.should_stop(begun + part * of_level)
+
+
+def _polish_rounds(fit: Fit) -> int:
+    """Rounds of polish; a tree that is distilled has little to gain."""
+    spent = fit.settings.spent
+    rounds = spent.polish_rounds if fit.settings.polish else 0
+    return math.ceil(rounds / 2) if fit.settings.linear else rounds
+
+
+def _polish_epochs(fit: Fit) -> float:
+    """Epochs that polish takes at most."""
+    n_steps = _polish_rounds(fit) * fit.depth * fit.settings.spent.polish_steps
+    return n_steps / fit.settings.n_batches(len(fit.rows.x))

@@ -1,4 +1,4 @@
-"""The rows that shape and judge GET's trees, and what the trees are trained to predict.
+"""The rows that shape and judge GET's trees.
 
 Shapes: n rows, F features, C outputs (classes, or 1).
 """
@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 from torch import Tensor
-
-from treelab.learners.common.target_scale import TargetScale
 
 MIN_PROBABILITY = 1e-6  # of a class, before the logarithm
 
@@ -32,6 +30,8 @@ class Rows:
         How many of the rows, the last ones, are not of the table.
     class_loss : {"cross_entropy", "brier"}
         By which predictions of classes are judged.
+    loss_unit : float
+        By which losses are divided: the variance of the values.
     x_tensor : Tensor of shape (F, n), float32
     y_tensor, weight_tensor : Tensor of shape (n,)
     """
@@ -43,6 +43,7 @@ class Rows:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     n_synthetic: int = 0
     class_loss: str = "cross_entropy"
+    loss_unit: float = 1.0
     x_tensor: Tensor = field(init=False, repr=False)
     y_tensor: Tensor = field(init=False, repr=False)
     weight_tensor: Tensor = field(init=False, repr=False)
@@ -64,10 +65,6 @@ class Rows:
             return np.eye(self.n_classes)[self.y]
         return self.y[:, None]
 
-    def with_table_features(self, x: np.ndarray) -> "Rows":
-        """Return the same rows, those of the table encoded as ``x``."""
-        return replace(self, x=np.concatenate([x, self.x[len(x) :]]))
-
     def row_loss(self, predicted: np.ndarray) -> np.ndarray:
         """Weighted loss (..., n) of predictions (..., n, C): squared, or in nats.
 
@@ -78,7 +75,7 @@ class Rows:
         if self.n_classes:
             of_label = predicted[..., np.arange(len(self.y)), self.y]
             return -np.log(np.maximum(of_label, MIN_PROBABILITY)) * self.weight
-        return (predicted[..., 0] - self.y) ** 2 * self.weight
+        return (predicted[..., 0] - self.y) ** 2 * (self.weight / self.loss_unit)
 
     def loss(self, predicted: np.ndarray) -> np.ndarray:
         """Mean loss (E,) of the predictions (E, n, C) of E trees."""
@@ -87,50 +84,9 @@ class Rows:
 
 def join_rows(first: Rows, second: Rows) -> Rows:
     """Return all rows of both, none of them synthetic."""
-    return Rows(
-        np.concatenate([first.x, second.x]),
-        np.concatenate([first.y, second.y]),
-        np.concatenate([first.weight, second.weight]),
-        first.n_classes,
-        first.device,
-        class_loss=first.class_loss,
+    return replace(
+        first,
+        x=np.concatenate([first.x, second.x]),
+        y=np.concatenate([first.y, second.y]),
+        weight=np.concatenate([first.weight, second.weight]),
     )
-
-
-@dataclass(frozen=True)
-class ClassTarget:
-    """A target of classes.
-
-    Attributes
-    ----------
-    class_weight : ndarray of shape (n_classes,)
-        Of a row of each class.
-    loss : {"cross_entropy", "brier"}
-    """
-
-    class_weight: np.ndarray
-    loss: str
-
-    scale = TargetScale()  # leaves hold probabilities
-
-    def rows(self, x: np.ndarray, codes: np.ndarray, device: torch.device) -> Rows:
-        """Return encoded rows with class codes, weighted by class."""
-        return Rows(
-            x,
-            codes,
-            self.class_weight[codes],
-            len(self.class_weight),
-            device,
-            class_loss=self.loss,
-        )
-
-
-@dataclass(frozen=True)
-class NumberTarget:
-    """A numeric target, standardised by the training rows."""
-
-    scale: TargetScale
-
-    def rows(self, x: np.ndarray, y: np.ndarray, device: torch.device) -> Rows:
-        """Return encoded rows with standardised values, weighted alike."""
-        return Rows(x, self.scale.standardise(y), np.ones(len(y)), 0, device)

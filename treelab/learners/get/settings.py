@@ -1,19 +1,22 @@
-"""GET's settings, and what becomes of them in a fit: budget, depth, epochs."""
+"""GET's settings, and what becomes of them in a fit: budget and depth."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from treelab.learners.common.spec import (
     CLASSES,
     LearnerSpec,
+    recipe_setting,
     setting,
     settings_in,
 )
 
 MAX_DEPTH = 12
-N_STAGES = 2  # of training, from soft splits to hard ones
-LATER_EPOCHS = 0.4  # of the trained epochs: growth and polish, as reports count them
+SCALE_FACTORS = (5.0, 25.0, 50.0, 150.0)  # appendix D, 4
 
 
 @dataclass(frozen=True)
@@ -25,50 +28,24 @@ class Budget:
     steps : int
         Gradient steps in each stage.
     n_grown : int
-        Trained trees that are grown to full depth; so are two that are greedy from
-        the root (by single features, and by sums of them).
-    n_leaf_sizes : int
-        Values of ``min_samples_leaf`` with which each of them is grown.
+        Trained trees that are grown to full depth.
     polish_rounds, polish_steps : int
         Rounds of subtree polish, and gradient steps a level.
     n_bagged : int
-        Trees in the bagging ensemble from which a tree with linear leaves is
-        distilled; 0 for none.
+        Trees in the bagging ensemble from which a tree with linear leaves is distilled.
     """
 
     steps: int
     n_grown: int
-    n_leaf_sizes: int
     polish_rounds: int
     polish_steps: int
     n_bagged: int
 
 
 BUDGETS = {
-    "quick": Budget(
-        steps=150,
-        n_grown=1,
-        n_leaf_sizes=1,
-        polish_rounds=0,
-        polish_steps=0,
-        n_bagged=0,
-    ),
-    "standard": Budget(
-        steps=1500,
-        n_grown=3,
-        n_leaf_sizes=3,
-        polish_rounds=2,
-        polish_steps=300,
-        n_bagged=12,
-    ),
-    "thorough": Budget(
-        steps=5000,
-        n_grown=5,
-        n_leaf_sizes=3,
-        polish_rounds=4,
-        polish_steps=800,
-        n_bagged=30,
-    ),
+    "quick": Budget(150, n_grown=1, polish_rounds=1, polish_steps=50, n_bagged=0),
+    "standard": Budget(1500, n_grown=3, polish_rounds=2, polish_steps=300, n_bagged=12),
+    "thorough": Budget(5000, n_grown=5, polish_rounds=4, polish_steps=800, n_bagged=30),
 }
 
 
@@ -76,6 +53,7 @@ BUDGETS = {
 class GetSettings:
     """What can be set of GET and GET-Linear."""
 
+    recipe: str = recipe_setting()
     max_depth: int | str = setting(
         "auto",
         "int",
@@ -85,6 +63,14 @@ class GetSettings:
         minimum=1,
         maximum=MAX_DEPTH,
         choices=("auto",),
+    )
+    max_leaf_nodes: int | None = setting(
+        None,
+        "int",
+        "Most leaves; none: the smallest tree within one standard error of the best.",
+        label="Max leaves",
+        minimum=2,
+        choices=(None,),
     )
     budget: str = setting(
         "standard",
@@ -112,16 +98,27 @@ class GetSettings:
     max_epochs: int | None = setting(
         None,
         "int",
-        "Passes over the training rows before growth and polish; none: by the budget.",
+        "Passes over the training rows in each stage; none: by the budget.",
         minimum=1,
         choices=(None,),
     )
-    batch_size: int = setting(512, "int", "Rows of a gradient step.", minimum=1)
+    batch_size: int | None = setting(
+        512, "int", "Rows of a gradient step; none: all.", minimum=1, choices=(None,)
+    )
     learning_rate: float = setting(
-        0.02, "float", "Highest step size of the splits.", above=0
+        0.02,
+        "float",
+        "Highest step size of the splits; with 0 the starts stay as they began.",
+        minimum=0,
     )
     learning_rate_leaves: float = setting(
-        0.05, "float", "Highest step size of the leaves.", above=0
+        0.05, "float", "Highest step size of the leaves while they train.", minimum=0
+    )
+    scale_factors: tuple[float, ...] = setting(
+        SCALE_FACTORS,
+        "floats",
+        "Lowest and highest slope of the soft decisions, stage after stage; so many "
+        "pairs, so many stages.",
     )
     l1: float = setting(
         0.0, "float", "L1 penalty on the weights of the splits.", minimum=0
@@ -151,68 +148,45 @@ class GetSettings:
         tasks=CLASSES,
     )
 
+    paper: ClassVar[Mapping[str, Any]] = {
+        "max_epochs": 3000,
+        "batch_size": None,
+        "learning_rate": 0.01,
+        "learning_rate_leaves": 0.01,
+        "sparse_tolerance": 0.0,
+        "class_weight": None,
+    }
 
-@dataclass(frozen=True)
-class FitPlan:
-    """The settings of one fit, with what its number of rows decides.
+    def __post_init__(self):
+        if np.size(self.scale_factors) % 2:
+            raise ValueError(
+                "scale_factors must be pairs, lowest and highest of each stage, got "
+                f"{self.scale_factors!r}."
+            )
 
-    Attributes
-    ----------
-    settings : GetSettings
-        As the estimator was given them, checked.
-    budget : Budget
-        That the settings name.
-    depth : int
-        Most splits on a path to a leaf.
-    n_batches : int
-        Gradient steps an epoch.
-    stage_epochs : tuple of int
-        Epochs of each stage.
-    """
-
-    settings: GetSettings
-    budget: Budget
-    depth: int
-    n_batches: int
-    stage_epochs: tuple[int, ...]
-
-    @classmethod
-    def of(cls, settings: GetSettings, n_rows: int) -> "FitPlan":
-        """Decide depth and epochs for a number of training rows."""
-        budget = BUDGETS[settings.budget]
-        n_batches = max(1, math.ceil(n_rows / settings.batch_size))
-        epochs = (math.ceil(budget.steps / n_batches),) * N_STAGES
-        if settings.max_epochs is not None:
-            first = math.ceil(settings.max_epochs / 2)
-            epochs = (first, settings.max_epochs - first)
-        depth = settings.max_depth
-        return cls(
-            settings,
-            budget,
-            auto_depth(n_rows) if isinstance(depth, str) else depth,
-            n_batches,
-            epochs,
-        )
+    @property
+    def stages(self) -> list[tuple[float, float]]:
+        """Range of the scale factor alpha in each stage."""
+        return [*zip(self.scale_factors[::2], self.scale_factors[1::2])]
 
     @property
     def linear(self) -> bool:
         """Whether leaves hold linear models."""
-        return self.settings.leaves == "linear"
+        return self.leaves == "linear"
 
     @property
-    def n_bagged(self) -> int:
-        """Trees in the ensemble from which the tree is distilled, 0 for none."""
-        return self.budget.n_bagged if self.linear else 0
+    def spent(self) -> Budget:
+        """The budget by its name."""
+        return BUDGETS[self.budget]
 
-    @property
-    def total_epochs(self) -> int:
-        """Epochs as reports count them, growth and polish among them."""
-        return math.ceil(sum(self.stage_epochs) * (1 + LATER_EPOCHS))
+    def n_batches(self, n_rows: int) -> int:
+        """Gradient steps an epoch."""
+        return math.ceil(n_rows / (self.batch_size or n_rows))
 
-    def later_epoch(self, done: float) -> float:
-        """Epoch that stands for a fraction of growth and polish."""
-        trained = sum(self.stage_epochs)
-        return trained + done * (self.total_epochs - trained)
+    def stage_epochs(self, n_rows: int) -> int:
+        """Epochs of each stage."""
+        by_budget = math.ceil(self.spent.steps / self.n_batches(n_rows))
+        return self.max_epochs or by_budget
 
 
 def auto_depth(n_rows: int) -> int:
@@ -229,4 +203,5 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.get.estimators:GetClassifier",
     regressor="treelab.learners.get.estimators:GetRegressor",
     settings=settings_in(GetSettings),
+    paper_settings=GetSettings.paper,
 )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from treelab.learners.get.rows import Rows
+
 Splits = tuple[np.ndarray, np.ndarray]
 """Weights (N, F) and thresholds (N,) of one tree's splits."""
 
@@ -44,19 +46,7 @@ DEFAULT_GROWTH = Growth()
 def random_splits(x: np.ndarray, depth: int, rng: np.random.Generator) -> Splits:
     """Hyperplanes of random directions, each laid through a random row it splits.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, F)
-        Encoded rows.
-    depth : int
-        Splits on every path.
-    rng : numpy Generator
-
-    Returns
-    -------
-    weights : ndarray of shape (N, F)
-    threshold : ndarray of shape (N,)
-        A row goes left where ``weights @ x <= threshold``.
+    Weights (N, F) and thresholds (N,) of a complete tree for encoded rows (n, F).
     """
     n_splits = 2**depth - 1
     directions = rng.normal(size=(n_splits, x.shape[1])) / _column_std(x)
@@ -74,9 +64,7 @@ def random_splits(x: np.ndarray, depth: int, rng: np.random.Generator) -> Splits
 
 
 def greedy_splits(
-    x: np.ndarray,
-    target: np.ndarray,
-    weight: np.ndarray,
+    rows: Rows,
     depth: int,
     rng: np.random.Generator,
     *,
@@ -89,12 +77,7 @@ def greedy_splits(
 
     Parameters
     ----------
-    x : ndarray of shape (n, F)
-        Encoded rows.
-    target : ndarray of shape (n, C)
-        Values, or class membership as 0 and 1.
-    weight : ndarray of shape (n,)
-        Of each row.
+    rows : Rows
     depth : int
         Most splits on a path.
     rng : numpy Generator
@@ -108,24 +91,25 @@ def greedy_splits(
     threshold : ndarray of shape (N,)
         Where there is no split: no weights and an infinite threshold.
     """
+    x, target, weight = rows.x, rows.target, rows.weight
     weights, threshold, n_top = no_splits(depth, x.shape[1], top)
     waiting = [(0, np.arange(len(x)))]
     while waiting:
-        split, rows = waiting.pop()
-        if split >= len(threshold) or len(rows) < 2 * growth.min_samples_leaf:
+        split, reach = waiting.pop()
+        if split >= len(threshold) or len(reach) < 2 * growth.min_samples_leaf:
             continue
         if split >= n_top:
-            sample = rows
-            if len(rows) > growth.max_rows:
-                sample = rng.choice(rows, growth.max_rows, replace=False)
+            sample = reach
+            if len(reach) > growth.max_rows:
+                sample = rng.choice(reach, growth.max_rows, replace=False)
             here = x[sample], target[sample], weight[sample]
             best = _best_split(*here, growth, rng)
             if best is None:
                 continue
             weights[split], threshold[split] = best
-        goes_left = x[rows] @ weights[split] <= threshold[split]
-        waiting.append((2 * split + 1, rows[goes_left]))
-        waiting.append((2 * split + 2, rows[~goes_left]))
+        goes_left = x[reach] @ weights[split] <= threshold[split]
+        waiting.append((2 * split + 1, reach[goes_left]))
+        waiting.append((2 * split + 2, reach[~goes_left]))
     return weights, threshold
 
 
@@ -167,28 +151,11 @@ def _best_split(
 def directions(
     x: np.ndarray, target: np.ndarray, weight: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Sums of columns that are worth a test at a node.
+    """Sums of columns (F, k) that are worth a test at a node of these rows (n, F).
 
     They are the slopes of ridge regressions on the node's rows; the directions of
-    largest curvature of the residuals (principal Hessian directions); and random
-    sparse ones.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, F)
-        Encoded rows of the node.
-    target : ndarray of shape (n, C)
-    weight : ndarray of shape (n,)
-    rng : numpy Generator
-
-    Returns
-    -------
-    ndarray of shape (F, k)
-
-    References
-    ----------
-    Li, "On principal Hessian directions for data visualization and dimension
-    reduction", JASA 1992.
+    largest curvature of the residuals (principal Hessian directions; Li, JASA 1992);
+    and random sparse ones.
     """
     n_rows, n_features = x.shape
     probability = weight / weight.sum()

@@ -77,14 +77,14 @@ class HardTrees:
         """Splits on every path to a leaf."""
         return self.threshold.shape[1].bit_length()
 
-    def refit(self, rows: Rows) -> "HardTrees":
+    def refit(self, rows: Rows, shrinkage: float | None = None) -> "HardTrees":
         """Return the same splits, leaves recomputed from other rows."""
         return HardTrees.fit(
             self.weights,
             self.threshold,
             rows,
             linear=self.linear is not None,
-            shrinkage=self.shrinkage,
+            shrinkage=self.shrinkage if shrinkage is None else shrinkage,
         )
 
     def with_splits(self, splits, weights, threshold, rows: Rows) -> "HardTrees":
@@ -93,6 +93,20 @@ class HardTrees:
         new_weights[0, splits], new_threshold[0, splits] = weights, threshold
         changed = replace(self, weights=new_weights, threshold=new_threshold)
         return changed.refit(rows)
+
+    def cut_to(self, retained: np.ndarray) -> "HardTrees":
+        """Return a batch of one tree with no splits but these, (N,) of its first ones.
+
+        Its leaves are to be computed anew.
+        """
+        weights, threshold = (
+            part[:, : len(retained)] for part in (self.weights, self.threshold)
+        )
+        return replace(
+            self,
+            weights=np.where(retained[:, None], weights, 0.0),
+            threshold=np.where(retained, threshold, np.inf),
+        )
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Values or class probabilities (E, n, C) for encoded rows (n, F)."""
@@ -134,18 +148,6 @@ def standardise_margins(
     No row changes sides; a scale factor then means the same at every split, deep in
     the tree or at its root. Splits that nearly no row reaches stay as they are. The
     paper leaves the scale of the weights free.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (E, N, F)
-    threshold : ndarray of shape (E, N)
-    x : ndarray of shape (n, F)
-        Encoded rows.
-
-    Returns
-    -------
-    weights, threshold : ndarrays of the same shapes
-        Weighted sums with a standard deviation of ``MARGIN_STD``.
     """
     weights, threshold = weights.copy(), threshold.copy()
     n_splits = threshold.shape[1]
