@@ -13,6 +13,7 @@ from treelab.trees.pruning.sizes import (
     prune_to_size,
     size_grid,
     steps_at,
+    unscored_path,
 )
 
 
@@ -91,3 +92,15 @@ def test_of_equally_large_trees_the_best_stays_and_the_chosen_one_always(grown):
     path = path_of_sizes(trees, sizes, score, np.zeros(5), chosen=4)
     assert path.tree is trees[4]
     assert path.scores["score"].tolist() == [0.5, 0.7, 0.9]
+
+
+@pytest.mark.parametrize("most", [2, 7, 1000])
+def test_an_unscored_path_ends_with_the_tree_itself(grown, most):
+    _, tree, _, _ = grown
+    path = unscored_path(tree, most)
+    assert path.tree is path.trees[-1] is tree
+    assert path.scores["score"].isna().all()
+    for pruned in path.trees[:-1]:
+        assert pruned.n_leaves <= most
+        own = prune_to_size(tree, pruned.n_leaves)
+        assert own.value.tolist() == pruned.value.tolist()

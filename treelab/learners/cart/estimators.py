@@ -92,7 +92,7 @@ class _Cart(GrownTree):
             ),
             growing=growing,
             predicting=predicting,
-            sizes=size_grid(min(settings.max_leaf_nodes or MOST_LEAVES, len(data.y))),
+            sizes=size_grid(min(settings.max_leaf_nodes or len(data.y), len(data.y))),
             seed=self._draw_seed(),
         )
         scores = cross_validate(data, search)
@@ -100,7 +100,8 @@ class _Cart(GrownTree):
         of_size = scores[best, np.arange(len(search.sizes))]
         chosen, error = within_one_standard_error(of_size)
         candidates = search.candidates(len(data.y))
-        winners = [candidates[i] for i in best]
+        longest = max(of_size.mean(1).argmax() + 1, (search.sizes <= MOST_LEAVES).sum())
+        winners = [candidates[i] for i in best[:longest]]
         self.best_params_ = {
             "max_depth": winners[chosen].max_depth,
             "min_samples_leaf": winners[chosen].min_samples_leaf,
@@ -110,7 +111,10 @@ class _Cart(GrownTree):
             weights = predicting[winners[chosen].weighting].tolist()
             self.best_params_["class_weight"] = dict(zip(search.classes, weights))
         trees = self._grow_winners(data, search, winners)
-        return path_of_sizes(trees, search.sizes, of_size.mean(1), error, chosen)
+        scores = of_size.mean(axis=1)[:longest]
+        return path_of_sizes(
+            trees, search.sizes[:longest], scores, error[:longest], chosen
+        )
 
     def _grow_winners(
         self, data: TrainingData, search: Search, winners: list[Candidate]
@@ -120,7 +124,7 @@ class _Cart(GrownTree):
         grown: dict[int, Tree] = {}
         paths: dict[Candidate, CostComplexityPath] = {}
         trees = []
-        for winner, size in zip(winners, search.sizes):
+        for winner, size in zip(winners, search.sizes.tolist()):
             leaf_size = winner.min_samples_leaf
             if leaf_size not in grown:
                 nodes = search.grow(X, data.y, leaf_size)
@@ -193,7 +197,7 @@ class CartClassifier(_Cart, GrownClassifier):
     min_samples_leaf : int, default=1
         Fewest training rows in a leaf, at least 1; tuning tries larger numbers, too.
     max_leaf_nodes : int or None, default=None
-        Most leaves, 2 to 10,000; None sets no limit, tuning ends at 1,000.
+        Most leaves, 2 to 10,000; None sets no limit.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: impurity that a leaf must save, at least 0.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
@@ -294,7 +298,7 @@ class CartRegressor(_Cart, GrownRegressor):
     min_samples_leaf : int, default=1
         Fewest training rows in a leaf, at least 1; tuning tries larger numbers, too.
     max_leaf_nodes : int or None, default=None
-        Most leaves, 2 to 10,000; None sets no limit, tuning ends at 1,000.
+        Most leaves, 2 to 10,000; None sets no limit.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: variance that a leaf must save, at least 0.
     random_state : int, RandomState instance or None, default=None

@@ -30,7 +30,7 @@ LEAF_SIZES = (1, 5, 20)
 # Growing takes most of the time, and where rows are many a leaf of one tells little.
 LARGE_TABLE, LARGE_LEAF_SIZES = 10_000, (5, 50)
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of balanced class weights
-MOST_LEAVES = 1000  # nobody reads more
+MOST_LEAVES = 1000  # of a path, unless larger trees score better: nobody reads more
 
 
 @dataclass(frozen=True)

@@ -20,18 +20,18 @@ from treelab.trees.tree import Tree
 
 SMALLEST = 2  # a tree of one leaf tells nothing
 _EVERY_SIZE = 16  # up to here each number of leaves is tried
-_GROWTH = 1.125  # beyond, each size is about an eighth larger than the one before
+_READABLE = 1000  # up to here each size is about an eighth larger than the one before
 
 
 def size_grid(max_leaves: int) -> np.ndarray:
     """Return the numbers of leaves to try, ascending, the last one ``max_leaves``.
 
-    Each from 2 to 16, then in steps of an eighth.
+    Each from 2 to 16, then in steps of an eighth, and beyond 1,000 of a half.
     """
     sizes = [SMALLEST]
-    while sizes[-1] < max_leaves:
-        step = 1 if sizes[-1] < _EVERY_SIZE else round(sizes[-1] * (_GROWTH - 1))
-        sizes.append(min(sizes[-1] + step, max_leaves))
+    while (size := sizes[-1]) < max_leaves:
+        step = 1 if size < _EVERY_SIZE else size // (8 if size < _READABLE else 2)
+        sizes.append(min(size + step, max_leaves))
     return np.array(sizes)
 
 
