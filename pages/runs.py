@@ -7,7 +7,7 @@ from pages.common.cached.store import store
 from pages.common.page import page_title
 from pages.common.views.run_cards import state_color
 from pages.common.widgets.settings import setting_words
-from pages.common.words import has_default_name, plain, score
+from pages.common.words import has_default_name, origin_words, plain, score
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
@@ -31,14 +31,14 @@ def rows(runs: list[Run]) -> pd.DataFrame:
             "seconds": pd.array(
                 [run.elapsed if run.started else None for run in runs], dtype="Float64"
             ),
-            "created": pd.to_datetime(
-                [run.created for run in runs], unit="s", utc=True
-            ),
-            "origin": [run.origin.headline if run.origin else "" for run in runs],
+            "origin": [origin_words(run) for run in runs],
             "settings": [
                 setting_words(run.learner, run.settings, run.problem.task)
                 for run in runs
             ],
+            "created": pd.to_datetime(
+                [run.created for run in runs], unit="s", utc=True
+            ),
         }
     )
 

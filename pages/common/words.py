@@ -32,7 +32,7 @@ def run_name(run: Run) -> str:
     """Return a run's name without its table, which the page names already."""
     if not has_default_name(run):
         return run.title
-    paper = " (paper)" if follows_paper(run) else ""
+    paper = " (paper)" if run.follows_paper else ""
     return f"{learner_title(run.learner)}{paper}"
 
 
@@ -41,14 +41,9 @@ def has_default_name(run: Run) -> bool:
     return run.title == f"{learner_title(run.learner)} · {run.problem.table_name}"
 
 
-def follows_paper(run: Run) -> bool:
-    """Whether a run was trained by its paper's recipe."""
-    return run.settings.get("recipe") == "paper"
-
-
 def origin_words(run: Run) -> str:
     """Write in one or two sentences how a run's model came about; "" where unknown."""
-    recipe = "Paper's recipe. " if follows_paper(run) else ""
+    recipe = "Paper's recipe. " if run.follows_paper else ""
     return recipe + (run.origin.headline if run.origin else "")
 
 

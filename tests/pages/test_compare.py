@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
+from treelab.learners.common.origin import Origin
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
@@ -38,6 +39,13 @@ def test_the_newest_cart_meets_the_newest_gradient_run(visit, store):
     assert app.selectbox(key="first").value == cart
     assert app.selectbox(key="second").value == newest
     assert len(viewers(app)) == 2
+
+
+def test_an_optimal_tree_is_no_gradient_run(visit, store):
+    add_run(store, "cart")
+    trained = add_run(store, "gradtree", origin=Origin("random", True, 3, 3))
+    add_run(store, "gradtree", origin=Origin("search", False, 3, 0))
+    assert visit("compare").selectbox(key="second").value == trained
 
 
 def test_a_test_row_is_followed_through_both_trees(visit, store):

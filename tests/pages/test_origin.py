@@ -57,3 +57,15 @@ def test_a_run_whose_origin_nobody_knows_is_shown_without(store, visit, page):
     add_run(store, "cart")
     add_run(store, "gradtree")
     assert "Began" not in shown(visit(page))
+
+
+def test_the_papers_recipe_is_named_where_it_was_followed(store, visit):
+    add_run(store, "cart", origin=GROWN)
+    run_id = add_run(
+        store, "argmin", origin=TRAINED, settings={"recipe": "paper", "depth": 3}
+    )
+    assert "Paper's recipe. Began as" in shown(visit("compare"))
+    table = visit("runs").dataframe[0].value
+    assert table["origin"][0].startswith("Paper's recipe. Began as")
+    assert table["settings"].tolist() == ["paper's recipe, depth 3", ""]
+    assert "Argmin tree (paper)" in shown(visit("tree", run=run_id))

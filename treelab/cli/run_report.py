@@ -29,6 +29,8 @@ def print_report(store: RunStore, run: Run) -> int:
         f"{trees}{summary['leaves']} leaves, depth {summary['depth']}; "
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
+    if run.follows_paper:
+        print("Trained by the paper's recipe.")
     if run.origin is not None:
         print(run.origin)
     print(f"Saved in {store.folder(run.id) / 'model'}")

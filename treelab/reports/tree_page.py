@@ -46,6 +46,8 @@ def _captions(run: Run) -> list[str]:
     name = headline(run.problem.task)
     measured = run.metrics.get("test", {})
     origin = [] if run.origin is None else [str(run.origin)]
+    if run.follows_paper:
+        origin.insert(0, "Trained by the paper's recipe.")
     if name not in measured:
         return origin
     n_rows = int(measured["n_rows"])

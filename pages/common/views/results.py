@@ -1,5 +1,7 @@
 """What the runs of one problem found: their names, their scores, their clusters."""
 
+from collections import Counter
+
 from pages.common.cached.store import store
 from pages.common.theme import mode
 from pages.common.widgets.clusters import base_table
@@ -51,16 +53,17 @@ def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
     The newest run of a learner has the full colour; the oldest has the bare name.
     """
     found: dict[str, tuple[str, str]] = {}
-    by_name: dict[str, list[Run]] = {}
-    for run in reversed(runs):
-        by_name.setdefault(run_name(run), []).append(run)
-    for name, alike in by_name.items():
-        for place, run in enumerate(alike):
-            color = learner_color(run.learner, run.settings)
-            found[run.id] = (
-                name if place == 0 else f"{name} {place + 1}",
-                shade(color, len(alike) - 1 - place, mode()),
-            )
+    of_name = Counter(run_name(run) for run in runs)
+    of_color: Counter[str] = Counter()
+    for run in runs:
+        name, color = run_name(run), learner_color(run.learner, run.settings)
+        place = of_name[name]
+        found[run.id] = (
+            name if place == 1 else f"{name} {place}",
+            shade(color, of_color[color], mode()),
+        )
+        of_name[name] -= 1
+        of_color[color] += 1
     return found
 
 

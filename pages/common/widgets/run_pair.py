@@ -60,5 +60,9 @@ def _first_default(runs: list[Run]) -> Run:
 def _second_default(runs: list[Run]) -> Run:
     """Return the run chosen last, else the newest run trained by gradients."""
     chosen = [run for run in runs if run.id == last_choice()]
-    trained = [run for run in runs if run.learner != "cart"]
+    trained = [
+        run
+        for run in runs
+        if run.learner != "cart" and (run.origin is None or run.origin.trained)
+    ]
     return (chosen or trained or runs)[0]

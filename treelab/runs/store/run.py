@@ -102,6 +102,11 @@ class Run:
         return self.state in FINISHED
 
     @property
+    def follows_paper(self) -> bool:
+        """Whether it is trained by its paper's recipe in place of ours."""
+        return self.settings.get("recipe") == "paper"
+
+    @property
     def origin(self) -> Origin | None:
         """How the model came about; None for clusters and models from elsewhere."""
         stored = self.summary.get("origin")
