@@ -16,7 +16,7 @@ from treelab.learners.common.origin import (
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
 
-SIMPLER = "leaving out columns and empty splits and training on"
+SIMPLER = "leaving out columns and empty splits"
 
 
 def with_origins(

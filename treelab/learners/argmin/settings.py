@@ -105,7 +105,7 @@ class ArgminSettings(TreeSettings):
         None,
         "int",
         "Leaves of the trees at the most; None sets no limit.",
-        label="Most leaves",
+        label="Max leaf nodes",
         minimum=2,
         choices=(None,),
     )

@@ -153,8 +153,8 @@ def limit_leaves(network: ArgminTrees, max_leaf_nodes: int) -> None:
                 alive[children[:, 0]], np.zeros(len(children) + 1, bool)
             )
             last = is_split[: len(children)] & ~is_split[children].any(1)
-            price = np.where(last, activity[e, children].max(1), np.inf)
-            alive[children[price.argmin()]] = False
+            below = np.where(last, activity[e, children].max(1), np.inf)
+            alive[children[below.argmin()]] = False
         network.node_mask[e] = torch.tensor(alive)
 
 

@@ -261,7 +261,7 @@ def origin_of(
         settings.learning_rate_weights,
     )
     matrix = feature_matrix(end.features, data.frame)
-    held_out = "rows held out"
+    held_out = "validation rows"
     if n_folds > 1:
         held_out = f"the rows that each of {n_folds} sub-ensembles held out"
     elif data.held_out:
