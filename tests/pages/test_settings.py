@@ -28,7 +28,7 @@ def form():
     import streamlit as st
 
     from pages.common.widgets.settings import settings_form
-    from treelab.learners.common.spec import LearnerSpec, Setting
+    from treelab.learners.common.spec import RECIPES, LearnerSpec, Setting
 
     settings = (
         Setting("size", "Size", "", "int", None, 1, 9),
@@ -38,7 +38,10 @@ def form():
         Setting("loss", "Loss", "", "choice", "a", choices=("a", "b")),
         Setting("hidden", "", "", "int", 3),
     )
-    spec = LearnerSpec("one", "One", "", "", "", "", settings)
+    settings += (Setting("recipe", "Recipe", "", "choice", "treelab", choices=RECIPES),)
+    spec = LearnerSpec(
+        "one", "One", "", "", "", "", settings, paper_settings={"hidden": 4}
+    )
     st.session_state["found"] = settings_form([spec], "binary")
 
 
@@ -62,6 +65,7 @@ def test_the_form_shows_what_has_a_label_at_its_default(app):
         "rate": 0.5,
         "fast": True,
         "loss": "a",
+        "recipe": "treelab",
     }
 
 
@@ -108,3 +112,10 @@ def test_the_papers_recipe_is_named_and_its_values_are_not_listed(monkeypatch):
     assert setting_words("paper", settings, "binary") == "paper's recipe"
     words = setting_words("paper", settings | {"depth": 2}, "binary")
     assert words == "paper's recipe, depth 2"
+
+
+def test_the_papers_values_are_listed_where_its_recipe_is_chosen(app):
+    assert not app.caption
+    app.selectbox(key="setting-one-recipe").set_value("paper").run()
+    (caption,) = app.caption
+    assert caption.value.endswith("where you change nothing\\: hidden 4.")

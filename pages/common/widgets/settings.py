@@ -44,8 +44,21 @@ def settings_form(
                 setting.name: _field(spec, setting, columns)
                 for setting in spec.form_settings_of(task)
             }
+            if chosen[spec.key].get("recipe") == "paper":
+                st.caption(plain(_paper_words(spec, task)))
         complete &= _INVALID not in chosen[spec.key].values()
     return chosen, complete
+
+
+def _paper_words(spec: LearnerSpec, task: str) -> str:
+    """Write the values that the paper's recipe gives to unchanged settings."""
+    values = [
+        f"{(setting.label or setting.name).lower()} {_text(paper)}"
+        for setting in spec.settings_of(task)
+        if (paper := spec.paper_settings.get(setting.name, setting.default))
+        != setting.default
+    ]
+    return f"The paper's values where you change nothing: {', '.join(values)}."
 
 
 def setting_words(learner: str, settings: dict, task: str) -> str:
