@@ -64,3 +64,14 @@ def test_the_curve_becomes_that_of_the_retained_candidate():
     retained = reports[-1].retained
     assert retained.history["valid_loss"].tolist() == [0.9, 0.8, 0.6]
     assert retained.snapshots[0]() == "start"
+
+
+def test_each_stage_may_be_told_its_candidate_when_all_have_ended():
+    first = Monitor(9)
+    first.report(1, *losses(0.9, 0.7))
+    second = first.next_stage("later", 8)
+    second.report(1, *losses(0.5, 0.8))
+    first.retain(0)
+    second.retain(1)
+    assert second.history_frame()["valid_loss"].tolist() == [0.9, 0.8]
+    assert second.history_frame()["epoch"].tolist() == [1, 2]
