@@ -106,6 +106,7 @@ def argmin_fit(
             depth=DEPTH,
             pruning_strength=strengths,
             max_epochs=epochs,
+            sparse_splits=False,
             patience=epochs,
             random_state=0,
         )
