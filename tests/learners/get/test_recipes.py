@@ -1,0 +1,131 @@
+"""What the tree says of its origin, its sizes and its curve; the paper's recipe."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.learners.get.tables import wavy_rows
+from treelab.learners.get.estimators import GetClassifier, GetRegressor
+from treelab.learners.get.network import GetNetwork
+from treelab.learners.get.settings import SPEC, GetSettings
+from treelab.learners.get.starts import random_splits
+from treelab.learners.get.trees import HardTrees
+
+QUICK = {"max_depth": 3, "n_starts": 4, "budget": "quick", "random_state": 0}
+PAPER = {"recipe": "paper", "max_depth": 2, "n_starts": 3, "max_epochs": 30}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = wavy_rows(300, 0)
+    return rows.x, rows.y
+
+
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+def test_with_learning_off_the_tree_equals_its_start_and_says_so(table, leaves):
+    off = {"learning_rate": 0.0, "learning_rate_leaves": 0.0, "leaves": leaves}
+    model = GetRegressor(**off, **QUICK).fit(*table)
+    assert model.origin_.equals_start
+    assert str(model.tree_.notes[0]).startswith("Equals its start")
+    assert "polish" not in model.origin_.later
+
+
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+def test_training_changes_splits_and_the_tree_counts_them(table, leaves):
+    model = GetRegressor(leaves=leaves, **QUICK).fit(*table)
+    origin = model.origin_
+    assert origin.trained
+    assert origin.n_splits == model.tree_.n_splits
+    assert 0 < origin.n_changed <= origin.n_splits
+    assert origin.start in ("random", "greedy")
+    assert model.tree_.notes[0] == str(origin)
+
+
+def test_the_path_holds_the_tree_and_scores_each_size(table):
+    model = GetRegressor(**QUICK).fit(*table)
+    assert model.path_.tree is model.tree_
+    leaves = [tree.n_leaves for tree in model.path_.trees]
+    assert leaves == sorted(set(leaves))
+    assert len(leaves) > 3
+    assert model.path_.scores["score"].max() > 0.3
+    small = GetRegressor(max_leaf_nodes=3, **QUICK).fit(*table)
+    assert small.tree_.n_leaves <= 3
+
+
+def test_the_curve_begins_at_the_start_that_is_retained(table):
+    reports = []
+    model = GetRegressor(**QUICK).fit(*table, callbacks=[reports.append])
+    assert model.history_["epoch"].iloc[0] == 0
+    stages = [*dict.fromkeys(model.history_["stage"])]
+    assert stages == ["stage 1 of 2", "stage 2 of 2", "polish"]
+    retained = [report.retained for report in reports if report.retained]
+    trained = model.history_[model.history_["stage"] != "polish"]
+    assert retained[-1].history["valid_loss"].tolist() == trained["valid_loss"].tolist()
+
+
+def test_so_many_pairs_of_scale_factors_so_many_stages(table):
+    model = GetRegressor(scale_factors=(5.0, 20.0, 30.0, 60.0, 90.0, 150.0), **QUICK)
+    stages = set(model.fit(*table).history_["stage"])
+    assert {"stage 1 of 3", "stage 3 of 3"} <= stages
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("kind", ["cross_entropy", "brier", "linear"])
+def test_the_papers_loss_is_the_sum_over_leaves(n_classes, kind):
+    if n_classes and kind == "linear":
+        pytest.skip("classes have no linear leaves")
+    rows = wavy_rows(40, 0, n_classes)
+    object.__setattr__(rows, "class_loss", kind)
+    weights, threshold = random_splits(rows.x, 2, np.random.default_rng(0))
+    trees = HardTrees.fit(weights[None], threshold[None], rows, linear=kind == "linear")
+    network = GetNetwork(trees, np.array([7.0]), rows, rows, of_leaves=True)
+    soft = 1 / (1 + np.exp(-7.0 * (threshold[:, None] - weights @ rows.x.T)))  # (N, n)
+    expected = np.zeros(40)
+    for leaf in range(4):
+        first, second = leaf // 2, 1 + leaf // 2
+        reach = soft[0] if first == 0 else 1 - soft[0]
+        reach = reach * (soft[second] if leaf % 2 == 0 else 1 - soft[second])
+        if kind == "linear":
+            model = trees.linear
+            said = model.bias[0, leaf] + rows.x @ model.weights[0, leaf]
+        else:
+            said = trees.constants[0, leaf]
+        if n_classes == 0:
+            loss = (rows.y - said) ** 2
+        elif kind == "brier":
+            loss = ((rows.target - said) ** 2).sum(1)
+        else:
+            loss = -np.log(said[rows.y])
+        expected += reach * loss
+    found = float(network.batch_loss(torch.arange(40)).detach()[0])
+    assert found == pytest.approx(expected.mean(), rel=1e-4)
+
+
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+def test_the_papers_recipe_trains_all_levels_and_holds_nothing_out(table, leaves):
+    model = GetRegressor(leaves=leaves, random_state=0, **PAPER).fit(*table)
+    assert model.score(*table) > 0.2
+    assert model.tree_.n_leaves <= 4
+    assert model.origin_.held_out == ""
+    assert "pruning" not in model.origin_.later
+    assert ("polish" in model.origin_.later) == (leaves == "constant")
+    assert model.path_.tree is model.tree_
+    assert model.path_.scores["score"].isna().all()
+
+
+def test_the_paper_tunes_the_depth_where_none_is_given(table):
+    given = PAPER | {"max_depth": "auto", "max_epochs": 2, "n_starts": 2}
+    model = GetRegressor(polish=False, random_state=0, **given).fit(*table)
+    assert "third" in model.origin_.held_out
+    assert np.isfinite(model.predict(table[0])).all()
+
+
+def test_the_paper_recipe_for_classes(table):
+    X, y = table
+    model = GetClassifier(random_state=0, **PAPER).fit(X, y > 0)
+    assert model.score(X, y > 0) > 0.6
+
+
+def test_the_papers_settings_are_listed():
+    assert SPEC.paper_settings is GetSettings.paper
+    assert GetSettings.paper["learning_rate"] == 0.01
