@@ -131,8 +131,12 @@ def fit_tree(fit: Fit) -> Found:
     trained, monitors = train_stages(fit, starts)
     rows, valid = distil_rows(fit)
     tree, candidate = grow(fit, trained, rows)
+    shown = {  # of this start, in place of the leaders' of each moment
+        0.0: partial(fit.export, starts.take(candidate)),
+        fit.monitor.history[-1][0]: partial(fit.export, trained.take(candidate)),
+    }
     for monitor in monitors:
-        monitor.retain(candidate)
+        monitor.retain(candidate, shown)
     start = _with_top(tree, starts, candidate)
     dense = polish(fit, tree, rows)
     tolerance = fit.settings.sparse_tolerance

@@ -8,6 +8,7 @@ others have weights and thresholds from -1 to 1.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -62,7 +63,7 @@ def _polished_tree(
     trained, losses, monitors = _train(fit, rows, starts, reports=reports)
     best = int(np.argmin(losses))
     for monitor in monitors:
-        monitor.retain(best)
+        monitor.retain(best, {0.0: partial(fit.export, starts.take(best))})
     tree, loss = trained.take(best), losses[best]
     if _polishes(fit):
         for split in range(2**depth - 1):  # breadth first, from the root
