@@ -1,4 +1,4 @@
-"""A path by size: the cross-validated score of the best tree at each size."""
+"""A path by size: the score of the best tree at each size, on held-out rows."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -40,7 +40,7 @@ def size_figure(path: SizePath, *, score_title: str, mode: Mode = "light") -> go
         },
         customdata=known["standard_error"],
         mode="lines+markers",
-        name="cross-validated",
+        name="held-out rows",
         line={"color": colors.accent, "width": 2},
         marker={"size": 7},
         hovertemplate="%{x} leaves: %{y:.3f}, standard error %{customdata:.3f}"

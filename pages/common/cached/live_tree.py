@@ -14,6 +14,7 @@ from treelab.evaluation.estimator_weights import are_equal
 from treelab.figures.style.colors import label_colors
 from treelab.figures.viewer.payload import tree_payload
 from treelab.learners.registry import find_spec
+from treelab.runs.jobs.model_facts import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.pruning.simplify import prune_empty
@@ -48,7 +49,8 @@ def _live_tree(home: Path, run_id: str, epoch: float | None, _run: Run) -> LiveT
     colors = None
     if tree.classes is not None:
         colors = label_colors(split.y_train, tree.classes)
-    payload = tree_payload(tree, split.X_train, split.y_train, colors=colors)
+    shown = without_origin(tree, _run.origin)  # beside the picture
+    payload = tree_payload(shown, split.X_train, split.y_train, colors=colors)
     return LiveTree(words, viewer_payload(payload))
 
 

@@ -219,15 +219,15 @@ def show_sizes(loaded: LoadedRun) -> None:
     metric = TITLES[headline(loaded.run.problem.task)]
     st.header("Best tree at each size", anchor=False)
     show_figure(
-        size_figure(path, score_title=f"cross-validated {metric}", mode=mode()),
+        size_figure(path, score_title=f"{metric}, held-out rows", mode=mode()),
         key="sizes",
-        alt=f"Cross-validated {metric} of {counted(len(path), 'tree')} against their "
+        alt=f"{metric} of {counted(len(path), 'tree')} on held-out rows, against their "
         "leaves.",
     )
     st.caption(
         f"{_sizes_finding(path)} Each point is the best tree with at most that many "
-        "leaves, scored by cross-validation without test rows; bars: one standard "
-        "error."
+        "leaves, scored on rows that it was not trained on, by cross-validation or on "
+        "the validation rows; no test row. Bars: one standard error."
     )
 
 

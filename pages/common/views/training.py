@@ -103,6 +103,8 @@ def _show_tree(run: Run, name: str) -> None:
     """Draw a run's tree as it stands now."""
     live = live_tree(run)
     st.markdown(f"**{plain(name)}**, {plain(live.words)}")
+    if run.origin is not None:
+        st.caption(plain(run.origin.headline))
     if live.payload is not None:
         tree_viewer(
             live.payload,
