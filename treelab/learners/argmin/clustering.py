@@ -47,7 +47,7 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         columns from all the others.
     init : {"clusters", "random"}, default="clusters"
         First splits: those of hierarchical k-means, or random ones.
-    sparse_splits : bool, default=True
+    sparse_splits : bool, default=False
         Whether splits do without every column, and trees without every split, that
         they can leave out without loss on validation rows.
     pruning_strength : float or ascending sequence of float

@@ -21,6 +21,17 @@ from treelab.learners.common.spec import (
 _EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
 
 
+def _sparse_splits(default: bool) -> Any:
+    """Declare the setting of sparse splits."""
+    return setting(
+        default,
+        "bool",
+        "Whether splits do without every column, and trees without every split, that "
+        "they can leave out without loss on validation rows.",
+        label="Sparse splits",
+    )
+
+
 @dataclass(frozen=True)
 class TreeSettings:
     """What the trees and the clusterer have in common."""
@@ -61,13 +72,7 @@ class TreeSettings:
         minimum=1,
     )
     batch_size: int = setting(512, "int", "Rows in a training step.", minimum=1)
-    sparse_splits: bool = setting(
-        True,
-        "bool",
-        "Whether splits do without every column, and trees without every split, that "
-        "they can leave out without loss on validation rows.",
-        label="Sparse splits",
-    )
+    sparse_splits: bool = _sparse_splits(True)
 
     @property
     def strengths(self) -> np.ndarray:
@@ -199,6 +204,7 @@ class ClusterSettings(TreeSettings):
         "the rest.",
         label="Target columns",
     )
+    sparse_splits: bool = _sparse_splits(False)
     init: str = setting(
         "clusters",
         "choice",
