@@ -79,7 +79,10 @@ def test_as_many_splits_changed_as_its_origin_says(fitted):
     learner, start, X = fitted
     spread = feature_spread([X[name].to_numpy() for name in X.columns])
     changed = changed_splits(start.tree, learner.tree_, spread)
-    if start.is_known:
-        assert changed == learner.origin_.n_changed
+    origin = learner.origin_
+    if start.is_known and not origin.later:
+        assert changed == origin.n_changed
+    elif start.is_known:  # later steps may have moved more, and are named
+        assert changed >= origin.n_changed
     else:
-        assert (changed > 0) == (learner.origin_.n_changed > 0)
+        assert (changed > 0) == (origin.n_changed > 0)

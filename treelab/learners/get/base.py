@@ -115,13 +115,17 @@ class GetEstimator(TableEstimator):
             export(each.cut_to(retained)) for each in (found.start, found.dense)
         )
         spread = feature_spread([*feature_matrix(start.features, frame).T])
+        # Of what training changed, that which the steps after it left changed.
+        n_changed = min(
+            changed_splits(start, end, spread) for end in (dense, trees[chosen])
+        )
         n_splits = trees[chosen].n_splits
         pruned = retained.sum() < np.isfinite(found.tree.threshold).sum()
         self.origin_ = Origin(
             found.kind,
             trained=True,
             n_splits=n_splits,
-            n_changed=min(n_splits, changed_splits(start, dense, spread)),
+            n_changed=min(n_splits, n_changed),
             later=(*found.later, "pruning") if pruned else found.later,
             held_out=self._held_out(data, settings),
         )
