@@ -3,84 +3,66 @@
 import numpy as np
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
+from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.common.objective import ClassObjective, RegressionObjective
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.gradtree.fit import GradTreeFit
+from treelab.learners.gradtree.selection import TargetRows
 from treelab.learners.gradtree.settings import GradTreeSettings
-from treelab.trees.pruning.simplify import merge_equal
+from treelab.learners.gradtree.table import Table
+from treelab.trees.logits import class_probabilities
 
-# Powers of balanced class weights that "auto" tries.
-BALANCE = (0.0, 0.25, 0.5, 0.75, 1.0)
+BALANCE = (0.0, 0.25, 0.5, 0.75, 1.0)  # powers of balanced class weights "auto" tries
 
 
 class GradTreeClassifier(GradTreeFit, TableClassifier):
     """Hard, axis-aligned classification tree trained by gradient descent.
 
-    All splits learn together: the forward pass is the hard tree, the backward pass
-    takes the gradient of soft choices (straight-through). Restarts, depths and folds
-    train side by side as one batch; some restarts are initialised from greedy trees,
-    so the result on validation is never worse than greedy. Cross-validation may prefer
-    a tree that was not trained: a greedy one of all rows or, with more than two
-    classes, one distilled from a random forest. ``start_`` and the tree's notes say so.
+    All splits of a tree are trained together. In treelab's recipe they are soft at
+    first and harden step by step; trees of several sizes, from greedy and from random
+    starts, are trained in five folds, cross-validation settles the number of leaves and
+    the class weights, and of restarts trained on all rows the one that agrees most with
+    their vote is retained. The paper's recipe trains hard trees by straight-through
+    gradients from random starts. ``docs/learners/gradtree.md`` has the formulas.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
 
     Parameters
     ----------
+    recipe : {"treelab", "paper"}, default="treelab"
+        Whether training follows treelab's recipe or exactly the paper's.
+    max_leaf_nodes : int, default=64
+        Most leaves, 2 to 512; trees of 4, 8, 16, ... leaves are trained side by side.
     max_depth : int, default=10
-        Most splits on the way to a leaf, 1 to 12, before empty branches are pruned.
-    search_depth : bool, default=True
-        Whether shallower trees (``max_depth - 2``, ``max_depth - 4``, ...) are trained
-        beside the deepest, and validation chooses.
+        Most splits on the way to a leaf, 1 to 12; 8, and of every leaf, in the paper's
+        recipe.
     n_restarts : int, default=8
-        Trees of each depth and fold, twice as many up to depth 4. The first three are
-        initialised from greedy trees with at least 1, 5 and 20 rows a leaf, the others
-        at random; with more than two classes not those too deep for the rows.
-    greedy_starts : bool, default=True
-        Whether some restarts are initialised from greedy trees.
-    distilled_trees : bool, default=True
-        Whether trees distilled from a random forest join the choice, where there are
-        more than two classes and trees are selected by cross-validation. Each is grown
-        on the forest's predictions for the rows, and for synthetic rows made by mixing
-        them; the forest is not part of the model.
-    selection : {"auto", "cv", "holdout"}, default="auto"
-        Whether trees are chosen by cross-validation inside the batch or by one
-        validation set; "auto" cross-validates up to 5,000 rows.
+        Trees of each size that are trained on all rows (3 in each fold); 3 in the
+        paper's recipe.
+    n_steps : int, default=200
+        Steps of gradient descent.
+    batch_size : int, default=256
+        Rows in each step.
     loss : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
         See ``treelab.ops.losses.class_loss``.
     focal_gamma, poly_epsilon : float, default=2.0, 1.0
         Of the focal and the poly loss.
-    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
-        Differentiable split function whose gradient a hard split takes.
-    selector : {"entmax15", "softmax"}, default="entmax15"
-        Transformation whose gradient the choice of a feature takes.
-    learning_rate_index, learning_rate_values : float, default=0.02
+    learning_rate_index, learning_rate_values : float, default=0.05, 0.03
         For the feature selectors and for the thresholds (standard normal scores).
+        Where all rates are 0, the starts stay untrained.
     learning_rate_leaf : float, default=0.05
         For the leaf outputs (logits).
-    max_epochs : int, default=300
-        Passes over the rows at the latest.
-    max_steps : int, default=400
-        Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=50
-        Epochs without a lower validation loss of any candidate until training ends.
-    batch_size : int, default=256
-        Rows in each step.
-    averaged_checkpoints : int, default=1
-        With 2 or more, the mean of that many of a tree's best checkpoints is tried at
-        the end, and retained where its validation loss is lower.
-    smote : bool, default=False
-        Whether SMOTE makes training rows of the rarer classes, until all classes have
-        as many. Selects on one validation set, without made rows.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
-        Weight of a row of each class, in training and in the leaves. "auto" trains
-        with equal weights; the leaves predict with equal, balanced, or in-between
-        weights (powers of the balanced ones), whichever has the best macro F1 on
-        validation.
-    merge_leaves : bool, default=True
-        Whether sibling leaves that predict the same class become one. Predicted
-        classes stay; probabilities get coarser, the tree smaller.
+        Weight of a row of each class in the leaves; training weighs all rows alike.
+        "auto" lets cross-validation choose a power of the balanced weights.
+    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
+        Differentiable split function of the paper's recipe.
+    selector : {"entmax15", "softmax"}, default="entmax15"
+        Transformation of the features' logits in the paper's recipe.
+    max_epochs, patience : int, default=10000, 200
+        Passes over the rows at the latest, and those without a lower validation loss,
+        in the paper's recipe.
     random_state : int, RandomState instance or None, default=None
         Seeds folds, starts and batches; an int gives the same tree every time on the
         CPU.
@@ -91,151 +73,135 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     ----------
     tree_ : Tree
         The fitted tree, thresholds in the units of ``X``.
+    path_ : SizePath
+        The best tree at each number of leaves, with its cross-validated score.
+    origin_ : Origin
+        How the tree began and how many of its splits training changed.
     history_ : DataFrame
-        Epoch, training and validation loss (nats) of the leading
-        candidate, seconds.
-    candidates_ : DataFrame
-        Depth, fold (-1: of all rows, not trained), start, validation loss, agreement
-        with the vote and score on the rows it did not see of each candidate, and which
-        was chosen. Agreement and score are macro F1, or minus the mean squared
-        difference for regression.
-    start_ : str
-        How the chosen tree began: "random", "greedy, ... rows a leaf" or
-        "distilled from a forest, ... leaves".
-    selection_ : {"cv", "holdout"}
-        How the tree was chosen.
+        Epoch, training loss (nats) of the retained tree, as a hard one, seconds.
     """
 
     def __init__(
         self,
         max_depth=GradTreeSettings.max_depth,
         *,
-        search_depth=GradTreeSettings.search_depth,
+        recipe=GradTreeSettings.recipe,
+        max_leaf_nodes=GradTreeSettings.max_leaf_nodes,
         n_restarts=GradTreeSettings.n_restarts,
-        greedy_starts=GradTreeSettings.greedy_starts,
-        distilled_trees=GradTreeSettings.distilled_trees,
-        selection=GradTreeSettings.selection,
+        n_steps=GradTreeSettings.n_steps,
+        batch_size=GradTreeSettings.batch_size,
         loss=GradTreeSettings.loss,
         focal_gamma=GradTreeSettings.focal_gamma,
         poly_epsilon=GradTreeSettings.poly_epsilon,
-        decision=GradTreeSettings.decision,
-        selector=GradTreeSettings.selector,
         learning_rate_index=GradTreeSettings.learning_rate_index,
         learning_rate_values=GradTreeSettings.learning_rate_values,
         learning_rate_leaf=GradTreeSettings.learning_rate_leaf,
-        max_epochs=GradTreeSettings.max_epochs,
-        max_steps=GradTreeSettings.max_steps,
-        patience=GradTreeSettings.patience,
-        batch_size=GradTreeSettings.batch_size,
-        averaged_checkpoints=GradTreeSettings.averaged_checkpoints,
-        smote=GradTreeSettings.smote,
         class_weight=GradTreeSettings.class_weight,
-        merge_leaves=GradTreeSettings.merge_leaves,
+        decision=GradTreeSettings.decision,
+        selector=GradTreeSettings.selector,
+        max_epochs=GradTreeSettings.max_epochs,
+        patience=GradTreeSettings.patience,
         random_state=None,
         device="auto",
     ):
         self.max_depth = max_depth
-        self.search_depth = search_depth
+        self.recipe = recipe
+        self.max_leaf_nodes = max_leaf_nodes
         self.n_restarts = n_restarts
-        self.greedy_starts = greedy_starts
-        self.distilled_trees = distilled_trees
-        self.selection = selection
+        self.n_steps = n_steps
+        self.batch_size = batch_size
         self.loss = loss
         self.focal_gamma = focal_gamma
         self.poly_epsilon = poly_epsilon
-        self.decision = decision
-        self.selector = selector
         self.learning_rate_index = learning_rate_index
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf
-        self.max_epochs = max_epochs
-        self.max_steps = max_steps
-        self.patience = patience
-        self.batch_size = batch_size
-        self.averaged_checkpoints = averaged_checkpoints
-        self.smote = smote
         self.class_weight = class_weight
-        self.merge_leaves = merge_leaves
+        self.decision = decision
+        self.selector = selector
+        self.max_epochs = max_epochs
+        self.patience = patience
         self.random_state = random_state
         self.device = device
 
-    def _objective(self, settings, y):
-        """Class codes, weighted as the settings say; "auto" has several weightings."""
+    def _table(self, frame, y, settings):
+        """Class codes, with the weights of the classes that are tried."""
+        n_classes = len(self.classes_)
         if settings.class_weight == "auto":
-            n_rows = np.bincount(y, minlength=len(self.classes_))
-            balanced = len(y) / np.maximum(n_rows, 1)
-            weights = balanced[:, None] ** np.array(BALANCE)  # (n_classes, W)
-            weights = weights / weights[y].mean(0)
+            weights = self._balanced_weights(y) ** np.array(BALANCE)[:, None]
+            weights = weights / weights[:, y].mean(1)[:, None]
         else:
-            weights = self._class_weights(y)[:, None]
-        return ClassObjective(
-            class_weights=weights,
-            loss_kind=settings.loss,
-            focal_gamma=settings.focal_gamma,
-            poly_epsilon=settings.poly_epsilon,
+            weights = self._class_weights(y)[None]
+        return Table(
+            frame=frame,
+            target=TargetRows(y, self.labels(), weights),
+            objective=ClassObjective(
+                class_weights=np.ones((n_classes, 1)),
+                loss_kind=settings.loss,
+                focal_gamma=settings.focal_gamma,
+                poly_epsilon=settings.poly_epsilon,
+            ),
+            values=np.eye(n_classes)[y],
+            task=self._task(),
+            seed=self._draw_seed(),
         )
 
-    def _leaf_values(self, objective, value):
-        """Class probabilities, which float32 left a little off a sum of one."""
-        return value / value.sum(axis=1, keepdims=True)
+    def _refitted(self, tree, table, weights):
+        """Each node predicts the weighted fractions of the classes."""
+        y = table.target.y
+        leaf = tree.apply(table.frame)
+        return with_node_means(tree, leaf, table.values, weights[y])
 
-    def _notes(self, objective, weighting):
+    def _trained_values(self, value, objective):
+        """Probabilities of logits."""
+        return class_probabilities(value, objective.n_classes)
+
+    def _notes(self, weights):
         """Note how the classes are weighted, where they are."""
-        return self._weights_note(objective.class_weights[:, weighting])
-
-    def _merge(self, tree):
-        """Merge sibling leaves that predict the same class."""
-        return merge_equal(tree, same_class=True) if self.merge_leaves else tree
+        return self._weights_note(weights)
 
 
 class GradTreeRegressor(GradTreeFit, TableRegressor):
     """Hard, axis-aligned regression tree trained by gradient descent.
 
-    All splits learn together: the forward pass is the hard tree, the backward pass
-    takes the gradient of soft choices (straight-through). Restarts, depths and folds
-    train side by side as one batch; some restarts are initialised from greedy trees,
-    so the result on validation is never worse than greedy. Cross-validation may prefer
-    a greedy tree of all rows, which was not trained; the tree's notes say so. The
-    target is standardised.
+    All splits of a tree are trained together, by the expected squared error. In
+    treelab's recipe they are soft at first and harden step by step; trees of several
+    sizes, from greedy and from random starts, are trained in five folds,
+    cross-validation settles the number of leaves, and of restarts trained on all rows
+    the one nearest to their mean is retained. The paper's recipe trains hard trees by
+    straight-through gradients from random starts. The target is standardised.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
 
     Parameters
     ----------
+    recipe : {"treelab", "paper"}, default="treelab"
+        Whether training follows treelab's recipe or exactly the paper's.
+    max_leaf_nodes : int, default=64
+        Most leaves, 2 to 512; trees of 4, 8, 16, ... leaves are trained side by side.
     max_depth : int, default=10
-        Most splits on the way to a leaf, 1 to 12, before empty branches are pruned.
-    search_depth : bool, default=True
-        Whether shallower trees (``max_depth - 2``, ``max_depth - 4``, ...) are trained
-        beside the deepest, and validation chooses.
+        Most splits on the way to a leaf, 1 to 12; 8, and of every leaf, in the paper's
+        recipe.
     n_restarts : int, default=8
-        Trees of each depth and fold, twice as many up to depth 4. The first three are
-        initialised from greedy trees with at least 1, 5 and 20 rows a leaf, the others
-        at random.
-    greedy_starts : bool, default=True
-        Whether some restarts are initialised from greedy trees.
-    selection : {"auto", "cv", "holdout"}, default="auto"
-        Whether trees are chosen by cross-validation inside the batch or by one
-        validation set; "auto" cross-validates up to 5,000 rows.
-    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
-        Differentiable split function whose gradient a hard split takes.
-    selector : {"entmax15", "softmax"}, default="entmax15"
-        Transformation whose gradient the choice of a feature takes.
-    learning_rate_index, learning_rate_values : float, default=0.02
-        For the feature selectors and for the thresholds (standard normal scores).
-    learning_rate_leaf : float, default=0.05
-        For the leaf outputs (standard deviations of the target).
-    max_epochs : int, default=300
-        Passes over the rows at the latest.
-    max_steps : int, default=400
-        Steps of gradient descent at the latest; ends training on large tables.
-    patience : int, default=50
-        Epochs without a lower validation loss of any candidate until training ends.
+        Trees of each size that are trained on all rows (3 in each fold); 3 in the
+        paper's recipe.
+    n_steps : int, default=200
+        Steps of gradient descent.
     batch_size : int, default=256
         Rows in each step.
-    averaged_checkpoints : int, default=1
-        With 2 or more, the mean of that many of a tree's best checkpoints is tried at
-        the end, and retained where its validation loss is lower.
+    learning_rate_index, learning_rate_values : float, default=0.05, 0.03
+        For the feature selectors and for the thresholds (standard normal scores).
+        Where all rates are 0, the starts stay untrained.
+    learning_rate_leaf : float, default=0.05
+        For the leaf outputs (standard deviations of the target).
+    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
+        Differentiable split function of the paper's recipe.
+    selector : {"entmax15", "softmax"}, default="entmax15"
+        Transformation of the features' logits in the paper's recipe.
+    max_epochs, patience : int, default=10000, 200
+        Passes over the rows at the latest, and those without a lower validation loss,
+        in the paper's recipe.
     random_state : int, RandomState instance or None, default=None
         Seeds folds, starts and batches; an int gives the same tree every time on the
         CPU.
@@ -246,63 +212,68 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     ----------
     tree_ : Tree
         The fitted tree, thresholds in the units of ``X``.
+    path_ : SizePath
+        The best tree at each number of leaves, with its cross-validated score.
+    origin_ : Origin
+        How the tree began and how many of its splits training changed.
     history_ : DataFrame
-        Epoch, training and validation loss (variances of the target) of the leading
-        candidate, seconds.
-    candidates_ : DataFrame
-        Depth, fold (-1: of all rows, not trained), start, validation loss, agreement
-        with the vote and score on the rows it did not see of each candidate, and which
-        was chosen. Agreement and score are macro F1, or minus the mean squared
-        difference for regression.
-    start_ : str
-        How the chosen tree began: "random" or "greedy, ... rows a leaf".
-    selection_ : {"cv", "holdout"}
-        How the tree was chosen.
+        Epoch, training loss (variances of the target) of the retained tree, as a hard
+        one, seconds.
     """
 
     def __init__(
         self,
         max_depth=GradTreeSettings.max_depth,
         *,
-        search_depth=GradTreeSettings.search_depth,
+        recipe=GradTreeSettings.recipe,
+        max_leaf_nodes=GradTreeSettings.max_leaf_nodes,
         n_restarts=GradTreeSettings.n_restarts,
-        greedy_starts=GradTreeSettings.greedy_starts,
-        selection=GradTreeSettings.selection,
-        decision=GradTreeSettings.decision,
-        selector=GradTreeSettings.selector,
+        n_steps=GradTreeSettings.n_steps,
+        batch_size=GradTreeSettings.batch_size,
         learning_rate_index=GradTreeSettings.learning_rate_index,
         learning_rate_values=GradTreeSettings.learning_rate_values,
         learning_rate_leaf=GradTreeSettings.learning_rate_leaf,
+        decision=GradTreeSettings.decision,
+        selector=GradTreeSettings.selector,
         max_epochs=GradTreeSettings.max_epochs,
-        max_steps=GradTreeSettings.max_steps,
         patience=GradTreeSettings.patience,
-        batch_size=GradTreeSettings.batch_size,
-        averaged_checkpoints=GradTreeSettings.averaged_checkpoints,
         random_state=None,
         device="auto",
     ):
         self.max_depth = max_depth
-        self.search_depth = search_depth
+        self.recipe = recipe
+        self.max_leaf_nodes = max_leaf_nodes
         self.n_restarts = n_restarts
-        self.greedy_starts = greedy_starts
-        self.selection = selection
-        self.decision = decision
-        self.selector = selector
+        self.n_steps = n_steps
+        self.batch_size = batch_size
         self.learning_rate_index = learning_rate_index
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf
+        self.decision = decision
+        self.selector = selector
         self.max_epochs = max_epochs
-        self.max_steps = max_steps
         self.patience = patience
-        self.batch_size = batch_size
-        self.averaged_checkpoints = averaged_checkpoints
         self.random_state = random_state
         self.device = device
 
-    def _objective(self, settings, y):
-        """The target in standard deviations from its mean, by the training rows."""
-        return RegressionObjective(TargetScale.of(y))
+    def _table(self, frame, y, settings):
+        """Values of the target, standardised to be trained on."""
+        scale = TargetScale.of(y)
+        return Table(
+            frame=frame,
+            target=TargetRows(y, None, np.ones((1, 1))),
+            objective=RegressionObjective(scale),
+            values=scale.standardise(y)[:, None],
+            task=self._task(),
+            seed=self._draw_seed(),
+        )
 
-    def _leaf_values(self, objective, value):
-        """Means in the unit of the target."""
+    def _refitted(self, tree, table, weights):
+        """Each node predicts the mean of the target."""
+        y = table.target.y
+        leaf = tree.apply(table.frame)
+        return with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
+
+    def _trained_values(self, value, objective):
+        """Values in the unit of the target."""
         return objective.scale.restore(value)

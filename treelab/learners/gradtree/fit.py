@@ -1,6 +1,8 @@
-"""How GradTree learns: folds, depths and restarts side by side, one tree chosen."""
+"""How GradTree learns: cross-validated sizes, restarts on all rows, their medoid."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,42 +10,51 @@ import pandas as pd
 import torch
 from sklearn.utils import check_random_state
 
-from treelab.data.encoding.table_encoder import to_float32
-from treelab.learners.common.base import TableEstimator
+from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.device import resolve_device
+from treelab.learners.common.grown_tree import GrownTree
 from treelab.learners.common.objective import Objective
-from treelab.learners.common.rows import FoldedRows, to_rows
+from treelab.learners.common.origin import (
+    Origin,
+    changed_splits,
+    feature_spread,
+    with_origin,
+)
 from treelab.learners.common.spec import read_settings
-from treelab.learners.gradtree.distilled_trees import distill_trees
-from treelab.learners.gradtree.folded_table import (
-    FoldedTable,
-    fold_table,
-    selection_for,
+from treelab.learners.gradtree.annealing import (
+    Plan,
+    PlannedStart,
+    epochs_of,
+    make_starts,
+    train,
 )
-from treelab.learners.gradtree.full_data_trees import (
-    FullDataTrees,
-    Trees,
-    full_data_trees,
-)
+from treelab.learners.gradtree.cross_validation import Choice, cross_validate
+from treelab.learners.gradtree.encodings import Encoding
+from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.learners.gradtree.selection import medoids
 from treelab.learners.gradtree.settings import GradTreeSettings
-from treelab.learners.gradtree.starts import MAX_COLUMNS, StartPlan, start_batch
-from treelab.learners.gradtree.tree_batch import TreeBatch
-from treelab.learners.gradtree.tree_choice import choose_tree
-from treelab.training.checkpoints import BestCheckpoints
+from treelab.learners.gradtree.straight_through import train_straight_through
+from treelab.learners.gradtree.table import Table
 from treelab.training.events import Callback, Monitor
-from treelab.training.loop import TrainingPlan, TrainResult, steps_per_epoch, train
-from treelab.training.schedule import cosine_decay
+from treelab.trees.feature import feature_matrix
 from treelab.trees.midpoints import with_midpoint_thresholds
-from treelab.trees.pruning.simplify import simplify
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning.simplify import merge_equal, simplify
+from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.pruning.sizes import path_of_sizes, steps_at
 from treelab.trees.tree import Tree
 
-EVALUATED_STEPS = 10  # about so many between two measurements of the validation loss
+HELD_OUT = {0: "", 1: "a fifth of the rows, which joined training in the end"}
 
 
-class GradTreeFit(TableEstimator):
+class GradTreeFit(GrownTree):
     """What the classifier and the regressor share."""
 
-    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
+    _settings = GradTreeSettings
+
+    def fit(
+        self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
+    ):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
 
         Parameters
@@ -53,207 +64,202 @@ class GradTreeFit(TableEstimator):
         y : array-like of shape (n_rows,)
             Target.
         X_valid, y_valid : optional
-            More rows to select by. Without them a fifth of the rows is held out, or
-            every row once, in folds.
+            More rows. The paper's recipe selects by them; treelab's cross-validates
+            all rows and trains on them, too.
         callbacks : sequence of callable
-            Called with a ``Progress`` now and then; returning True stops training,
-            and the best tree so far is used.
+            Called with a ``Progress`` now and then; returning True stops training, and
+            the tree is made of what is there.
         """
         settings = read_settings(GradTreeSettings, self)
         device = resolve_device(self.device)
-        data = self._read(X, y, X_valid, y_valid, numbers="quantile")
-        seeds = check_random_state(self.random_state).randint(2**31, size=4).tolist()
-        generator = torch.Generator(device).manual_seed(seeds[0])
-        table = fold_table(data, settings, seed=seeds[1])
-        objective = self._objective(settings, table.y[: table.n_train])
-        export = partial(self._export, table, objective)
-        batch, full_data = start_trees(
-            table, objective, settings, generator, seed=seeds[2]
-        )
-        result, self.history_ = train_batch(
-            batch,
-            settings,
-            generator,
-            callbacks,
-            snapshot=lambda: export(batch, batch.leader(), 0),
-        )
-        distilled = None
-        if result.reason != "callback":
-            distilled = distill(table, batch.rows, settings, seed=seeds[3])
-        choice = choose_tree(batch, result.best_loss, full_data, distilled)
-        self.selection_ = table.selection
-        self.candidates_ = choice.table
-        self.start_ = choice.batch.candidates[choice.tree].start
-        self.model_ = export(choice.batch, choice.tree, choice.weighting)
+        random = check_random_state(self.random_state)
+        data = self._read(X, y, X_valid, y_valid, numbers="none")
+        frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
+        table = self._table(frame, np.concatenate([data.y, data.y_valid]), settings)
+        generator = torch.Generator(device).manual_seed(random.randint(2**31))
+        if settings.recipe == "paper":
+            rows = np.arange(len(frame))
+            held_out = rows >= len(data.y) if len(data.y_valid) else rows < 0
+            self._fit_paper(table, held_out, settings, callbacks, generator)
+        else:
+            self._fit_treelab(table, settings, callbacks, generator, random)
         return self
 
-    @property
-    def tree_(self) -> Tree:
-        """The fitted tree, thresholds in the units of ``X``."""
-        return self.model_
-
     def _hold_out(self, target):
-        """Hold no rows out for good where folds take turns."""
-        settings = read_settings(GradTreeSettings, self)
-        if selection_for(settings, len(target)) == "cv":
-            rows = np.arange(len(target))
-            return rows, rows[:0]
-        return super()._hold_out(target)
+        """Hold rows out for good in the paper's recipe alone."""
+        if self.recipe == "paper":
+            return super(GrownTree, self)._hold_out(target)
+        rows = np.arange(len(target))
+        return rows, rows[:0]
+
+    def _fit_treelab(self, table: Table, settings, callbacks, generator, random):
+        """Cross-validate sizes, train on all rows, retain each plan's medoid."""
+        epochs = epochs_of(settings, len(table.frame))
+        monitor = Monitor(
+            math.ceil(2 * epochs),
+            callbacks,
+            stage="cross-validation",
+            is_preparation=True,
+        )
+        choice = cross_validate(table, settings, monitor, generator, random)
+        if choice.stopped:
+            settings = replace(settings, n_steps=0)
+        encoding = table.encode(np.zeros(len(table.frame), dtype=bool))
+        weights = table.target.weights
+        starts = make_starts(
+            [encoding],
+            table.target.y,
+            table.values,
+            [*dict.fromkeys(choice.plans)],
+            settings.n_restarts,
+            settings,
+            random,
+        )
+        export = partial(self._export, table, encoding.encoder)
+        monitor = monitor.next_stage("training", math.ceil(epochs))
+        trees, _ = train(
+            [encoding],
+            starts,
+            table.target.y,
+            table.objective,
+            settings,
+            monitor,
+            generator,
+            snapshot=lambda hard: export(hard, weights[0]),
+        )
+        hard = trees.hard_trees()
+        retained = _retained(table, choice, starts, hard, encoding)
+        whole = {key: export(hard[e], weights[key[1]]) for key, e in retained.items()}
+        self.path_ = _path(choice, whole)
+        place, weight = retained[choice.best], weights[choice.best[1]]
+        start = simplify(export(starts[place].start.tree, weight))
+        held_out = f"the rows held out of {choice.n_folds} folds in turn"
+        is_pruned = self.path_.tree.n_leaves < whole[choice.best].n_leaves
+        origin = Origin(
+            start=starts[place].start.kind,
+            trained=trains(settings) and settings.n_steps > 0,
+            n_splits=0,
+            n_changed=0,
+            later=("pruning",) if is_pruned else (),
+            held_out=HELD_OUT.get(choice.n_folds, held_out),
+        )
+        self._retain(self.path_.tree, start, origin, table)
+        monitor.retain(place, {0.0: lambda: start, epochs: lambda: self.model_})
+        self.history_ = monitor.history_frame()
+
+    def _fit_paper(self, table: Table, held_out, settings, callbacks, generator):
+        """Train by straight-through gradients; retain the best on validation."""
+        encoding = table.encode(held_out)
+        monitor = Monitor(settings.max_epochs, callbacks)
+        start, tree, value = train_straight_through(
+            encoding, table.target.y, table.objective, settings, monitor, generator
+        )
+        export = partial(self._export, table, encoding.encoder)
+        weights = table.target.weights[0]
+        own = self._trained_values(value, table.objective)
+        model = simplify(export(tree, weights, leaf_value=own))
+        nothing = {"score": [math.nan], "standard_error": [math.nan]}
+        scores = pd.DataFrame({"n_leaves": [model.n_leaves], **nothing})
+        self.path_ = SizePath((model,), scores, 0)
+        self._retain(
+            model,
+            simplify(export(start, weights)),
+            Origin("random", trains(settings), 0, 0, held_out="a fifth of the rows"),
+            table,
+        )
+        self.history_ = monitor.history_frame()
+
+    def _retain(self, tree: Tree, start: Tree, origin: Origin, table: Table) -> None:
+        """Set the model and its origin, its splits counted, on the path, too."""
+        columns = feature_matrix(tree.features, table.frame).T
+        n_changed = changed_splits(start, tree, feature_spread([*columns]))
+        self.origin_ = replace(origin, n_splits=tree.n_splits, n_changed=n_changed)
+        self.model_ = with_origin(tree, self.origin_)
+        trees = [*self.path_.trees]
+        trees[self.path_.chosen] = self.model_
+        self.path_ = replace(self.path_, trees=tuple(trees))
 
     def _export(
         self,
-        table: FoldedTable,
-        objective: Objective,
-        batch: Trees,
-        tree: int,
-        weighting: int,
+        table: Table,
+        encoder: TableEncoder,
+        hard: HardTree,
+        weights: np.ndarray,
+        *,
+        leaf_value: np.ndarray | None = None,
     ) -> Tree:
-        """Rewrite one candidate in the user's columns and units, its leaves refitted.
+        """Rewrite a tree in the user's columns and units, with rows at its nodes.
 
-        The leaves are refitted, the thresholds centred, and the nodes' numbers taken,
-        on every row that the selection did not set aside.
+        Leaves are refitted to the rows, unless their values (L, C) are given.
         """
-        frame, target = table.refit_rows()
-        encoder = table.data.encoder
-        # Encoded as at prediction time: cross-fitted categories serve training alone.
-        encoded = np.concatenate(
-            [to_float32(encoder.transform(frame)), table.made_rows()]
-        )
-        x = torch.tensor(encoded, device=batch.rows.x.device)
-        feature, threshold = batch.splits(tree)
-        raw, missing_left = encoder.axis_splits(feature, threshold)
-        exported = Tree.complete(
-            encoder.features_,
-            feature,
-            raw,
-            missing_left,
-            self._leaf_values(objective, batch.refitted_values(tree, x, weighting)),
-            classes=self.labels(),
-            notes=(*batch.notes, *self._notes(objective, weighting)),
-        )
-        exported = exported.with_rows(frame, self._decode_target(target))
-        return self._merge(with_midpoint_thresholds(simplify(exported)))
+        tree = hard.export(encoder, table.target.n_outputs, table.target.classes)
+        tree = replace(tree, notes=self._notes(weights))
+        target = self._decode_target(table.target.y)
+        tree = with_midpoint_thresholds(tree.with_rows(table.frame, target))
+        tree = self._refitted(tree, table, weights)
+        if leaf_value is not None:
+            value = tree.value.copy()
+            value[hard.leaves] = leaf_value
+            return replace(tree, value=value)
+        return simplify(tree)
 
-    def _objective(self, settings: GradTreeSettings, y: np.ndarray) -> Objective:
-        """What is learned from training targets ``y`` (n_train,)."""
+    def _table(self, frame, y, settings: GradTreeSettings) -> Table:
+        """Bind the rows with what is learned from them."""
         raise NotImplementedError
 
-    def _leaf_values(self, objective, value: np.ndarray) -> np.ndarray:
-        """Leaf values (L, C) as they are exported."""
+    def _refitted(self, tree: Tree, table: Table, weights: np.ndarray) -> Tree:
+        """Let each node predict the mean of the rows that pass it."""
         raise NotImplementedError
 
-    def _notes(self, objective, weighting: int) -> tuple[str, ...]:
-        """Note what is special about a weighting of the rows."""
+    def _trained_values(self, value: np.ndarray, objective: Objective) -> np.ndarray:
+        """What trained raw outputs (L, C) predict."""
+        raise NotImplementedError
+
+    def _notes(self, weights: np.ndarray) -> tuple[str, ...]:
+        """Note what is special about a weighting of the classes."""
         return ()
 
-    def _merge(self, tree: Tree) -> Tree:
-        """Merge leaves that predict the same, where that is wanted."""
-        return tree
+
+def trains(settings: GradTreeSettings) -> bool:
+    """Whether a learning rate lets splits move."""
+    return settings.learning_rate_index > 0 or settings.learning_rate_values > 0
 
 
-def start_trees(
-    table: FoldedTable,
-    objective: Objective,
-    settings: GradTreeSettings,
-    generator: torch.Generator,
-    *,
-    seed: int,
-) -> tuple[TreeBatch, FullDataTrees | None]:
-    """Lay out the batch to be trained and, to cross-validate, greedy trees of all rows.
-
-    Parameters
-    ----------
-    table : FoldedTable
-    objective : Objective
-    settings : GradTreeSettings
-    generator : torch.Generator
-        On the device to train on; draws the random starts.
-    seed : int
-        Seeds the greedy trees.
-    """
-    rows = to_rows(
-        table.x,
-        table.y,
-        table.fold,
-        n_train=table.n_train,
-        objective=objective,
-        device=generator.device,
-    )
-    plan = StartPlan.of(settings, table.n_folds, seed)
-    batch = start_batch(rows, table.y, plan, objective, settings, generator)
-    if table.selection == "holdout":
-        return batch, None
-    return batch, full_data_trees(batch, table.y, plan, generator)
+def _retained(
+    table: Table,
+    choice: Choice,
+    starts: list[PlannedStart],
+    hard: list[HardTree],
+    encoding: Encoding,
+) -> dict[tuple[Plan, int], int]:
+    """Place of the tree that is retained of each plan and weighting in use."""
+    leaves = [tree.apply(encoding.seen) for tree in hard]
+    rows = np.arange(len(table.frame))
+    retained: dict[tuple[Plan, int], int] = {}
+    own: list[int] = []
+    for plan in dict.fromkeys(choice.plans):
+        # All rows may fill fewer leaves than a plan has: then those of the last.
+        own = [e for e, start in enumerate(starts) if start.plan == plan] or own
+        best = medoids(
+            table.target,
+            [hard[e] for e in own],
+            [leaves[e] for e in own],
+            rows,
+            by_vote=plan.by_vote,
+        )
+        retained |= {(plan, w): own[place] for w, place in enumerate(best)}
+    used = dict.fromkeys(zip(choice.plans, choice.weightings))
+    return {key: retained[key] for key in used}
 
 
-def train_batch(
-    batch: TreeBatch,
-    settings: GradTreeSettings,
-    generator: torch.Generator,
-    callbacks: Sequence[Callback],
-    *,
-    snapshot: Callable[[], Tree],
-) -> tuple[TrainResult, pd.DataFrame]:
-    """Train all candidates; on return each is at its best, its start included.
-
-    Returns
-    -------
-    result : TrainResult
-        Its ``best_loss`` includes the starts.
-    history : DataFrame
-        See ``Monitor.history_frame``.
-    """
-    n_train = batch.rows.n_train
-    batch_size = min(settings.batch_size, n_train)
-    steps = steps_per_epoch(n_train, batch_size)
-    max_epochs = min(settings.max_epochs, -(-settings.max_steps // steps))
-    optimizer = torch.optim.Adam(
-        [
-            {"params": [*batch.logits], "lr": settings.learning_rate_index},
-            {"params": [*batch.threshold], "lr": settings.learning_rate_values},
-            {"params": [*batch.leaf_value], "lr": settings.learning_rate_leaf},
-        ],
-        fused=True,
-    )
-    plan = TrainingPlan(
-        n_rows=n_train,
-        batch_size=batch_size,
-        max_epochs=max_epochs,
-        patience=settings.patience,
-        evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
-        n_averaged=settings.averaged_checkpoints,
-    )
-    monitor = Monitor(max_epochs, callbacks, snapshot=snapshot)
-    start = BestCheckpoints(batch)
-    loss_at_start = batch.valid_loss().clone()
-    result = train(
-        batch,
-        optimizer,
-        plan,
-        generator=generator,
-        monitor=monitor,
-        scheduler=cosine_decay(optimizer, max_epochs * steps),
-    )
-    result.warn_if_diverged()
-    start.restore(loss_at_start <= result.best_loss)
-    result.best_loss = torch.minimum(result.best_loss, loss_at_start)
-    return result, monitor.history_frame()
-
-
-def distill(
-    table: FoldedTable, rows: FoldedRows, settings: GradTreeSettings, *, seed: int
-) -> FullDataTrees | None:
-    """Distil trees from a forest, where they are wanted.
-
-    With two classes they were measured to add nothing.
-    """
-    wanted = settings.distilled_trees and rows.n_classes > 2
-    if not wanted or table.selection == "holdout":
-        return None
-    return distill_trees(
-        rows,
-        table.y,
-        max_depth=settings.max_depth,
-        max_columns=MAX_COLUMNS,
-        seed=seed,
+def _path(choice: Choice, whole: dict[tuple[Plan, int], Tree]) -> SizePath:
+    """Prune the retained trees to every number of leaves."""
+    paths = {key: cost_complexity_path(tree) for key, tree in whole.items()}
+    trees = []
+    for size, plan, weighting in zip(choice.sizes, choice.plans, choice.weightings):
+        path = paths[plan, weighting]
+        step = int(steps_at(path, np.array([size]))[0])
+        trees.append(merge_equal(path.trees[step], same_class=True))
+    return path_of_sizes(
+        trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
     )

@@ -3,60 +3,69 @@
 Learning rates are named as in Marton et al., arXiv:2305.03515, appendix C.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from treelab.learners.common.axis_tree_settings import AxisTreeSettings
 from treelab.learners.common.spec import (
     CLASSES,
     LearnerSpec,
+    recipe_setting,
     setting,
     settings_in,
 )
 
 LEARNING_RATE = "Learning rate of Adam for the "
+PAPER_ONLY = " (the paper's recipe)"
 
 
 @dataclass(frozen=True)
 class GradTreeSettings(AxisTreeSettings):
     """What can be set of a tree that gradient descent trains."""
 
+    recipe: str = recipe_setting()
+    max_leaf_nodes: int = setting(
+        64,
+        "int",
+        "Most leaves; trees of 4, 8, 16, ... leaves are trained side by side, and "
+        "cross-validation chooses (treelab's recipe).",
+        label="Max leaves",
+        minimum=2,
+        maximum=512,
+    )
     max_depth: int = setting(
         10,
         "int",
-        "Most splits on the way to a leaf; shallower trees are trained beside it, and "
-        "validation chooses.",
+        "Most splits on the way to a leaf; all have as many in the paper's recipe.",
         label="Max depth",
         minimum=1,
         maximum=12,
     )
-    search_depth: bool = setting(
-        True,
-        "bool",
-        "Whether shallower trees, every second depth, are trained beside the deepest.",
-    )
     n_restarts: int = setting(
         8,
         "int",
-        "Trees of each depth and fold, trained side by side; validation picks one.",
+        "Trees of each size that are trained side by side on all rows; the one most "
+        "like their vote is retained.",
         label="Restarts",
         minimum=1,
     )
-    greedy_starts: bool = setting(
-        True, "bool", "Whether some restarts are initialised from greedy trees."
+    n_steps: int = setting(
+        200,
+        "int",
+        "Steps of gradient descent, over which soft splits become hard.",
+        label="Steps",
+        minimum=1,
     )
-    distilled_trees: bool = setting(
-        True,
-        "bool",
-        "Whether trees distilled from a random forest join the choice, where there "
-        "are more than two classes.",
-        tasks=CLASSES,
+    batch_size: int = setting(256, "int", "Training rows in each step.", minimum=1)
+    learning_rate_index: float = setting(
+        0.05, "float", LEARNING_RATE + "feature selectors.", minimum=0
     )
-    selection: str = setting(
-        "auto",
-        "choice",
-        "Whether trees are chosen by cross-validation or by one validation set; auto "
-        "cross-validates up to 5,000 rows.",
-        choices=("auto", "cv", "holdout"),
+    learning_rate_values: float = setting(
+        0.03, "float", LEARNING_RATE + "thresholds.", minimum=0
+    )
+    learning_rate_leaf: float = setting(
+        0.05, "float", LEARNING_RATE + "leaf outputs.", minimum=0
     )
     poly_epsilon: float = setting(
         1.0, "float", "Weight of the first term of the poly loss.", tasks=CLASSES
@@ -64,78 +73,43 @@ class GradTreeSettings(AxisTreeSettings):
     decision: str = setting(
         "logistic",
         "choice",
-        "Differentiable split function whose gradient a hard split takes.",
+        "Differentiable split function whose gradient a hard split takes"
+        + PAPER_ONLY
+        + ".",
         choices=("logistic", "softsign", "entmoid"),
     )
-    learning_rate_index: float = setting(
-        0.02, "float", LEARNING_RATE + "feature selectors.", above=0
-    )
-    learning_rate_values: float = setting(
-        0.02, "float", LEARNING_RATE + "thresholds.", above=0
-    )
-    learning_rate_leaf: float = setting(
-        0.05, "float", LEARNING_RATE + "leaf outputs.", above=0
-    )
     max_epochs: int = setting(
-        300,
+        10_000,
         "int",
-        "Training ends after this many passes over the rows at the latest.",
-        label="Epochs",
-        minimum=1,
-    )
-    max_steps: int = setting(
-        400,
-        "int",
-        "Training ends after this many steps of gradient descent at the latest.",
+        "Passes over the rows at the latest" + PAPER_ONLY + ".",
         minimum=1,
     )
     patience: int = setting(
-        50,
+        200,
         "int",
-        "Epochs without a lower validation loss of any candidate until training ends.",
+        "Epochs without a lower validation loss until training ends" + PAPER_ONLY + ".",
         minimum=1,
     )
-    batch_size: int = setting(256, "int", "Training rows in each step.", minimum=1)
-    averaged_checkpoints: int = setting(
-        1,
-        "int",
-        "Best checkpoints of a tree whose mean is tried at the end.",
-        minimum=1,
-    )
-    smote: bool = setting(
-        False,
-        "bool",
-        "Whether SMOTE makes training rows of the rarer classes.",
-        tasks=CLASSES,
-    )
-    merge_leaves: bool = setting(
-        True,
-        "bool",
-        "Whether sibling leaves that predict the same class become one.",
-        tasks=CLASSES,
-    )
 
-    def __post_init__(self):
-        if self.smote and self.selection == "cv":
-            raise ValueError(
-                "smote=True selects on one validation set: use selection='holdout' or "
-                "'auto'."
-            )
-
-    @property
-    def depths(self) -> tuple[int, ...]:
-        """Depths that are trained side by side, ascending."""
-        if not self.search_depth:
-            return (self.max_depth,)
-        return tuple(range(self.max_depth, 0, -2))[::-1]
+    # Of appendix C: three restarts, and the medians of tables 12 and 13, whose values
+    # are tuned for each table.
+    paper: ClassVar[Mapping[str, Any]] = {
+        "max_depth": 8,
+        "n_restarts": 3,
+        "learning_rate_index": 0.01,
+        "learning_rate_values": 0.01,
+        "learning_rate_leaf": 0.05,
+        "class_weight": None,
+    }
 
 
 SPEC = LearnerSpec(
     key="gradtree",
     title="GradTree",
-    summary="One tree with ordinary splits, all learned together by gradients.",
+    summary="One tree with ordinary splits, all trained together by gradient descent.",
     paper="Marton et al., AAAI 2024, arXiv:2305.03515",
     classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
     settings=settings_in(GradTreeSettings),
+    paper_settings=GradTreeSettings.paper,
 )

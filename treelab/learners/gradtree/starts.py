@@ -1,266 +1,156 @@
-"""Where trees start: at random, or initialised from a greedy tree of the same rows."""
+"""Where trees start: a greedy tree with rival features at each split, or at random."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.parallel import Parallel, delayed
-from torch import Tensor
 
-from treelab.learners.common.complete_tree import lay_out
-from treelab.learners.common.objective import Objective
-from treelab.learners.common.rows import FoldedRows
-from treelab.learners.common.splits import random_splits, write_greedy_splits
-from treelab.learners.gradtree.settings import GradTreeSettings
-from treelab.learners.gradtree.tree_batch import Candidate, SplitTensors, TreeBatch
+from treelab.learners.gradtree.hard_tree import HardTree
 
-MIN_SAMPLES_LEAF = (1, 5, 20)  # of the greedy trees that some restarts start from
-MAX_COLUMNS = 384  # features that one tree may use, times its depth
-FEWEST_COLUMNS = 32  # that a tree may use, however deep
-SHALLOW = 4  # trees of up to this depth get twice the restarts
-# With more than two classes a step costs more and trees of all rows mostly win: deeper
-# trees at random than the training rows fill, with so many rows a leaf, are left out.
-ROWS_A_LEAF = 2
-# Threshold where a greedy tree has no split, in the units of `x`: all rows go left, by
-# so much that no gradient gets through.
-ALWAYS_LEFT = 1e3
-
-GreedySplits = tuple[np.ndarray, np.ndarray]  # feature and threshold, (N,) each
+RIVALS = 4  # features that a split chooses from while it trains, its own among them
+RANDOM_RIVALS = 16  # of a random start, which knows nothing of them
+MOST_ROWS = 256  # of a node, that rank its features
+# Logit of a feature that would gain nothing; the greedy one has 0, others lie between.
+NO_GAIN = -6.0
+GREEDY_LEAD = 0.1
+SPREAD = 0.5  # standard deviation of a random start's logits
 
 
 @dataclass(frozen=True)
-class StartPlan:
-    """Which trees a batch holds, and what each starts from.
+class Start:
+    """A tree before the first step: its shape, and what each split chooses from.
 
     Attributes
     ----------
-    depths : tuple of int
-        Ascending.
-    n_folds : int
-        Folds that take turns at being held out.
-    n_restarts : int
-        Trees of each fold and depth, twice as many of shallow ones. The first are
-        initialised from greedy trees, one for each of ``min_samples_leaf``, the rest
-        at random.
-    min_samples_leaf : tuple of int
-        Of the greedy trees, at most ``n_restarts``.
-    seed : int
-        Breaks the greedy trees' ties.
-    max_columns : int, default=384
-        A tree may use this many features, divided by its depth, where the table has
-        more: those that a greedy tree of its fold uses first, then others at random.
-    only_greedy : bool, default=False
-        Whether the starts at random are left out.
+    kind : {"greedy", "random"}
+    tree : HardTree
+        With the features and thresholds of the first choices.
+    columns : int64 array of shape (S, K)
+        Features that each split chooses from, splits in the order of the nodes.
+    threshold, logits : float32 arrays of shape (S, K)
+        Of each of them.
     """
 
-    depths: tuple[int, ...]
-    n_folds: int
-    n_restarts: int
-    min_samples_leaf: tuple[int, ...]
-    seed: int
-    max_columns: int = MAX_COLUMNS
-    only_greedy: bool = False
+    kind: str
+    tree: HardTree
+    columns: np.ndarray
+    threshold: np.ndarray
+    logits: np.ndarray
 
-    @classmethod
-    def of(cls, settings: GradTreeSettings, n_folds: int, seed: int) -> "StartPlan":
-        """Plan what the settings ask for."""
-        sizes = MIN_SAMPLES_LEAF if settings.greedy_starts else ()
-        return cls(
-            depths=settings.depths,
-            n_folds=n_folds,
-            n_restarts=settings.n_restarts,
-            min_samples_leaf=sizes[: settings.n_restarts],
-            seed=seed,
+    def first(self, n_leaves: int) -> "Start":
+        """Return the part of a greedy start that had grown to ``n_leaves`` leaves."""
+        tree, splits = self.tree.first(n_leaves)
+        return Start(
+            self.kind,
+            tree,
+            self.columns[splits],
+            self.threshold[splits],
+            self.logits[splits],
         )
 
-    def starts(self, depth: int, rows: FoldedRows) -> list[int | None]:
-        """List, for each restart of a depth, its greedy leaf size; None: at random."""
-        sizes = self.min_samples_leaf
-        held_out = int((rows.fold[: rows.n_train] >= 0).sum()) // self.n_folds
-        n_shown = rows.n_train - held_out  # rows that each tree trains on
-        # Shallow trees cost little and depend most on where they start.
-        times = 2 if depth <= SHALLOW else 1
-        too_deep = depth > self.depths[0] and n_shown < ROWS_A_LEAF * 2**depth
-        if self.only_greedy or (rows.n_classes > 2 and sizes and too_deep):
-            return [*sizes]
-        return [*sizes, *[None] * (times * self.n_restarts - len(sizes))]
 
+@dataclass(frozen=True)
+class StartRows:
+    """Encoded rows that starts are made from.
 
-def start_batch(
-    rows: FoldedRows,
-    y: np.ndarray,
-    plan: StartPlan,
-    objective: Objective,
-    settings: GradTreeSettings,
-    generator: torch.Generator,
-) -> TreeBatch:
-    """Lay out folds x depths x restarts as one batch and give each tree its start.
-
-    Parameters
-    ----------
-    rows : FoldedRows
-        Encoded rows and their folds.
-    y : ndarray of shape (n,)
-        Class codes or values, for the greedy trees.
-    plan : StartPlan
-    objective, settings
-        For ``TreeBatch``.
-    generator : torch.Generator
-        On the device of the rows; draws the random starts.
-    """
-    candidates, sizes = [], []
-    for depth in plan.depths:
-        starts = plan.starts(depth, rows)
-        for fold in range(plan.n_folds):
-            candidates += [Candidate(depth, fold, _start_name(n)) for n in starts]
-            sizes += starts
-    greedy = _greedy_splits_of(candidates, sizes, rows, y, seed=plan.seed)
-    splits = []
-    for depth in plan.depths:
-        trees = [e for e, c in enumerate(candidates) if c.depth == depth]
-        own = [greedy.get(e) for e in trees]
-        columns = _offered_columns(
-            [candidates[e].fold for e in trees],
-            [None if g is None else g[0] for g in own],
-            rows.x.shape[1],
-            max(FEWEST_COLUMNS, plan.max_columns // depth),
-            generator,
-        )
-        splits.append(_initial_splits(rows, depth, own, columns, generator))
-    return TreeBatch(rows, candidates, splits, objective, settings)
-
-
-def greedy_splits(
-    x: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray,
-    *,
-    depth: int,
-    min_samples_leaf: int,
-    regression: bool,
-    seed: int,
-) -> GreedySplits:
-    """Grow CART on encoded rows and lay it into a complete tree.
-
-    Parameters
+    Attributes
     ----------
     x : ndarray of shape (n, F), float32
     y : ndarray of shape (n,)
-        Class codes or values.
-    weight : ndarray of shape (n,)
-        Rows of weight 0 take no part.
-    depth, min_samples_leaf, regression, seed
-        Of the greedy tree.
-
-    Returns
-    -------
-    feature : ndarray of shape (N,), int64
-        -1 below CART's leaves, where nothing is split.
-    threshold : ndarray of shape (N,), float32
-        In the units of `x`; NaN where nothing is split.
+        Class codes (int), or values (float).
+    values : ndarray of shape (n, C)
+        Indicators of the classes, or the values.
+    max_depth : int
     """
-    grower = DecisionTreeRegressor if regression else DecisionTreeClassifier
-    used = weight > 0
+
+    x: np.ndarray
+    y: np.ndarray
+    values: np.ndarray
+    max_depth: int
+
+
+def greedy_start(
+    rows: StartRows, n_leaves: int, min_samples_leaf: int, random: np.random.RandomState
+) -> Start:
+    """Grow a greedy tree, best split first, and rank the rivals of each split.
+
+    Each feature stands with the threshold that gains most among the rows of its node,
+    so that a split which changes its feature lands on a good threshold.
+    """
+    is_classes = np.issubdtype(rows.y.dtype, np.integer)
+    grower = DecisionTreeClassifier if is_classes else DecisionTreeRegressor
     grown = grower(
-        max_depth=depth, min_samples_leaf=min_samples_leaf, random_state=seed
-    )
-    tree = grown.fit(x[used], y[used], sample_weight=weight[used]).tree_
-    return lay_out(tree, depth)[:2]
+        max_leaf_nodes=n_leaves,
+        max_depth=rows.max_depth,
+        min_samples_leaf=min_samples_leaf,
+        random_state=random,
+    ).fit(rows.x, rows.y)
+    tree = HardTree.of_sklearn(grown.tree_)
+    splits = tree.splits
+    n_columns = min(RIVALS, rows.x.shape[1])
+    columns = np.zeros((len(splits), n_columns), dtype=np.int64)
+    threshold = np.zeros(columns.shape, dtype=np.float32)
+    logits = np.zeros(columns.shape, dtype=np.float32)
+    passes = grown.decision_path(rows.x).tocsc()
+    for place, node in enumerate(splits.tolist()):
+        here = passes.indices[passes.indptr[node] : passes.indptr[node + 1]]
+        if len(here) > MOST_ROWS:
+            here = random.choice(here, MOST_ROWS, replace=False)
+        gain, best = best_thresholds(rows.x[here], rows.values[here])
+        own = tree.feature[node]
+        best[own] = tree.threshold[node]
+        most = max(gain.max(), 1e-12)
+        gain[own] = np.inf
+        chosen = np.argsort(-gain, kind="stable")[:n_columns]
+        columns[place], threshold[place] = chosen, best[chosen]
+        logits[place] = NO_GAIN * (1 - np.clip(gain[chosen] / most, 0, 1))
+        logits[place, 0] = GREEDY_LEAD
+    return Start("greedy", tree, columns, threshold, logits)
 
 
-def _start_name(min_samples_leaf: int | None) -> str:
-    """Name what a candidate starts from."""
-    if min_samples_leaf is None:
-        return "random"
-    return f"greedy, {min_samples_leaf} rows a leaf"
+def random_start(rows: StartRows, depth: int, random: np.random.RandomState) -> Start:
+    """Draw a complete tree: features at random, thresholds from their values."""
+    n_rows, n_features = rows.x.shape
+    n_splits = 2**depth - 1
+    n_columns = min(RANDOM_RIVALS, n_features)
+    ranked = np.argsort(random.random_sample((n_splits, n_features)), axis=1)
+    columns = ranked[:, :n_columns]
+    threshold = rows.x[random.randint(n_rows, size=columns.shape), columns]
+    logits = (SPREAD * random.standard_normal(columns.shape)).astype(np.float32)
+    first = np.arange(n_splits), logits.argmax(1)
+    tree = HardTree.complete(columns[first], threshold[first])
+    return Start("random", tree, columns, threshold, logits)
 
 
-def _greedy_splits_of(
-    candidates: Sequence[Candidate],
-    sizes: Sequence[int | None],
-    rows: FoldedRows,
-    y: np.ndarray,
-    *,
-    seed: int,
-) -> dict[int, GreedySplits]:
-    """Grow the greedy tree of each candidate that starts from one, by its position."""
-    x = rows.x.cpu().numpy()
-    fold = rows.fold.cpu().numpy()
-    weight = rows.weight[:, 0].cpu().numpy().copy()
-    weight[rows.n_train :] = 0
-    jobs = {
-        e: delayed(greedy_splits)(
-            x,
-            y,
-            weight * (fold != candidate.fold),
-            depth=candidate.depth,
-            min_samples_leaf=size,
-            regression=rows.n_classes == 0,
-            seed=seed,
-        )
-        for e, (candidate, size) in enumerate(zip(candidates, sizes))
-        if size is not None
-    }
-    grown = Parallel(n_jobs=torch.get_num_threads(), prefer="threads")(jobs.values())
-    return dict(zip(jobs, grown, strict=True))
-
-
-def _initial_splits(
-    rows: FoldedRows,
-    depth: int,
-    greedy: Sequence[GreedySplits | None],
-    columns: Tensor | None,
-    generator: torch.Generator,
-) -> SplitTensors:
-    """Draw the splits of trees of one depth; write greedy ones over where there are."""
-    logits, threshold = random_splits(
-        rows.x[: rows.n_train], len(greedy), 2**depth - 1, generator, columns
-    )
-    for place, splits in enumerate(greedy):
-        if splits is None:
-            continue
-        # The tree stays greedy: no splits below its leaves.
-        nothing = torch.as_tensor(splits[0] < 0, device=rows.x.device)
-        threshold[place, nothing] = ALWAYS_LEFT
-        own = None if columns is None else columns[place]
-        write_greedy_splits(logits[place], threshold[place], *splits, own)
-    return SplitTensors(logits, threshold, columns)
-
-
-def _offered_columns(
-    folds: list[int],
-    greedy_features: list[np.ndarray | None],
-    n_features: int,
-    n_offered: int,
-    generator: torch.Generator,
-) -> Tensor | None:
-    """Features that each tree may use, (E, K): greedy ones of its fold, then others.
+def best_thresholds(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return, of each feature, the largest gain of one split and its threshold.
 
     Parameters
     ----------
-    folds : list of E int
-    greedy_features : list of E (ndarray of shape (N,) or None)
-        Features of the greedy tree that a tree starts from, -1 for none.
-    n_features, n_offered : int
-        F, and the features that a tree may use unless its greedy tree uses more.
-    generator : torch.Generator
-        Draws the others.
+    x : ndarray of shape (n, F)
+    target : ndarray of shape (n, C)
+        Indicators of classes, or values.
+
+    Returns
+    -------
+    gain : ndarray of shape (F,)
+        Fall of the summed squared error of the indicators (Gini) or the values; 0
+        where a feature has one value only.
+    threshold : ndarray of shape (F,)
     """
-    device = generator.device
-    used = [None if f is None else np.unique(f[f >= 0]) for f in greedy_features]
-    n_offered = max([n_offered, *[len(own) for own in used if own is not None]])
-    if n_features <= n_offered:
-        return None
-    rank = torch.rand(len(folds), n_features, generator=generator, device=device)
-    for fold in set(folds):
-        trees = [e for e, own in enumerate(folds) if own == fold]
-        greedy = [own for e in trees if (own := used[e]) is not None]
-        if greedy:
-            of_fold = torch.as_tensor(np.unique(np.concatenate(greedy)), device=device)
-            rank[torch.tensor(trees, device=device)[:, None], of_fold] -= 1
-    for e, own in enumerate(used):  # its own splits must be among them
-        if own is not None:
-            rank[e, torch.as_tensor(own, device=device)] -= 1
-    return rank.argsort(1)[:, :n_offered].sort(1).values
+    n_rows = len(x)
+    features = np.arange(x.shape[1])
+    if n_rows < 2:
+        return np.zeros(len(features)), x[0].copy()
+    order = np.argsort(x, axis=0, kind="stable")
+    ascending = np.take_along_axis(x, order, axis=0)
+    left = np.cumsum(target[order], axis=0)[:-1]  # (n - 1, F, C)
+    total = target.sum(axis=0)
+    n_left = np.arange(1, n_rows)[:, None]
+    explained = (left**2).sum(-1) / n_left
+    explained += ((total - left) ** 2).sum(-1) / (n_rows - n_left)
+    explained[ascending[1:] == ascending[:-1]] = -np.inf
+    place = explained.argmax(axis=0)
+    gain = explained[place, features] - (total**2).sum() / n_rows
+    threshold = (ascending[place, features] + ascending[place + 1, features]) / 2
+    return np.where(np.isfinite(gain), np.maximum(gain, 0), 0), threshold

@@ -1,0 +1,207 @@
+"""Many trees whose splits are soft while they train, and hard in the end.
+
+A split of a row is the mean of what its features would do: ``s = sum_k p_k
+sigmoid(slope (threshold_k - x_k))``, with ``p`` a softmax of the features' logits. It
+is the probability of going left where the feature is drawn from ``p`` and the
+threshold is blurred by logistic noise, so the loss of the mixture of leaves is a true,
+differentiable loss. Slope and sharpness of ``p`` grow until each split is the hard one
+that is exported: its best feature, at that threshold. DESIGN's axis-aligned splits take
+the gradient of a soft choice at the hard one instead (straight-through, which
+``recipe="paper"`` follows); from a greedy start that gradient points away from it.
+
+Shapes: E trees of about one size, S splits and L leaves of the largest, K features that
+a split chooses from, C outputs, B rows of a batch, G encodings of the table, F columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from treelab.learners.common.objective import Objective
+from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.learners.gradtree.starts import Start
+
+SLOPE = (2.0, 100.0)  # at the start and in the end; columns have unit variance
+SHARPNESS = (3.0, 10.0)  # of the choice among features
+HARD = 1e6  # slope and sharpness at which a split is hard
+PRIOR = 1.0  # rows' worth of the overall mean in every leaf at the start
+SMALLEST = 1e-6  # probability
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Encoded rows, once for each fold, as its encoder saw them.
+
+    Attributes
+    ----------
+    x : Tensor of shape (G, F, n)
+    target : Tensor of shape (n,)
+        Class codes (long), or standardised values (float32).
+    objective : Objective
+    """
+
+    x: Tensor
+    target: Tensor
+    objective: Objective
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return len(self.target)
+
+    def targets(self) -> Tensor:
+        """Indicators of the classes, or the values, (n, n_classes or 1)."""
+        if self.objective.n_classes:
+            return nn.functional.one_hot(self.target, self.objective.n_classes).float()
+        return self.target[:, None]
+
+
+class AnnealedTrees(nn.Module):
+    """E trees, those of about one size sharing their tensors.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    starts : sequence of E Start
+        Those that choose from equally many features side by side, ascending in splits.
+    encoding : sequence of E int
+        Which encoding of the rows each tree reads.
+    weight : Tensor of shape (E, n)
+        Weight of each row in each tree's loss; 0 for those it must not see.
+    """
+
+    def __init__(
+        self,
+        rows: TrainingRows,
+        starts: Sequence[Start],
+        encoding: Sequence[int],
+        weight: Tensor,
+    ):
+        super().__init__()
+        self.rows, self.starts, self.weight = rows, tuple(starts), weight
+        shapes = [start.columns.shape for start in starts]
+        self.groups = [
+            _Group(rows, starts[trees], encoding[trees], weight[trees])
+            for trees in _slices_by_shape(shapes)
+        ]
+        self.logits = nn.ParameterList(group.logits for group in self.groups)
+        self.threshold = nn.ParameterList(group.threshold for group in self.groups)
+        self.value = nn.ParameterList(group.value for group in self.groups)
+
+        self.leader = 0  # the tree with the lowest loss when last measured
+
+    def batch_loss(self, rows: Tensor, done: float) -> Tensor:
+        """Mean training loss (E,) on these rows, ``done`` of the training over."""
+        slope = SLOPE[0] * (SLOPE[1] / SLOPE[0]) ** done
+        sharpness = SHARPNESS[0] * (SHARPNESS[1] / SHARPNESS[0]) ** done
+        x, target = self.rows.x[:, :, rows], self.rows.target[rows]
+        loss = torch.cat(
+            [group.loss(x, target, slope, sharpness) for group in self.groups]
+        )
+        weight = self.weight[:, rows]
+        return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
+
+    @torch.no_grad()
+    def hard_loss(self, rows: Tensor) -> Tensor:
+        """Mean loss (E,) on these rows of the hard trees of the moment."""
+        x, target = self.rows.x[:, :, rows], self.rows.target[rows]
+        loss = torch.cat([group.loss(x, target, HARD, HARD) for group in self.groups])
+        return loss.mean(1)
+
+    @torch.no_grad()
+    def hard_trees(self) -> list[HardTree]:
+        """Return the hard trees of the moment."""
+        return [tree for group in self.groups for tree in group.hard_trees()]
+
+
+class _Group:
+    """Trees of about one size, padded to the largest."""
+
+    def __init__(self, rows, starts, encoding, weight):
+        self.objective, self.starts = rows.objective, starts
+        device = rows.x.device
+        paths = [start.tree.paths() for start in starts]
+        n_splits = max(1, *(path.shape[2] for path in paths))
+        n_leaves = max(len(path) for path in paths)
+        n_columns = starts[0].columns.shape[1]
+        shape = (len(starts), n_splits, n_columns)
+        columns, threshold = np.zeros(shape, np.int64), np.zeros(shape, np.float32)
+        logits = np.zeros(shape, np.float32)
+        passed = np.zeros((len(starts), n_leaves, 2, n_splits), np.float32)
+        absent = np.zeros((len(starts), n_leaves, 1), np.float32)
+        for e, (start, path) in enumerate(zip(starts, paths)):
+            used = slice(len(start.columns))
+            columns[e, used], threshold[e, used] = start.columns, start.threshold
+            logits[e, used] = start.logits
+            passed[e, : len(path), :, used] = path.transpose(0, 1, 2)
+            absent[e, len(path) :] = -np.inf
+        self.encoding = torch.tensor(encoding, device=device)
+        self.columns = torch.tensor(columns, device=device)
+        self.logits = nn.Parameter(torch.tensor(logits, device=device))
+        self.threshold = nn.Parameter(torch.tensor(threshold, device=device))
+        self.passed = torch.tensor(passed, device=device).flatten(2)  # (E, L, 2 S)
+        self.absent = torch.tensor(absent, device=device)
+        value = [
+            _leaf_values(start.tree, rows, g, w, n_leaves)
+            for start, g, w in zip(starts, encoding, weight)
+        ]
+        self.value = nn.Parameter(torch.stack(value))
+
+    def loss(self, x: Tensor, target: Tensor, slope: float, sharpness: float) -> Tensor:
+        """Loss (E, B) of soft trees on encoded rows ``x`` (G, F, B)."""
+        own = x[self.encoding[:, None, None], self.columns]  # (E, S, K, B)
+        choice = torch.softmax(sharpness * self.logits, -1)[..., None]
+        left = torch.sigmoid(slope * (self.threshold[..., None] - own))
+        left = (choice * left).sum(2).clamp(SMALLEST, 1 - SMALLEST)  # (E, S, B)
+        steps = torch.cat([left.log(), torch.log1p(-left)], 1)
+        reach = (self.passed @ steps + self.absent).exp()  # (E, L, B)
+        if self.objective.n_classes == 0:
+            # Expected squared error: that of the mean, and the leaves' spread about it.
+            mean = self.value.transpose(1, 2) @ reach  # (E, 1, B)
+            square = (self.value**2).transpose(1, 2) @ reach
+            return self.objective.loss(mean, target) + (square - mean**2)[:, 0]
+        proba = torch.softmax(self.value, -1).transpose(1, 2) @ reach  # (E, C, B)
+        log = proba.clamp(min=SMALLEST).log()
+        if self.objective.n_classes == 2:
+            log = log[:, 1:] - log[:, :1]
+        return self.objective.loss(log, target)
+
+    def hard_trees(self) -> list[HardTree]:
+        """Each split takes its best feature, at its threshold."""
+        best = self.logits.argmax(-1, keepdim=True)
+        feature = self.columns.gather(-1, best)[..., 0].cpu().numpy()
+        threshold = self.threshold.gather(-1, best)[..., 0].cpu().numpy()
+        return [
+            start.tree.with_splits(f[: len(start.columns)], t[: len(start.columns)])
+            for start, f, t in zip(self.starts, feature, threshold)
+        ]
+
+
+def _leaf_values(
+    tree: HardTree, rows: TrainingRows, encoding: int, weight: Tensor, n_leaves: int
+) -> Tensor:
+    """Leaf values (L, C) that fit the start's rows: log probabilities, or means."""
+    leaf = tree.apply(rows.x[encoding].t().cpu().numpy())
+    place = np.searchsorted(tree.leaves, leaf)
+    target = (rows.targets() * weight[:, None]).cpu().numpy()
+    each = weight.cpu().numpy()
+    overall = target.sum(0) / max(each.sum(), 1e-12)
+    count = np.bincount(place, each, n_leaves)[:, None] + PRIOR
+    total = [np.bincount(place, column, n_leaves) for column in target.T]
+    value = (np.stack(total, 1) + PRIOR * overall) / count
+    if rows.objective.n_classes:
+        value = np.log(np.maximum(value, SMALLEST))
+    return torch.tensor(value, dtype=torch.float32, device=rows.x.device)
+
+
+def _slices_by_shape(shapes: Sequence[tuple[int, int]]) -> list[slice]:
+    """Cut a list of (splits, features) where features change or splits have doubled."""
+    slices, first = [], 0
+    for place, (n_splits, n_columns) in enumerate(shapes):
+        if n_columns != shapes[first][1] or n_splits > 2 * max(1, shapes[first][0]):
+            slices.append(slice(first, place))
+            first = place
+    return [*slices, slice(first, len(shapes))]

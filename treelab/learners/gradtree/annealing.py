@@ -1,0 +1,201 @@
+"""The treelab recipe: folds by sizes by starts, then restarts on all rows."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from treelab.learners.common.objective import Objective
+from treelab.learners.gradtree.annealed_trees import AnnealedTrees, TrainingRows
+from treelab.learners.gradtree.encodings import Encoding
+from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.gradtree.starts import (
+    Start,
+    StartRows,
+    greedy_start,
+    random_start,
+)
+from treelab.training.events import Monitor
+from treelab.training.schedule import cosine_decay
+from treelab.trees.tree import Tree
+
+SMALLEST_SIZE = 4  # leaves
+MIN_SAMPLES_LEAF = (1, 5, 20)  # of greedy starts, in turn
+LARGEST_RANDOM = 8  # leaves; larger trees all start greedy
+N_REPORTS = 10  # of a stage
+MOST_REPORTED = 1000  # rows on which a report measures the hard trees
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What trees are trained from: how many leaves, and which kind of start."""
+
+    size: int
+    kind: str
+
+    @property
+    def by_vote(self) -> bool:
+        """Whether the tree most like the vote is retained; else the best fit."""
+        return self.kind == "greedy"
+
+    def restarts(self, n_restarts: int) -> int:
+        """Trees of the plan: of random ones twice as many, as most fail."""
+        return n_restarts if self.kind == "greedy" else 2 * n_restarts
+
+
+@dataclass(frozen=True)
+class PlannedStart:
+    """A start, the plan it follows, and the encoding of the rows that it reads."""
+
+    plan: Plan
+    encoding: int
+    start: Start
+
+
+def plans_of(settings: GradTreeSettings) -> list[Plan]:
+    """List what cross-validation compares: 4, 8, 16, ... leaves, each kind of start."""
+    most = settings.max_leaf_nodes
+    doublings = max(0, math.ceil(math.log2(most / SMALLEST_SIZE)))
+    sizes = [min(SMALLEST_SIZE * 2**i, most) for i in range(doublings + 1)]
+    return [Plan(size, "greedy") for size in sizes] + [
+        Plan(size, "random") for size in sizes if size <= LARGEST_RANDOM
+    ]
+
+
+def make_starts(
+    encodings: Sequence[Encoding],
+    y: np.ndarray,
+    values: np.ndarray,
+    plans: Sequence[Plan],
+    n_restarts: int,
+    settings: GradTreeSettings,
+    random: np.random.RandomState,
+) -> list[PlannedStart]:
+    """Make the starts of each plan and encoding, those of like shape side by side.
+
+    Parameters
+    ----------
+    encodings : sequence of G Encoding
+    y, values : ndarray of shape (n,), (n, C)
+        Class codes and their indicators, or values and their standard scores.
+    plans : sequence of Plan
+        A greedy one is left out where the rows fill no more leaves than the one
+        before.
+    n_restarts : int
+        Of each plan and encoding.
+    """
+    starts: list[PlannedStart] = []
+    largest = max(plan.size for plan in plans)
+    leaf_sizes = MIN_SAMPLES_LEAF[:n_restarts]
+    for place, encoding in enumerate(encodings):
+        own = ~encoding.held_out
+        rows = StartRows(encoding.x[own], y[own], values[own], settings.max_depth)
+        grown = [greedy_start(rows, largest, size, random) for size in leaf_sizes]
+        filled = 0
+        for plan in plans:
+            if plan.kind == "random":
+                depth = min(settings.max_depth, max(1, round(math.log2(plan.size))))
+                number = plan.restarts(n_restarts)
+                made = [random_start(rows, depth, random) for _ in range(number)]
+            else:
+                larger = [g for g in grown if g.tree.n_leaves > filled]
+                filled = plan.size
+                made = [
+                    larger[restart % len(larger)].first(plan.size)
+                    for restart in range(n_restarts if larger else 0)
+                ]
+            starts += [PlannedStart(plan, place, start) for start in made]
+    return sorted(starts, key=lambda own: own.start.columns.shape[::-1])
+
+
+def train(
+    encodings: Sequence[Encoding],
+    starts: Sequence[PlannedStart],
+    y: np.ndarray,
+    objective: Objective,
+    settings: GradTreeSettings,
+    monitor: Monitor,
+    generator: torch.Generator,
+    *,
+    snapshot: Callable[[HardTree], Tree] | None = None,
+) -> tuple[AnnealedTrees, bool]:
+    """Train all starts side by side; return them and whether a callback stopped it.
+
+    Each tree weighs the rows that it may see by draws from an exponential distribution
+    (the Bayesian bootstrap, Rubin, 1981), so that restarts from one greedy tree differ.
+    """
+    device = generator.device
+    rows = TrainingRows(
+        x=torch.tensor(np.stack([e.x.T for e in encodings]), device=device),
+        target=torch.tensor(objective.encode(y), device=device),
+        objective=objective,
+    )
+    of_tree = [own.encoding for own in starts]
+    seen = torch.tensor(~np.stack([e.held_out for e in encodings]), device=device)
+    weight = torch.empty(len(starts), len(y), device=device)
+    weight = weight.exponential_(generator=generator) * seen[of_tree]
+    trees = AnnealedTrees(rows, [own.start for own in starts], of_tree, weight)
+    if snapshot is not None:
+        monitor.snapshot = lambda: snapshot(trees.hard_trees()[trees.leader])
+    stopped = _descend(trees, settings, monitor, generator)
+    return trees, stopped
+
+
+def epochs_of(settings: GradTreeSettings, n_rows: int) -> float:
+    """Passes over the rows that the steps of one stage make."""
+    return settings.n_steps * min(settings.batch_size, n_rows) / n_rows
+
+
+def _descend(
+    trees: AnnealedTrees,
+    settings: GradTreeSettings,
+    monitor: Monitor,
+    generator: torch.Generator,
+) -> bool:
+    """Take the steps; return whether a callback stopped them."""
+    n_rows, n_steps = trees.rows.n_rows, settings.n_steps
+    batch_size = min(settings.batch_size, n_rows)
+    optimizer = torch.optim.Adam(
+        [
+            {"params": [*trees.logits], "lr": settings.learning_rate_index},
+            {"params": [*trees.threshold], "lr": settings.learning_rate_values},
+            {"params": [*trees.value], "lr": settings.learning_rate_leaf},
+        ],
+        fused=True,
+    )
+    scheduler = cosine_decay(optimizer, n_steps)
+    order = torch.empty(0, dtype=torch.long, device=generator.device)
+    due = np.unique(np.linspace(0, n_steps, N_REPORTS + 1).round())[1:]
+    watched = torch.randperm(n_rows, generator=generator, device=generator.device)
+    watched = watched[:MOST_REPORTED]
+
+    def report(step: int) -> bool:
+        loss = torch.full((len(trees.starts),), math.nan)
+        if not monitor.is_preparation:
+            loss = trees.hard_loss(watched)
+            trees.leader = int(loss.argmin())
+        none = np.full(len(loss), math.nan)
+        return monitor.report(step * batch_size / n_rows, loss.cpu().numpy(), none)
+
+    report(0)
+    for step in range(n_steps):
+        if len(order) < batch_size:
+            order = torch.randperm(n_rows, generator=generator, device=generator.device)
+        batch, order = order[:batch_size], order[batch_size:]
+        optimizer.zero_grad(set_to_none=True)
+        loss = trees.batch_loss(batch, step / n_steps)
+        loss.sum().backward()
+        optimizer.step()
+        scheduler.step()
+        if step + 1 in due:
+            if not bool(torch.isfinite(loss).all()):
+                raise FloatingPointError(
+                    f"The loss was no longer a number at step {step + 1}. Try a "
+                    "smaller learning_rate_values or learning_rate_leaf."
+                )
+            if report(step + 1):
+                return True
+    return False

@@ -1,0 +1,81 @@
+"""The table as each fold sees it: its own encoder, and the rows that it holds out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.encoding.table_encoder import TableEncoder, to_float32
+from treelab.learners.common.folds import FEWEST_ROWS, assign_folds, hold_out
+
+N_FOLDS = 5
+CROSS_VALIDATED_ROWS = 5000  # larger tables hold a fifth of the rows out once
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """All rows of the table, encoded by what some of them know.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        Fitted on the rows that are not held out.
+    x : ndarray of shape (n, F), float32
+        To train on: the encoder's own rows cross-fitted.
+    seen : ndarray of shape (n, F), float32
+        As at prediction.
+    held_out : bool array of shape (n,)
+    """
+
+    encoder: TableEncoder
+    x: np.ndarray
+    seen: np.ndarray
+    held_out: np.ndarray
+
+
+def encode(
+    frame: pd.DataFrame, y: np.ndarray, held_out: np.ndarray, *, task: str, seed: int
+) -> Encoding:
+    """Fit an encoder without the rows held out and encode all of them."""
+    encoder = TableEncoder("quantile", task=task, random_state=seed)
+    own = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out]))
+    seen = to_float32(encoder.transform(frame))
+    x = seen.copy()
+    x[~held_out] = own
+    return Encoding(encoder, x, seen, held_out)
+
+
+def cross_validation_folds(
+    y: np.ndarray, *, by_class: bool, seed: int
+) -> list[np.ndarray]:
+    """Return which rows each fold holds out, bool (n,) each; none of a tiny table.
+
+    Large tables have one fold, of a fifth of the rows.
+    """
+    if len(y) < FEWEST_ROWS:
+        return []
+    if len(y) > CROSS_VALIDATED_ROWS:
+        held_out = np.zeros(len(y), dtype=bool)
+        held_out[hold_out(y, by_class=by_class, seed=seed)[1]] = True
+        return [held_out]
+    fold = assign_folds(y, N_FOLDS, seed=seed)
+    return [fold == number for number in range(N_FOLDS)]
+
+
+def scored_parts(
+    held_out: Sequence[np.ndarray], *, seed: int
+) -> list[list[np.ndarray]]:
+    """Cut each fold's held-out rows into the parts that a standard error compares.
+
+    With several folds each is a part; a single one is cut into five at random.
+
+    Returns
+    -------
+    list, one entry a fold, of lists of int arrays
+        Row numbers.
+    """
+    if len(held_out) > 1:
+        return [[np.flatnonzero(fold)] for fold in held_out]
+    rows = np.random.RandomState(seed).permutation(np.flatnonzero(held_out[0]))
+    return [np.array_split(rows, N_FOLDS)]

@@ -1,0 +1,178 @@
+"""Which size and class weights are retained, and which of several trained trees.
+
+Cross-validation does in each fold what is done on all rows in the end: of the trees of
+one size, the one that agrees most with their vote is taken and pruned.
+
+Shapes: R trees of one size, n rows, C classes (1 for regression), W weightings of the
+classes, Z numbers of leaves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from treelab.evaluation.metrics import confusion_matrix, macro_f1
+from treelab.evaluation.pruned_scores import class_sums, value_sums
+from treelab.learners.common.grown_tree import with_node_means
+from treelab.learners.gradtree.encodings import Encoding
+from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning.sizes import steps_at
+from treelab.trees.statistics import with_leaves
+from treelab.trees.walk import rows_through
+
+
+@dataclass(frozen=True)
+class TargetRows:
+    """What trees are to predict.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,)
+        Class codes, or values.
+    classes : tuple or None
+        Labels by code; None for regression.
+    weights : ndarray of shape (W, n_classes)
+        Weights of the classes in the leaves that are tried; (1, 1) for regression.
+    """
+
+    y: np.ndarray
+    classes: tuple | None
+    weights: np.ndarray
+
+    @property
+    def n_outputs(self) -> int:
+        """Classes, or 1."""
+        return 1 if self.classes is None else len(self.classes)
+
+    @property
+    def indicators(self) -> np.ndarray:
+        """Indicators of the classes, or the values, (n, C)."""
+        if self.classes is None:
+            return self.y[:, None]
+        return np.eye(self.n_outputs)[self.y]
+
+    def leaf_means(self, tree: HardTree, leaf: np.ndarray, rows: np.ndarray):
+        """Fractions of classes, or mean, of some rows in each node, (n_nodes, C)."""
+        n_nodes, place = len(tree.left), leaf[rows]
+        count = np.bincount(place, minlength=n_nodes)[:, None]
+        if self.classes is None:
+            total = np.bincount(place, self.y[rows], n_nodes)[:, None]
+        else:
+            cell = place * self.n_outputs + self.y[rows]
+            total = np.bincount(cell, minlength=n_nodes * self.n_outputs)
+            total = total.reshape(n_nodes, -1)
+        return total / np.maximum(count, 1)
+
+
+def medoids(
+    target: TargetRows,
+    trees: Sequence[HardTree],
+    leaves: Sequence[np.ndarray],
+    rows: np.ndarray,
+    *,
+    by_vote: bool,
+) -> list[int]:
+    """Choose, for each weighting, the tree that agrees most with the vote of all.
+
+    Agreement is macro F1 of the tree's classes against the vote's, or minus the squared
+    difference from the mean prediction. Without ``by_vote`` it is agreement with the
+    truth: most random starts fail, and a vote of failures is worth nothing.
+
+    Parameters
+    ----------
+    target : TargetRows
+    trees : sequence of R HardTree
+    leaves : sequence of R int arrays of shape (n,)
+        Leaf that each row reaches.
+    rows : int array
+        Rows that the trees were trained on.
+
+    Returns
+    -------
+    list of W int
+    """
+    predicted = np.stack(
+        [
+            target.leaf_means(tree, leaf, rows)[leaf[rows]]
+            for tree, leaf in zip(trees, leaves)
+        ]
+    )  # (R, m, C)
+    vote = predicted.mean(0)
+    if not by_vote:
+        vote = target.indicators[rows]
+    if target.classes is None:
+        return [int(((predicted - vote) ** 2).mean((1, 2)).argmin())]
+    chosen = []
+    for weights in target.weights:
+        own = (predicted * weights).argmax(-1)
+        common = (vote * weights).argmax(-1)
+        agreement = [
+            macro_f1(confusion_matrix(common, tree, target.n_outputs)) for tree in own
+        ]
+        chosen.append(int(np.argmax(agreement)))
+    return chosen
+
+
+def fold_sums(
+    target: TargetRows,
+    trees: Sequence[HardTree],
+    encoding: Encoding,
+    parts: Sequence[np.ndarray],
+    sizes: np.ndarray,
+    *,
+    by_vote: bool,
+) -> np.ndarray:
+    """Sum up what the retained tree of one plan scores by on held-out rows.
+
+    Parameters
+    ----------
+    target : TargetRows
+    trees : sequence of HardTree
+        Trained without the rows held out.
+    encoding : Encoding
+        The rows as this fold sees them.
+    parts : sequence of P int arrays
+        Held-out rows that are summed up apart.
+    sizes : int array of shape (Z,)
+    by_vote : bool
+        See ``medoids``.
+
+    Returns
+    -------
+    ndarray of shape (P, W, Z, 2, C)
+        For ``pooled_scores``.
+    """
+    leaves = [tree.apply(encoding.seen) for tree in trees]
+    rows = np.flatnonzero(~encoding.held_out)
+    chosen = medoids(target, trees, leaves, rows, by_vote=by_vote)
+    by_tree = {
+        place: _sums(target, trees[place], leaves[place], encoding, parts, sizes)
+        for place in set(chosen)
+    }
+    by_weighting = [by_tree[place][:, w] for w, place in enumerate(chosen)]
+    return np.stack(by_weighting, axis=1)
+
+
+def _sums(target, tree, leaf, encoding, parts, sizes) -> np.ndarray:
+    """Sums (P, W, Z, 2, C) of the prunings of one tree."""
+    own, y = ~encoding.held_out, target.y
+    codes = None if target.classes is None else tuple(range(target.n_outputs))
+    shape = tree.shape(encoding.encoder, target.n_outputs, codes)
+    shape = with_leaves(shape, encoding.seen[own], leaf[own], y[own])
+    path = cost_complexity_path(shape)
+    steps = steps_at(path, sizes)
+    if target.classes is None:
+        values = y[own][:, None]
+        shape = with_node_means(shape, leaf[own], values, np.ones(len(values)))
+        path = replace(path, tree=shape)
+        return np.stack(
+            [value_sums(path, leaf[part], y[part])[steps][None] for part in parts]
+        )
+    assert shape.class_counts is not None
+    predicted = [(shape.class_counts * weights).argmax(1) for weights in target.weights]
+    counts = [rows_through(shape, leaf[p], y[p], target.n_outputs) for p in parts]
+    return np.stack(
+        [[class_sums(path, part, own)[steps] for own in predicted] for part in counts]
+    )
