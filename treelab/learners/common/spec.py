@@ -138,8 +138,8 @@ def recipe_setting() -> Any:
     return setting(
         "treelab",
         "choice",
-        "Whether training follows treelab's recipe or exactly the paper's: its method, "
-        "its settings, nothing of ours. A setting that you change yourself stays.",
+        "Whether training follows treelab's recipe or the paper's: its method, and its "
+        "settings where it gives them. A setting that you change yourself stays.",
         label="Recipe",
         choices=RECIPES,
     )

@@ -91,8 +91,8 @@ class GradTreeSettings(AxisTreeSettings):
         minimum=1,
     )
 
-    # Of appendix C: three restarts, and the medians of tables 12 and 13, whose values
-    # are tuned for each table.
+    # Of appendix C: three restarts, and the medians of table 12, whose values are tuned
+    # for each table.
     paper: ClassVar[Mapping[str, Any]] = {
         "max_depth": 8,
         "n_restarts": 3,

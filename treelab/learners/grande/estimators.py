@@ -35,7 +35,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     init : {"both", "forest", "boosted", "random", "normal"}, default="both"
         Trees that training starts from: those of a random forest, boosted trees, half
         of each; random ones, with thresholds from the rows; or ones whose every
-        parameter is a small normal number, as in the published program.
+        parameter is a small normal number.
     n_folds : int, default=4
         Folds of the training rows. The trees are divided into as many sub-ensembles;
         each holds out another fold for early stopping, so that all rows are trained
@@ -206,7 +206,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     init : {"both", "forest", "boosted", "random", "normal"}, default="both"
         Trees that training starts from: those of a random forest, boosted trees, half
         of each; random ones, with thresholds from the rows; or ones whose every
-        parameter is a small normal number, as in the published program.
+        parameter is a small normal number.
     n_folds : int, default=4
         Folds of the training rows. The trees are divided into as many sub-ensembles;
         each holds out another fold for early stopping, so that all rows are trained

@@ -22,9 +22,9 @@ LEARNING_RATE = "Learning rate of Adam for the "
 class GrandeSettings(AxisTreeSettings):
     """What can be set of an ensemble of trees that are weighted by instance.
 
-    ``paper`` are the values of appendix C; it tunes the learning rates for each table,
-    so these, the first parameters and the class weights are the published program's
-    defaults.
+    ``paper`` has batch size, patience and averaging from appendix C. The appendix
+    tunes most others for each table: trees and learning rates are in its range, the
+    rest is ours (``docs/learners/grande.md`` says which).
     """
 
     paper: ClassVar[Mapping[str, Any]] = {
@@ -65,7 +65,7 @@ class GrandeSettings(AxisTreeSettings):
         "choice",
         "Trees that training starts from: a random forest's, boosted ones, half of "
         "each; random ones, with thresholds from the rows; or ones whose every "
-        "parameter is a small normal number, as in the published program.",
+        "parameter is a small normal number (the paper's recipe).",
         choices=("both", "forest", "boosted", "random", "normal"),
     )
     n_folds: int = setting(

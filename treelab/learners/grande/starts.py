@@ -75,9 +75,9 @@ def random_starts(
 def normal_starts(
     rows: FoldedRows, columns: np.ndarray, *, depth: int, generator: torch.Generator
 ) -> Starts:
-    """Draw every parameter from a normal distribution, as the published program does.
+    """Draw every parameter from a normal distribution around 0.
 
-    Its thresholds then lie near the median of their feature, a standard normal score.
+    Thresholds then lie near the median of their feature, a standard normal score.
     """
     x = rows.x
     own = _as_tensor(columns, x)
