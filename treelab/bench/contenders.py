@@ -15,6 +15,8 @@ SIZES = (4, 8, 16, 32)
 """Numbers of leaves at which trees are scored beside each other."""
 
 RATE = "learning_rate"
+LEARNING_OFF = 1e-12
+"""A learning rate that moves nothing: what is left is the start and the choosing."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,10 @@ def _predictions_at(path, X_test: pd.DataFrame) -> dict[int, np.ndarray]:
 def untrained(key: str, **settings) -> FitPredict:
     """Our learner with learning off: its starts and all that it does beside training.
 
-    Learning rates are 0; what it scores less than the learner is what gradient descent
-    adds.
+    What it scores less than the learner is what gradient descent adds.
     """
     rates = [s.name for s in LEARNERS[key].settings if s.name.startswith(RATE)]
-    return treelab_learner(key, **dict.fromkeys(rates, 0.0), **settings)
+    return treelab_learner(key, **dict.fromkeys(rates, LEARNING_OFF), **settings)
 
 
 def default_cart() -> FitPredict:
@@ -212,8 +213,7 @@ CONTENDERS = {
     "gradtree": (
         _ours("gradtree"),
         *CART,
-        # Where nothing is learned, one step finds what 200 do.
-        Contender("gradtree-untrained", untrained("gradtree", n_steps=1)),
+        Contender("gradtree-untrained", untrained("gradtree")),
         *OPTIMAL,
         _ours("gradtree-paper", recipe="paper"),
     ),

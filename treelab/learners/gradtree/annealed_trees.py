@@ -26,7 +26,6 @@ from treelab.learners.gradtree.starts import Start
 
 SLOPE = (2.0, 100.0)  # at the start and in the end; columns have unit variance
 SHARPNESS = (3.0, 10.0)  # of the choice among features
-HARD = 1e6  # slope and sharpness at which a split is hard
 PRIOR = 1.0  # rows' worth of the overall mean in every leaf at the start
 SMALLEST = 1e-6  # probability
 
@@ -82,6 +81,7 @@ class AnnealedTrees(nn.Module):
     ):
         super().__init__()
         self.rows, self.starts, self.weight = rows, tuple(starts), weight
+        self.encoding = tuple(encoding)
         shapes = [start.columns.shape for start in starts]
         self.groups = [
             _Group(rows, starts[trees], encoding[trees], weight[trees])
@@ -104,12 +104,23 @@ class AnnealedTrees(nn.Module):
         weight = self.weight[:, rows]
         return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
 
-    @torch.no_grad()
     def hard_loss(self, rows: Tensor) -> Tensor:
-        """Mean loss (E,) on these rows of the hard trees of the moment."""
-        x, target = self.rows.x[:, :, rows], self.rows.target[rows]
-        loss = torch.cat([group.loss(x, target, HARD, HARD) for group in self.groups])
-        return loss.mean(1)
+        """Mean loss (E,) on these rows of the hard trees, their leaves refitted."""
+        x = self.rows.x[:, :, rows].transpose(1, 2).cpu().numpy()
+        targets = self.rows.targets()[rows].cpu().numpy()
+        even, objective = np.ones(len(targets)), self.rows.objective
+        losses = []
+        for tree, encoding in zip(self.hard_trees(), self.encoding):
+            place = np.searchsorted(tree.leaves, tree.apply(x[encoding]))
+            value = leaf_values(
+                place, targets, even, tree.n_leaves, self.rows.objective
+            )
+            output = torch.tensor(value[place].T, device=self.rows.x.device)
+            if objective.n_classes == 2:
+                output = output[1:] - output[:1]
+            loss = objective.loss(output[None], self.rows.target[rows])
+            losses.append(loss.mean())
+        return torch.stack(losses)
 
     @torch.no_grad()
     def hard_trees(self) -> list[HardTree]:
@@ -144,11 +155,13 @@ class _Group:
         self.threshold = nn.Parameter(torch.tensor(threshold, device=device))
         self.passed = torch.tensor(passed, device=device).flatten(2)  # (E, L, 2 S)
         self.absent = torch.tensor(absent, device=device)
-        value = [
-            _leaf_values(start.tree, rows, g, w, n_leaves)
-            for start, g, w in zip(starts, encoding, weight)
-        ]
-        self.value = nn.Parameter(torch.stack(value))
+        x = rows.x.transpose(1, 2).cpu().numpy()
+        targets = rows.targets().cpu().numpy()
+        value = []
+        for start, own, each in zip(starts, encoding, weight.cpu().numpy()):
+            place = np.searchsorted(start.tree.leaves, start.tree.apply(x[own]))
+            value.append(leaf_values(place, targets, each, n_leaves, rows.objective))
+        self.value = nn.Parameter(torch.tensor(np.stack(value), device=device))
 
     def loss(self, x: Tensor, target: Tensor, slope: float, sharpness: float) -> Tensor:
         """Loss (E, B) of soft trees on encoded rows ``x`` (G, F, B)."""
@@ -180,21 +193,33 @@ class _Group:
         ]
 
 
-def _leaf_values(
-    tree: HardTree, rows: TrainingRows, encoding: int, weight: Tensor, n_leaves: int
-) -> Tensor:
-    """Leaf values (L, C) that fit the start's rows: log probabilities, or means."""
-    leaf = tree.apply(rows.x[encoding].t().cpu().numpy())
-    place = np.searchsorted(tree.leaves, leaf)
-    target = (rows.targets() * weight[:, None]).cpu().numpy()
-    each = weight.cpu().numpy()
-    overall = target.sum(0) / max(each.sum(), 1e-12)
-    count = np.bincount(place, each, n_leaves)[:, None] + PRIOR
-    total = [np.bincount(place, column, n_leaves) for column in target.T]
+def leaf_values(
+    place: np.ndarray,
+    targets: np.ndarray,
+    weight: np.ndarray,
+    n_leaves: int,
+    objective: Objective,
+) -> np.ndarray:
+    """Leaf values (L, C) that fit rows: log probabilities, or means.
+
+    Parameters
+    ----------
+    place : int array of shape (m,)
+        Leaf that each row reaches, left to right.
+    targets : ndarray of shape (m, C)
+        Indicators of the classes, or values.
+    weight : ndarray of shape (m,)
+    n_leaves : int
+    objective : Objective
+    """
+    weighted = targets * weight[:, None]
+    overall = weighted.sum(0) / max(weight.sum(), 1e-12)
+    count = np.bincount(place, weight, n_leaves)[:, None] + PRIOR
+    total = [np.bincount(place, column, n_leaves) for column in weighted.T]
     value = (np.stack(total, 1) + PRIOR * overall) / count
-    if rows.objective.n_classes:
+    if objective.n_classes:
         value = np.log(np.maximum(value, SMALLEST))
-    return torch.tensor(value, dtype=torch.float32, device=rows.x.device)
+    return value.astype(np.float32)
 
 
 def _slices_by_shape(shapes: Sequence[tuple[int, int]]) -> list[slice]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 
 from treelab.learners.common.objective import Objective
 from treelab.learners.gradtree.annealed_trees import AnnealedTrees, TrainingRows
@@ -129,7 +130,9 @@ def train(
     """
     device = generator.device
     rows = TrainingRows(
-        x=torch.tensor(np.stack([e.x.T for e in encodings]), device=device),
+        x=nn.utils.rnn.pad_sequence(  # an encoder may make fewer columns
+            [torch.tensor(e.x.T) for e in encodings], batch_first=True
+        ).to(device),
         target=torch.tensor(objective.encode(y), device=device),
         objective=objective,
     )
@@ -146,7 +149,7 @@ def train(
 
 def epochs_of(settings: GradTreeSettings, n_rows: int) -> float:
     """Passes over the rows that the steps of one stage make."""
-    return settings.n_steps * min(settings.batch_size, n_rows) / n_rows
+    return settings.steps(n_rows) * min(settings.batch_size, n_rows) / n_rows
 
 
 def _descend(
@@ -156,7 +159,8 @@ def _descend(
     generator: torch.Generator,
 ) -> bool:
     """Take the steps; return whether a callback stopped them."""
-    n_rows, n_steps = trees.rows.n_rows, settings.n_steps
+    n_rows = trees.rows.n_rows
+    n_steps = settings.steps(n_rows)
     batch_size = min(settings.batch_size, n_rows)
     optimizer = torch.optim.Adam(
         [

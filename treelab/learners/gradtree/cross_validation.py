@@ -20,6 +20,7 @@ from treelab.training.events import Monitor
 from treelab.trees.pruning.size_path import within_one_standard_error
 from treelab.trees.pruning.sizes import size_grid
 
+CLEAR = 2.0  # standard errors
 N_RESTARTS = 3  # of each plan and fold, at most
 
 
@@ -98,8 +99,8 @@ def cross_validate(
         sums.append(_fold_sums(table, by_plan, encoding, parts[fold], sizes))
     scores = pooled_scores(np.concatenate(sums), table.task)
     n_weightings = scores.shape[1]
+    best = _best(scores, np.array([plan.kind == "random" for plan in plans]))
     scores = scores.reshape(-1, *scores.shape[2:])  # (plans * W, Z, parts)
-    best = scores.mean(-1).argmax(0)
     of_best = scores[best, np.arange(len(sizes))]
     chosen, errors = within_one_standard_error(of_best)
     return Choice(
@@ -132,3 +133,28 @@ def _fold_sums(
         )
         sums.append(of_plan)
     return np.stack(sums, axis=1)
+
+
+def _best(scores: np.ndarray, is_random: np.ndarray) -> np.ndarray:
+    """Best plan and weighting of each size, as an index into both, int (Z,).
+
+    A random start is taken where its score is two standard errors above that of the
+    best greedy one: with so many to choose from, less is luck.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (plans, W, Z, parts)
+    is_random : bool array of shape (plans,)
+    """
+    n_weightings, n_sizes, n_parts = scores.shape[1:]
+    flat = scores.reshape(-1, n_sizes, n_parts)
+    mean = flat.mean(-1)
+    random = np.repeat(is_random, n_weightings)[:, None]
+    greedy = np.where(random, -np.inf, mean).argmax(0)
+    if not is_random.any():
+        return greedy
+    rival = np.where(random, mean, -np.inf).argmax(0)
+    size = np.arange(n_sizes)
+    lead = flat[rival, size] - flat[greedy, size]  # (Z, parts)
+    error = lead.std(-1, ddof=1) / np.sqrt(n_parts)
+    return np.where(lead.mean(-1) > CLEAR * error, rival, greedy)

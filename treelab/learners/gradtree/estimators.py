@@ -40,8 +40,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     n_restarts : int, default=8
         Trees of each size that are trained on all rows (3 in each fold); 3 in the
         paper's recipe.
-    n_steps : int, default=200
-        Steps of gradient descent.
+    n_steps : int or "auto", default="auto"
+        Steps of gradient descent; "auto" takes 200, and 600 above 5,000 rows.
     batch_size : int, default=256
         Rows in each step.
     loss : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
@@ -186,8 +186,8 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     n_restarts : int, default=8
         Trees of each size that are trained on all rows (3 in each fold); 3 in the
         paper's recipe.
-    n_steps : int, default=200
-        Steps of gradient descent.
+    n_steps : int or "auto", default="auto"
+        Steps of gradient descent; "auto" takes 200, and 600 above 5,000 rows.
     batch_size : int, default=256
         Rows in each step.
     learning_rate_index, learning_rate_values : float, default=0.05, 0.03

@@ -137,7 +137,7 @@ class GradTreeFit(GrownTree):
         is_pruned = self.path_.tree.n_leaves < whole[choice.best].n_leaves
         origin = Origin(
             start=starts[place].start.kind,
-            trained=trains(settings) and settings.n_steps > 0,
+            trained=trains(settings) and not choice.stopped,
             n_splits=0,
             n_changed=0,
             later=("pruning",) if is_pruned else (),

@@ -1,7 +1,7 @@
 """Which size and class weights are retained, and which of several trained trees.
 
-Cross-validation does in each fold what is done on all rows in the end: of the trees of
-one size, the one that agrees most with their vote is taken and pruned.
+Cross-validation scores each plan by the mean of its trees, pruned to every size; of the
+trees trained on all rows, the one that agrees most with their vote is retained.
 
 Shapes: R trees of one size, n rows, C classes (1 for regression), W weightings of the
 classes, Z numbers of leaves.
@@ -124,7 +124,10 @@ def fold_sums(
     *,
     by_vote: bool,
 ) -> np.ndarray:
-    """Sum up what the retained tree of one plan scores by on held-out rows.
+    """Sum up what the trees of one plan score by on held-out rows.
+
+    ``by_vote`` takes the mean of all, which is steadier than their medoid; else it is
+    the one that fits best.
 
     Parameters
     ----------
@@ -145,14 +148,16 @@ def fold_sums(
         For ``pooled_scores``.
     """
     leaves = [tree.apply(encoding.seen) for tree in trees]
+
+    def sums(place: int) -> np.ndarray:
+        return _sums(target, trees[place], leaves[place], encoding, parts, sizes)
+
+    if by_vote:
+        return np.mean([sums(place) for place in range(len(trees))], axis=0)
     rows = np.flatnonzero(~encoding.held_out)
-    chosen = medoids(target, trees, leaves, rows, by_vote=by_vote)
-    by_tree = {
-        place: _sums(target, trees[place], leaves[place], encoding, parts, sizes)
-        for place in set(chosen)
-    }
-    by_weighting = [by_tree[place][:, w] for w, place in enumerate(chosen)]
-    return np.stack(by_weighting, axis=1)
+    best = medoids(target, trees, leaves, rows, by_vote=False)
+    of_tree = {place: sums(place) for place in set(best)}
+    return np.stack([of_tree[place][:, w] for w, place in enumerate(best)], axis=1)
 
 
 def _sums(target, tree, leaf, encoding, parts, sizes) -> np.ndarray:

@@ -17,6 +17,7 @@ from treelab.learners.common.spec import (
 )
 
 LEARNING_RATE = "Learning rate of Adam for the "
+STEPS, LARGE_STEPS, LARGE_TABLE = 200, 600, 5000
 PAPER_ONLY = " (the paper's recipe)"
 
 
@@ -50,12 +51,14 @@ class GradTreeSettings(AxisTreeSettings):
         label="Restarts",
         minimum=1,
     )
-    n_steps: int = setting(
-        200,
+    n_steps: int | str = setting(
+        "auto",
         "int",
-        "Steps of gradient descent, over which soft splits become hard.",
+        "Steps of gradient descent, over which soft splits become hard; auto takes "
+        "200, and 600 above 5,000 rows.",
         label="Steps",
         minimum=1,
+        choices=("auto",),
     )
     batch_size: int = setting(256, "int", "Training rows in each step.", minimum=1)
     learning_rate_index: float = setting(
@@ -90,6 +93,12 @@ class GradTreeSettings(AxisTreeSettings):
         "Epochs without a lower validation loss until training ends" + PAPER_ONLY + ".",
         minimum=1,
     )
+
+    def steps(self, n_rows: int) -> int:
+        """Steps that are taken with so many rows."""
+        if isinstance(self.n_steps, str):
+            return STEPS if n_rows <= LARGE_TABLE else LARGE_STEPS
+        return self.n_steps
 
     # Of appendix C: three restarts, and the medians of table 12, whose values are tuned
     # for each table.
