@@ -198,7 +198,7 @@ SPEC = LearnerSpec(
     key="get",
     title="GET",
     summary="One tree whose splits weigh several features at once. The standard budget "
-    "takes seconds to a minute; quick takes a tenth of that.",
+    "takes seconds to some minutes; quick takes a tenth of that.",
     paper="Mao and Cao, 2024, arXiv:2411.17003",
     classifier="treelab.learners.get.estimators:GetClassifier",
     regressor="treelab.learners.get.estimators:GetRegressor",
