@@ -170,8 +170,9 @@ with right:
         n_rows = {name: len(parts.rows(name)[1]) for name in SPLITS}
         st.caption(
             "Split, at random",
-            help="Trees are fitted to the training rows, validation rows choose among "
-            "them, and test rows give the score.",
+            help="Trees are fitted to the training rows. Validation rows choose among "
+            "them, or train, too, where a learner cross-validates. Test rows give the "
+            "score and nothing else.",
         )
         st.html(split_bar(n_rows))
         st.number_input(

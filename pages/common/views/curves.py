@@ -55,8 +55,8 @@ def show_curves(
     with st.container(horizontal=True, vertical_alignment="center"):
         what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
         st.caption(
-            f"{what}. A dot marks each run's lowest validation loss, a square where "
-            f"its model begins.{_preparing_words(runs, names)}"
+            f"{what}. A dot marks a run's lowest validation loss, where rows are held "
+            f"out; a square where its model begins.{_preparing_words(runs, names)}"
         )
         with st.popover("View", icon=":material/tune:", type="tertiary"):
             _pick_view()
