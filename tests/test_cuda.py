@@ -21,7 +21,7 @@ DEVICES = [
     ),
 ]
 QUICK = {
-    "gradtree": {"max_depth": 4, "n_restarts": 4, "max_steps": 60},
+    "gradtree": {"max_leaf_nodes": 16, "n_restarts": 4, "n_steps": 60},
     "grande": {"n_estimators": 32, "depth": 3, "max_epochs": 5},
     "get": {"max_depth": 3, "budget": "quick"},
     "argmin": {"depth": 2, "max_epochs": 30},

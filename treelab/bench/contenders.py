@@ -15,8 +15,6 @@ SIZES = (4, 8, 16, 32)
 """Numbers of leaves at which trees are scored beside each other."""
 
 RATE = "learning_rate"
-LEARNING_OFF = 1e-12
-"""A learning rate that moves nothing: what is left is the start and the choosing."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +100,11 @@ def _predictions_at(path, X_test: pd.DataFrame) -> dict[int, np.ndarray]:
 def untrained(key: str, **settings) -> FitPredict:
     """Our learner with learning off: its starts and all that it does beside training.
 
-    What it scores less than the learner is what gradient descent adds.
+    Learning rates are 0; what it scores less than the learner is what gradient descent
+    adds.
     """
     rates = [s.name for s in LEARNERS[key].settings if s.name.startswith(RATE)]
-    return treelab_learner(key, **dict.fromkeys(rates, LEARNING_OFF), **settings)
+    return treelab_learner(key, **dict.fromkeys(rates, 0.0), **settings)
 
 
 def default_cart() -> FitPredict:
@@ -213,7 +212,8 @@ CONTENDERS = {
     "gradtree": (
         _ours("gradtree"),
         *CART,
-        Contender("gradtree-untrained", untrained("gradtree")),
+        # Where nothing is learned, one step finds what 200 do.
+        Contender("gradtree-untrained", untrained("gradtree", n_steps=1)),
         *OPTIMAL,
         _ours("gradtree-paper", recipe="paper"),
     ),

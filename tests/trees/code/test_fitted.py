@@ -10,10 +10,11 @@ from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeReg
 from treelab.learners.grande.estimators import GrandeClassifier
 
 SHORT = {"max_epochs": 3, "random_state": 0}
+GRADTREE = {"max_leaf_nodes": 16, "n_restarts": 2, "n_steps": 20, "random_state": 0}
 GET = {**SHORT, "max_depth": 3, "n_starts": 2}
 FITTED = {
-    "gradtree": ("mixed", GradTreeClassifier(4, n_restarts=2, **SHORT)),
-    "gradtree regression": ("diabetes", GradTreeRegressor(4, n_restarts=2, **SHORT)),
+    "gradtree": ("mixed", GradTreeClassifier(**GRADTREE)),
+    "gradtree regression": ("diabetes", GradTreeRegressor(**GRADTREE)),
     "get": ("mixed", GetClassifier(**GET)),
     "get linear": ("diabetes", GetRegressor(leaves="linear", **GET)),
     "argmin": ("iris", ArgminTreeClassifier(3, **SHORT)),

@@ -66,7 +66,7 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
         estimator.model_,
         run.problem,
         split,
-        origin=getattr(estimator, "origin_", None),
+        origin=estimator.origin_,
         path=path if isinstance(path, SizePath) else None,  # argmin's is its model
     )
 
