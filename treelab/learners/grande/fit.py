@@ -17,12 +17,12 @@ from treelab.learners.common.origin import (
     feature_spread,
     with_origin,
 )
-from treelab.learners.common.rows import to_rows
 from treelab.learners.common.spec import read_settings
 from treelab.learners.grande.export import export_ensemble
 from treelab.learners.grande.fold_encoding import FoldedTable, fold_table
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.objective import Objective
+from treelab.learners.grande.rows import to_rows
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import (
     draw_columns,

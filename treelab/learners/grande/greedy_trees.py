@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from treelab.learners.common.complete_tree import lay_out
+from treelab.learners.grande.complete_tree import lay_out
 from treelab.trees.logits import softmax
 
 MOST_ROWS = 10_000  # a tree is grown on so many rows at most

@@ -9,8 +9,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from treelab.learners.common.rows import FoldedRows
 from treelab.learners.grande.objective import Objective
+from treelab.learners.grande.rows import FoldedRows
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import SPREAD, Starts
 from treelab.ops.axis_trees import axis_trees

@@ -8,9 +8,9 @@ import torch
 from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
-from treelab.learners.common.rows import FoldedRows
-from treelab.learners.common.splits import random_splits, write_greedy_splits
 from treelab.learners.grande.greedy_trees import GROWERS, GreedyTree
+from treelab.learners.grande.rows import FoldedRows
+from treelab.learners.grande.splits import random_splits, write_greedy_splits
 
 MAX_COLUMNS = 64  # features that a tree grown before may use, where a table has more
 FEWEST_COLUMNS = 5  # a tree is given no fewer features, where there are so many

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from treelab.learners.common.complete_tree import lay_out
+from treelab.learners.grande.complete_tree import lay_out
 
 
 def walk(feature, threshold, row):
