@@ -147,7 +147,7 @@ class _Group:
             used = slice(len(start.columns))
             columns[e, used], threshold[e, used] = start.columns, start.threshold
             logits[e, used] = start.logits
-            passed[e, : len(path), :, used] = path.transpose(0, 1, 2)
+            passed[e, : len(path), :, used] = path
             absent[e, len(path) :] = -np.inf
         self.encoding = torch.tensor(encoding, device=device)
         self.columns = torch.tensor(columns, device=device)

@@ -95,7 +95,8 @@ def make_starts(
         own = ~encoding.held_out
         rows = StartRows(encoding.x[own], y[own], values[own], settings.max_depth)
         grown = [greedy_start(rows, largest, size, random) for size in leaf_sizes]
-        filled = 0
+        # One leaf is no start, unless no column splits the rows.
+        filled = min(1, max(g.tree.n_leaves for g in grown) - 1)
         for plan in plans:
             if plan.kind == "random":
                 depth = min(settings.max_depth, max(1, round(math.log2(plan.size))))

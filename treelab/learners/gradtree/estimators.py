@@ -130,6 +130,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         if settings.class_weight == "auto":
             weights = self._balanced_weights(y) ** np.array(BALANCE)[:, None]
             weights = weights / weights[:, y].mean(1)[:, None]
+        elif settings.class_weight is None:  # by the paper's recipe, maybe
+            weights = np.ones((1, n_classes))
         else:
             weights = self._class_weights(y)[None]
         return Table(

@@ -1,0 +1,139 @@
+"""Selection: medoids and what prunings score, beside slow and obvious code."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import f1_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from treelab.learners.gradtree.encodings import encode
+from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.learners.gradtree.selection import TargetRows, fold_sums, medoids
+from treelab.trees.pruning.sizes import prune_to_size
+
+SIZES = np.array([2, 3, 5, 9])
+WEIGHTS = np.array([[1.0, 1.0, 1.0], [0.5, 1.0, 3.0]])
+
+
+def table(n_classes, seed=0, n_rows=200):
+    """A table of numbers, its target, and the encoding without a fifth of the rows."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 4)), columns=list("abcd"))
+    value = frame["a"] + frame["b"] * (frame["c"] > 0) + rng.normal(size=n_rows)
+    y = value.to_numpy()
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, [0.5, 0.9])).astype(np.int64)
+    held_out = np.arange(n_rows) % 5 == 0
+    task = "multiclass" if n_classes else "regression"
+    encoding = encode(frame, y, held_out, task=task, seed=0)
+    classes = ("low", "middle", "high") if n_classes else None
+    weights = WEIGHTS if n_classes else np.ones((1, 1))
+    return TargetRows(y, classes, weights), encoding
+
+
+def grown(target, encoding, n_trees):
+    """Trees of bootstrap samples of the rows that are not held out."""
+    own = np.flatnonzero(~encoding.held_out)
+    make = DecisionTreeClassifier if target.classes else DecisionTreeRegressor
+    trees = []
+    for seed in range(n_trees):
+        rows = np.random.RandomState(seed).choice(own, len(own))
+        tree = make(max_leaf_nodes=9, random_state=seed)
+        tree.fit(encoding.seen[rows], target.y[rows])
+        trees.append(HardTree.of_sklearn(tree.tree_))
+    return trees
+
+
+def slow_prediction(tree, target, x, y):
+    """Mean of the indicators, or values, of the rows in each row's leaf, (n, C)."""
+    leaf = tree.apply(x)
+    indicators = np.eye(3)[y] if target.classes else y[:, None]
+    return np.array([indicators[leaf == own].mean(0) for own in leaf])
+
+
+@pytest.mark.parametrize("by_vote", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_the_medoid_agrees_most_with_the_vote_of_all(n_classes, seed, by_vote):
+    target, encoding = table(n_classes, seed)
+    trees = grown(target, encoding, 6)
+    rows = np.flatnonzero(~encoding.held_out)
+    x, y = encoding.seen[rows], target.y[rows]
+    predicted = [slow_prediction(tree, target, x, y) for tree in trees]
+    vote = np.mean(predicted, axis=0)
+    if not by_vote:
+        vote = np.eye(3)[y] if n_classes else y[:, None]
+    leaves = [tree.apply(encoding.seen) for tree in trees]
+    chosen = medoids(target, trees, leaves, rows, by_vote=by_vote)
+    if not n_classes:
+        assert chosen == [np.argmin([((p - vote) ** 2).mean() for p in predicted])]
+        return
+    for weights, place in zip(WEIGHTS, chosen, strict=True):
+        common = (vote * weights).argmax(1)
+        agreement = [
+            f1_score(common, (p * weights).argmax(1), average="macro")
+            for p in predicted
+        ]
+        assert agreement[place] == pytest.approx(max(agreement))
+
+
+def pruned(tree, target, encoding, size):
+    """The tree of the rows that are not held out, over encoded columns, pruned."""
+    own = ~encoding.held_out
+    codes = None if target.classes is None else (0, 1, 2)
+    shape = tree.shape(encoding.encoder, target.n_outputs, codes)
+    shape = shape.with_rows(frame_of(encoding.seen[own]), target.y[own])
+    return prune_to_size(shape, size)
+
+
+def frame_of(x):
+    """Encoded rows as the table that a tree over encoded columns reads."""
+    return pd.DataFrame(x.astype(float), columns=list("abcd"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_are_counted_as_by_pruning_each_tree_and_scoring_it(seed):
+    target, encoding = table(3, seed)
+    trees = grown(target, encoding, 4)
+    parts = np.array_split(np.flatnonzero(encoding.held_out), 2)
+    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=True)
+    assert sums.shape == (2, len(WEIGHTS), len(SIZES), 2, 3)
+    rows = np.flatnonzero(~encoding.held_out)
+    leaves = [tree.apply(encoding.seen) for tree in trees]
+    chosen = medoids(target, trees, leaves, rows, by_vote=True)
+    for w, place in enumerate(chosen):
+        for z, size in enumerate(SIZES):
+            tree = pruned(trees[place], target, encoding, size)
+            assert tree.n_leaves <= size
+            for part, own in zip(parts, sums):
+                counts = tree.class_counts[tree.apply(frame_of(encoding.seen[part]))]
+                predicted = (counts * WEIGHTS[w]).argmax(1)
+                hits, both = own[w, z]
+                score = f1_score(
+                    target.y[part],
+                    predicted,
+                    average=None,
+                    labels=[0, 1, 2],
+                    zero_division=0,
+                )
+                np.testing.assert_allclose(2 * hits / np.maximum(both, 1), score)
+
+
+def test_values_are_summed_as_by_pruning_each_tree_and_measuring_its_errors():
+    target, encoding = table(0)
+    trees = grown(target, encoding, 3)
+    parts = [np.flatnonzero(encoding.held_out)]
+    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=True)
+    rows = np.flatnonzero(~encoding.held_out)
+    leaves = [tree.apply(encoding.seen) for tree in trees]
+    (chosen,) = medoids(target, trees, leaves, rows, by_vote=True)
+    y, x = target.y[parts[0]], frame_of(encoding.seen[parts[0]])
+    of_mean = ((y - target.y[rows].mean()) ** 2).sum()
+    for z, size in enumerate(SIZES):
+        tree = pruned(trees[chosen], target, encoding, size)
+        leaf = tree.apply(frame_of(encoding.seen[rows]))
+        mean = {own: target.y[rows][leaf == own].mean() for own in np.unique(leaf)}
+        predicted = np.array([mean[own] for own in tree.apply(x)])
+        error, total = sums[0, 0, z, :, 0]
+        assert error == pytest.approx(((y - predicted) ** 2).sum())
+        assert total == pytest.approx(of_mean)
