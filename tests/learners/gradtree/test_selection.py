@@ -91,49 +91,69 @@ def frame_of(x):
     return pd.DataFrame(x.astype(float), columns=list("abcd"))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_classes_are_counted_as_by_pruning_each_tree_and_scoring_it(seed):
+def retained(target, trees, encoding, *, by_vote):
+    """The trees, for each weighting, that a plan is scored by."""
+    if by_vote:  # the mean of all
+        return [range(len(trees))] * len(target.weights)
+    rows = np.flatnonzero(~encoding.held_out)
+    leaves = [tree.apply(encoding.seen) for tree in trees]
+    return [[own] for own in medoids(target, trees, leaves, rows, by_vote=False)]
+
+
+def counted(y, predicted):
+    """Rows of each class that are predicted as it; rows of it plus those predicted."""
+    is_class, as_class = np.eye(3)[y], np.eye(3)[predicted]
+    return np.stack([(is_class * as_class).sum(0), (is_class + as_class).sum(0)])
+
+
+@pytest.mark.parametrize("by_vote", [True, False])
+@pytest.mark.parametrize("seed", range(2))
+def test_classes_are_counted_as_by_pruning_each_tree_and_scoring_it(seed, by_vote):
     target, encoding = table(3, seed)
     trees = grown(target, encoding, 4)
     parts = np.array_split(np.flatnonzero(encoding.held_out), 2)
-    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=True)
+    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=by_vote)
     assert sums.shape == (2, len(WEIGHTS), len(SIZES), 2, 3)
-    rows = np.flatnonzero(~encoding.held_out)
-    leaves = [tree.apply(encoding.seen) for tree in trees]
-    chosen = medoids(target, trees, leaves, rows, by_vote=True)
-    for w, place in enumerate(chosen):
-        for z, size in enumerate(SIZES):
-            tree = pruned(trees[place], target, encoding, size)
-            assert tree.n_leaves <= size
-            for part, own in zip(parts, sums):
-                counts = tree.class_counts[tree.apply(frame_of(encoding.seen[part]))]
-                predicted = (counts * WEIGHTS[w]).argmax(1)
-                hits, both = own[w, z]
-                score = f1_score(
-                    target.y[part],
-                    predicted,
-                    average=None,
-                    labels=[0, 1, 2],
-                    zero_division=0,
+    places = retained(target, trees, encoding, by_vote=by_vote)
+    for z, size in enumerate(SIZES):
+        cut = [pruned(tree, target, encoding, size) for tree in trees]
+        assert max(tree.n_leaves for tree in cut) <= size
+        for part, of_part in zip(parts, sums):
+            x, y = frame_of(encoding.seen[part]), target.y[part]
+            for w, weights in enumerate(WEIGHTS):
+                predicted = [
+                    (cut[own].class_counts[cut[own].apply(x)] * weights).argmax(1)
+                    for own in places[w]
+                ]
+                expected = np.mean([counted(y, own) for own in predicted], axis=0)
+                np.testing.assert_allclose(of_part[w, z], expected)
+                hits, both = counted(y, predicted[0])
+                np.testing.assert_allclose(
+                    2 * hits / np.maximum(both, 1),
+                    f1_score(
+                        y, predicted[0], average=None, labels=range(3), zero_division=0
+                    ),
                 )
-                np.testing.assert_allclose(2 * hits / np.maximum(both, 1), score)
 
 
-def test_values_are_summed_as_by_pruning_each_tree_and_measuring_its_errors():
+@pytest.mark.parametrize("by_vote", [True, False])
+def test_values_are_summed_as_by_pruning_each_tree_and_measuring_its_errors(by_vote):
     target, encoding = table(0)
     trees = grown(target, encoding, 3)
     parts = [np.flatnonzero(encoding.held_out)]
-    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=True)
+    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=by_vote)
     rows = np.flatnonzero(~encoding.held_out)
-    leaves = [tree.apply(encoding.seen) for tree in trees]
-    (chosen,) = medoids(target, trees, leaves, rows, by_vote=True)
+    (places,) = retained(target, trees, encoding, by_vote=by_vote)
     y, x = target.y[parts[0]], frame_of(encoding.seen[parts[0]])
     of_mean = ((y - target.y[rows].mean()) ** 2).sum()
     for z, size in enumerate(SIZES):
-        tree = pruned(trees[chosen], target, encoding, size)
-        leaf = tree.apply(frame_of(encoding.seen[rows]))
-        mean = {own: target.y[rows][leaf == own].mean() for own in np.unique(leaf)}
-        predicted = np.array([mean[own] for own in tree.apply(x)])
+        errors = []
+        for place in places:
+            tree = pruned(trees[place], target, encoding, size)
+            leaf = tree.apply(frame_of(encoding.seen[rows]))
+            mean = {own: target.y[rows][leaf == own].mean() for own in np.unique(leaf)}
+            predicted = np.array([mean[own] for own in tree.apply(x)])
+            errors.append(((y - predicted) ** 2).sum())
         error, total = sums[0, 0, z, :, 0]
-        assert error == pytest.approx(((y - predicted) ** 2).sum())
+        assert error == pytest.approx(np.mean(errors))
         assert total == pytest.approx(of_mean)
