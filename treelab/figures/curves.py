@@ -71,7 +71,7 @@ def loss_figure(
     """
     figure, end = go.Figure(), _end(curves)
     for curve in curves:
-        _add_lines(figure, curve, mode)
+        _add_lines(figure, curve, mode, end)
     _add_legend_of_dashes(figure, mode)
     top = _top(curves, baseline)
     if top is not None:
@@ -126,7 +126,7 @@ def loss_panels(
     )
     for place, curve in enumerate(curves):
         row, column = divmod(place, n_columns)
-        _add_lines(figure, curve, mode, row=row + 1, col=column + 1)
+        _add_lines(figure, curve, mode, _end([curve]), row=row + 1, col=column + 1)
     _add_legend_of_dashes(figure, mode)
     figure.update_xaxes(rangemode="tozero", title=x_title)
     figure.update_yaxes(rangemode="tozero", title=y_title)
@@ -191,6 +191,7 @@ def _add_lines(
     figure: go.Figure,
     curve: Curve,
     mode: Mode,
+    end: float,
     row: int | None = None,
     col: int | None = None,
 ) -> None:
@@ -220,7 +221,7 @@ def _add_lines(
             row=row,
             col=col,
         )
-    _name_start(figure, curve, row, col)
+    _name_start(figure, curve, end, row, col)
     if np.isfinite(curve.valid_loss).sum() > 1:
         best = int(np.nanargmin(curve.valid_loss))
         figure.add_scatter(
@@ -241,9 +242,9 @@ def _add_lines(
 
 
 def _name_start(
-    figure: go.Figure, curve: Curve, row: int | None, col: int | None
+    figure: go.Figure, curve: Curve, end: float, row: int | None, col: int | None
 ) -> None:
-    """Mark where a curve begins, and say with what."""
+    """Mark where a curve begins, and say with what, on the side with more room."""
     losses = next((loss for loss in reversed(_losses(curve)) if _any(loss[:1])), None)
     if not curve.start or losses is None:
         return
@@ -252,7 +253,7 @@ def _name_start(
         y=losses[:1],
         mode="markers+text",
         text=[escape_html(curve.start)],
-        textposition="top right",
+        textposition="top left" if curve.x[0] > end / 2 else "top right",
         textfont={"color": curve.color, "size": 12},
         marker={"color": curve.color, "size": 8, "symbol": "square"},
         legendgroup=escape_html(curve.name),
