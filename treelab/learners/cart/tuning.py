@@ -5,7 +5,7 @@ prunings of it, and class weights only change which class a leaf predicts, so on
 gives the scores of all of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.evaluation.pruned_scores import class_sums, pooled_scores, value_sums
 from treelab.learners.cart.settings import CartSettings
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.folds import assign_folds
+from treelab.learners.common.folds import N_PARTS, assign_folds, scored_parts
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.cut import cut_at
@@ -25,6 +25,7 @@ from treelab.trees.tree import Tree
 from treelab.trees.walk import rows_through
 
 N_FOLDS = 5
+N_PARTS_OF_FOLD = N_PARTS // N_FOLDS
 DEPTHS = (2, 3, 4, 6, 8, 10)  # beside the largest that is allowed
 LEAF_SIZES = (1, 5, 20)
 # Growing takes most of the time, and where rows are many a leaf of one tells little.
@@ -112,12 +113,13 @@ def cross_validate(data: TrainingData, search: Search) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n_candidates, n_sizes, n_folds)
-        See ``pooled_scores``; candidates as ``Search.candidates`` lists them.
+    ndarray of shape (n_candidates, n_sizes, n_parts)
+        See ``pooled_scores``; candidates as ``Search.candidates`` lists them. The
+        parts are those of ``folds.scored_parts``.
     """
     fold = assign_folds(data.y, N_FOLDS, seed=search.seed)
     sums = [_fold_sums(data, search, fold == held_out) for held_out in range(N_FOLDS)]
-    return pooled_scores(np.stack(sums), search.task)
+    return pooled_scores(np.concatenate(sums), search.task)
 
 
 def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
@@ -136,12 +138,14 @@ def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
 
 
 def _fold_sums(data: TrainingData, search: Search, held_out: np.ndarray) -> np.ndarray:
-    """Sums (n_candidates, n_sizes, 2, n_classes) of one fold's held-out rows."""
+    """Sums (n_parts, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
     frame, y = data.frame[~held_out], data.y[~held_out]
     encoder = TableEncoder("none", task=search.task, random_state=search.seed)
     X = to_float32(encoder.fit_transform(frame, y))
     seen = to_float32(encoder.transform(frame))  # as prediction sees the same rows
     unseen = to_float32(encoder.transform(data.frame[held_out]))
+    truth = data.y[held_out]
+    (parts,) = scored_parts([np.ones(len(truth), bool)], N_PARTS_OF_FOLD, search.seed)
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):
         grown = search.grow(X, y, leaf_size)
@@ -151,36 +155,40 @@ def _fold_sums(data: TrainingData, search: Search, held_out: np.ndarray) -> np.n
             leaf = grown.apply(seen)
             tree = with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
         tree = weighted_impurity(tree, search.growing)
-        leaf, truth = grown.apply(unseen), data.y[held_out]
+        leaf = grown.apply(unseen)
+        rows = [(leaf[part], truth[part]) for part in parts]
         for depth in search.depths:
             if depth is not None and depth < tree.depth:
-                found[depth, leaf_size] = _depth_sums(tree, depth, leaf, truth, search)
+                found[depth, leaf_size] = _depth_sums(tree, depth, rows, search)
             else:
                 key = (None, leaf_size)
                 if key not in found:
-                    found[key] = _depth_sums(tree, tree.depth, leaf, truth, search)
+                    found[key] = _depth_sums(tree, tree.depth, rows, search)
                 found[depth, leaf_size] = found[key]
     return np.stack(
         [
             found[c.max_depth, c.min_samples_leaf][c.weighting]
             for c in search.candidates(len(data.y))
-        ]
+        ],
+        axis=1,
     )
 
 
 def _depth_sums(
-    tree: Tree, depth: int, leaf: np.ndarray, truth: np.ndarray, search: Search
+    tree: Tree,
+    depth: int,
+    rows: Sequence[tuple[np.ndarray, np.ndarray]],
+    search: Search,
 ) -> list[np.ndarray]:
-    """Sums (n_sizes, 2, n_classes) of the tree's prunings, for each class weighting.
+    """Sums (n_parts, n_sizes, 2, n_classes) of its prunings, for each class weighting.
 
     Parameters
     ----------
     tree : Tree
     depth : int
         Where the tree is cut before it is pruned.
-    leaf : int array of shape (n_rows,)
-        Leaf of the whole tree that each held-out row reaches.
-    truth : ndarray of shape (n_rows,)
+    rows : sequence of n_parts pairs of arrays
+        Leaf of the whole tree that each held-out row reaches, and its truth.
     search : Search
     """
     # scikit-learn numbers nodes depth first, as cut_at does: what stays is in order.
@@ -189,14 +197,23 @@ def _depth_sums(
     path = cost_complexity_path(small)
     steps = steps_at(path, search.sizes)
     if search.classes is None:
-        while (below := tree.level[leaf] > depth).any():
-            leaf = np.where(below, tree.parent[leaf], leaf)
-        return [value_sums(path, np.searchsorted(stays, leaf), truth)[steps]]
+        sums = []
+        for leaf, truth in rows:
+            while (below := tree.level[leaf] > depth).any():
+                leaf = np.where(below, tree.parent[leaf], leaf)
+            sums.append(value_sums(path, np.searchsorted(stays, leaf), truth)[steps])
+        return [np.stack(sums)]
     assert small.class_counts is not None
-    counts = rows_through(tree, leaf, truth, len(search.classes))[stays]
+    counts = [
+        rows_through(tree, leaf, truth, len(search.classes))[stays]
+        for leaf, truth in rows
+    ]
+    predicted = [
+        (small.class_counts * weights).argmax(1) for weights in search.predicting
+    ]
     return [
-        class_sums(path, counts, (small.class_counts * weights).argmax(1))[steps]
-        for weights in search.predicting
+        np.stack([class_sums(path, part, own)[steps] for part in counts])
+        for own in predicted
     ]
 
 

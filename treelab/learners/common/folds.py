@@ -1,9 +1,12 @@
 """Which rows are held out of training: once for all, or in folds."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 VALIDATION_FRACTION = 0.2  # held out of X when no validation rows are given
+N_PARTS = 20  # of all held-out rows, by which a standard error is measured
 FEWEST_ROWS = 10  # smaller tables cannot spare a row
 
 
@@ -79,3 +82,28 @@ def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
     fold = np.empty(len(target), dtype=np.int64)
     fold[in_order] = np.arange(len(target)) % n_folds
     return fold
+
+
+def scored_parts(
+    held_out: Sequence[np.ndarray], n_parts: int, seed: int
+) -> list[list[np.ndarray]]:
+    """Cut each fold's held-out rows at random into parts, by which errors are measured.
+
+    Twenty parts of all rows make a standard error steadier than five folds do.
+
+    Parameters
+    ----------
+    held_out : sequence of bool arrays of shape (n,)
+        One a fold.
+    n_parts : int
+        Of each fold, where it has so many rows.
+    seed : int
+
+    Returns
+    -------
+    list, one entry a fold, of lists of int arrays
+        Row numbers.
+    """
+    random = np.random.RandomState(seed)
+    rows = [random.permutation(np.flatnonzero(fold)) for fold in held_out]
+    return [np.array_split(own, max(1, min(n_parts, len(own)))) for own in rows]

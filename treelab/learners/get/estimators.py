@@ -26,7 +26,7 @@ class GetClassifier(GetEstimator, TableClassifier):
         Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
         both cases the tree is pruned on the validation rows.
     recipe : {"treelab", "paper"}, default="treelab"
-        Ours, or exactly the paper's method and settings: all levels trained together
+        Ours, or the paper's method and settings: all levels trained together
         on all rows, its loss, no growth, no pruning. It takes hours.
     max_leaf_nodes : int or None, default=None
         Most leaves; None: the smallest tree within one standard error of the best.
@@ -166,7 +166,7 @@ class GetRegressor(GetEstimator, TableRegressor):
         Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
         both cases the tree is pruned on the validation rows.
     recipe : {"treelab", "paper"}, default="treelab"
-        Ours, or exactly the paper's method and settings: all levels trained together
+        Ours, or the paper's method and settings: all levels trained together
         on all rows, its loss, no growth, no pruning. It takes hours.
     max_leaf_nodes : int or None, default=None
         Most leaves; None: the smallest tree within one standard error of the best.

@@ -90,11 +90,19 @@ def make_starts(
     """
     starts: list[PlannedStart] = []
     largest = max(plan.size for plan in plans)
-    leaf_sizes = MIN_SAMPLES_LEAF[:n_restarts]
     for place, encoding in enumerate(encodings):
         own = ~encoding.held_out
         rows = StartRows(encoding.x[own], y[own], values[own], settings.max_depth)
-        grown = [greedy_start(rows, largest, size, random) for size in leaf_sizes]
+        grown = [
+            greedy_start(
+                rows,
+                largest,
+                MIN_SAMPLES_LEAF[i % len(MIN_SAMPLES_LEAF)],
+                random,
+                resampled=i >= len(MIN_SAMPLES_LEAF),
+            )
+            for i in range(n_restarts)
+        ]
         # One leaf is no start, unless no column splits the rows.
         filled = min(1, max(g.tree.n_leaves for g in grown) - 1)
         for plan in plans:
@@ -124,11 +132,7 @@ def train(
     *,
     snapshot: Callable[[HardTree], Tree] | None = None,
 ) -> tuple[AnnealedTrees, bool]:
-    """Train all starts side by side; return them and whether a callback stopped it.
-
-    Each tree weighs the rows that it may see by draws from an exponential distribution
-    (the Bayesian bootstrap, Rubin, 1981), so that restarts from one greedy tree differ.
-    """
+    """Train all starts side by side; return them and whether a callback stopped it."""
     device = generator.device
     rows = TrainingRows(
         x=nn.utils.rnn.pad_sequence(  # an encoder may make fewer columns
@@ -139,8 +143,7 @@ def train(
     )
     of_tree = [own.encoding for own in starts]
     seen = torch.tensor(~np.stack([e.held_out for e in encodings]), device=device)
-    weight = torch.empty(len(starts), len(y), device=device)
-    weight = weight.exponential_(generator=generator) * seen[of_tree]
+    weight = seen[of_tree].float()
     trees = AnnealedTrees(rows, [own.start for own in starts], of_tree, weight)
     if snapshot is not None:
         monitor.snapshot = lambda: snapshot(trees.hard_trees()[trees.leader])

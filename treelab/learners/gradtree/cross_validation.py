@@ -6,11 +6,11 @@ import numpy as np
 import torch
 
 from treelab.evaluation.pruned_scores import pooled_scores
+from treelab.learners.common.folds import N_PARTS, scored_parts
 from treelab.learners.gradtree.annealing import Plan, make_starts, plans_of, train
 from treelab.learners.gradtree.encodings import (
     Encoding,
     cross_validation_folds,
-    scored_parts,
 )
 from treelab.learners.gradtree.hard_tree import HardTree
 from treelab.learners.gradtree.selection import fold_sums
@@ -89,7 +89,7 @@ def cross_validate(
         encodings, starts, y, table.objective, settings, monitor, generator
     )
     hard = trees.hard_trees()
-    parts = scored_parts(folds, seed=table.seed)
+    parts = scored_parts(folds, N_PARTS // len(folds), table.seed)
     sums = []
     for fold, encoding in enumerate(encodings):
         by_plan: dict[Plan, list[HardTree]] = {plan: [] for plan in plans}

@@ -1,6 +1,5 @@
 """The table as each fold sees it: its own encoder, and the rows that it holds out."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,21 +60,3 @@ def cross_validation_folds(
         return [held_out]
     fold = assign_folds(y, N_FOLDS, seed=seed)
     return [fold == number for number in range(N_FOLDS)]
-
-
-def scored_parts(
-    held_out: Sequence[np.ndarray], *, seed: int
-) -> list[list[np.ndarray]]:
-    """Cut each fold's held-out rows into the parts that a standard error compares.
-
-    With several folds each is a part; a single one is cut into five at random.
-
-    Returns
-    -------
-    list, one entry a fold, of lists of int arrays
-        Row numbers.
-    """
-    if len(held_out) > 1:
-        return [[np.flatnonzero(fold)] for fold in held_out]
-    rows = np.random.RandomState(seed).permutation(np.flatnonzero(held_out[0]))
-    return [np.array_split(rows, N_FOLDS)]

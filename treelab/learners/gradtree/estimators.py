@@ -31,7 +31,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     Parameters
     ----------
     recipe : {"treelab", "paper"}, default="treelab"
-        Whether training follows treelab's recipe or exactly the paper's.
+        Whether training follows treelab's recipe or the paper's.
     max_leaf_nodes : int, default=64
         Most leaves, 2 to 512; trees of 4, 8, 16, ... leaves are trained side by side.
     max_depth : int, default=10
@@ -179,7 +179,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     Parameters
     ----------
     recipe : {"treelab", "paper"}, default="treelab"
-        Whether training follows treelab's recipe or exactly the paper's.
+        Whether training follows treelab's recipe or the paper's.
     max_leaf_nodes : int, default=64
         Most leaves, 2 to 512; trees of 4, 8, 16, ... leaves are trained side by side.
     max_depth : int, default=10

@@ -70,21 +70,29 @@ class StartRows:
 
 
 def greedy_start(
-    rows: StartRows, n_leaves: int, min_samples_leaf: int, random: np.random.RandomState
+    rows: StartRows,
+    n_leaves: int,
+    min_samples_leaf: int,
+    random: np.random.RandomState,
+    *,
+    resampled: bool = False,
 ) -> Start:
     """Grow a greedy tree, best split first, and rank the rivals of each split.
 
     Each feature stands with the threshold that gains most among the rows of its node,
-    so that a split which changes its feature lands on a good threshold.
+    so that a split which changes its feature lands on a good threshold. Where
+    ``resampled``, the tree grows on rows that are weighted by the Bayesian bootstrap
+    (Rubin, 1981), so that restarts begin apart.
     """
     is_classes = np.issubdtype(rows.y.dtype, np.integer)
     grower = DecisionTreeClassifier if is_classes else DecisionTreeRegressor
+    weight = random.exponential(size=len(rows.y)) if resampled else None
     grown = grower(
         max_leaf_nodes=n_leaves,
         max_depth=rows.max_depth,
         min_samples_leaf=min_samples_leaf,
         random_state=random,
-    ).fit(rows.x, rows.y)
+    ).fit(rows.x, rows.y, sample_weight=weight)
     tree = HardTree.of_sklearn(grown.tree_)
     splits = tree.splits
     n_columns = min(RIVALS, rows.x.shape[1])

@@ -59,14 +59,11 @@ class StraightThroughTrees(nn.Module):
             drawn = torch.rand(shape, generator=generator, device=x.device)
             return nn.Parameter((2 * drawn - 1) * bound)
 
-        # Algorithm 2: Glorot's bounds for I and L; T from the columns, standard normal.
+        # Algorithm 2 draws I, T and L uniformly, by Glorot's bounds.
         n_splits, e = 2**depth - 1, self.n_candidates
         bound = math.sqrt(6 / (2 ** (2 * depth - 1) + n_features))
         self.logits = uniform(e, n_splits, n_features, bound=bound)
-        row = torch.randint(
-            len(x), (e, n_splits, n_features), generator=generator, device=x.device
-        )
-        self.threshold = nn.Parameter(x[row, torch.arange(n_features, device=x.device)])
+        self.threshold = uniform(e, n_splits, n_features, bound=bound)
         bound = math.sqrt(6 / (2 ** (2 * depth) + n_outputs))
         self.leaf_value = uniform(e, n_splits + 1, n_outputs, bound=bound)
 
