@@ -29,7 +29,12 @@ def rows(n_rows=100, n_folds=1):
 
 @pytest.mark.parametrize(
     ("most", "greedy", "random"),
-    [(2, [2], [2]), (4, [4], [4]), (13, [4, 8, 13], [4, 8]), (16, [4, 8, 16], [4, 8])],
+    [
+        (2, [2], []),
+        (4, [2, 4], [4]),
+        (13, [2, 4, 8, 13], [4, 8]),
+        (16, [2, 4, 8, 16], [4, 8]),
+    ],
 )
 def test_sizes_double_up_to_the_most_leaves(most, greedy, random):
     plans = plans_of(GradTreeSettings(max_leaf_nodes=most))

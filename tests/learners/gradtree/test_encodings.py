@@ -9,7 +9,6 @@ from treelab.learners.gradtree.encodings import (
     N_FOLDS,
     cross_validation_folds,
     encode,
-    scored_parts,
 )
 
 
@@ -57,18 +56,13 @@ def test_five_folds_hold_out_each_row_once(by_class):
     folds = cross_validation_folds(y, by_class=by_class, seed=0)
     assert len(folds) == N_FOLDS
     assert (np.sum(folds, axis=0) == 1).all()
-    assert [len(parts) for parts in scored_parts(folds, seed=0)] == [1] * N_FOLDS
 
 
-def test_a_large_table_holds_a_fifth_out_once_in_five_parts():
+def test_a_large_table_holds_a_fifth_out_once():
     y = np.arange(CROSS_VALIDATED_ROWS + 5) % 2
     folds = cross_validation_folds(y, by_class=True, seed=0)
     assert len(folds) == 1
     assert folds[0].mean() == pytest.approx(0.2, abs=0.01)
-    (parts,) = scored_parts(folds, seed=0)
-    assert len(parts) == N_FOLDS
-    rows = np.sort(np.concatenate(parts))
-    np.testing.assert_array_equal(rows, np.flatnonzero(folds[0]))
 
 
 def test_a_tiny_table_holds_nothing_out():

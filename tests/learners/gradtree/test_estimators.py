@@ -40,9 +40,9 @@ def learner(task, **settings):
 class Recording:
     """A learner that notes every hard tree that it exports."""
 
-    def _export(self, table, encoder, hard, weights, **more):
+    def _export(self, table, encoder, hard, *, weights, **more):
         self.exports = getattr(self, "exports", [])
-        tree = super()._export(table, encoder, hard, weights, **more)
+        tree = super()._export(table, encoder, hard, weights=weights, **more)
         encoded = encoder.transform(table.frame).astype(np.float32)
         self.exports.append((tree, hard.apply(encoded), table, weights))
         return tree

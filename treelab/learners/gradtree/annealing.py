@@ -23,7 +23,7 @@ from treelab.training.events import Monitor
 from treelab.training.schedule import cosine_decay
 from treelab.trees.tree import Tree
 
-SMALLEST_SIZE = 4  # leaves
+SMALLEST_SIZE = 2  # leaves
 MIN_SAMPLES_LEAF = (1, 5, 20)  # of greedy starts, in turn
 LARGEST_RANDOM = 8  # leaves; larger trees all start greedy
 N_REPORTS = 10  # of a stage
@@ -57,12 +57,12 @@ class PlannedStart:
 
 
 def plans_of(settings: GradTreeSettings) -> list[Plan]:
-    """List what cross-validation compares: 4, 8, 16, ... leaves, each kind of start."""
+    """List what cross-validation compares: 2, 4, 8, ... leaves, each kind of start."""
     most = settings.max_leaf_nodes
     doublings = max(0, math.ceil(math.log2(most / SMALLEST_SIZE)))
     sizes = [min(SMALLEST_SIZE * 2**i, most) for i in range(doublings + 1)]
     return [Plan(size, "greedy") for size in sizes] + [
-        Plan(size, "random") for size in sizes if size <= LARGEST_RANDOM
+        Plan(size, "random") for size in sizes if 2 < size <= LARGEST_RANDOM
     ]
 
 

@@ -33,8 +33,8 @@ class Choice:
     sizes : int array of shape (Z,)
     plans : list of Z Plan
         What trees are trained from, to be pruned to each size.
-    weightings : list of Z int
-        Row of ``TargetRows.weights``.
+    weighting : int
+        Row of ``TargetRows.weights``, for all sizes.
     scores, standard_errors : ndarray of shape (Z,)
         Macro F1 or R²; NaN where there were too few rows to hold any out.
     chosen : int
@@ -46,7 +46,7 @@ class Choice:
 
     sizes: np.ndarray
     plans: list[Plan]
-    weightings: list[int]
+    weighting: int
     scores: np.ndarray
     standard_errors: np.ndarray
     chosen: int
@@ -54,9 +54,9 @@ class Choice:
     stopped: bool = False
 
     @property
-    def best(self) -> tuple[Plan, int]:
-        """Plan and weighting of the chosen size."""
-        return self.plans[self.chosen], self.weightings[self.chosen]
+    def plan(self) -> Plan:
+        """Plan of the chosen size."""
+        return self.plans[self.chosen]
 
 
 def cross_validate(
@@ -73,8 +73,8 @@ def cross_validate(
     if not folds:
         plan = max((p for p in plans if p.kind == "greedy"), key=lambda p: p.size)
         nothing = np.full(len(sizes), np.nan)
-        of_size = [plan] * len(sizes), [0] * len(sizes)
-        return Choice(sizes, *of_size, nothing, nothing, len(sizes) - 1, 0)
+        last = len(sizes) - 1
+        return Choice(sizes, [plan] * len(sizes), 0, nothing, nothing, last, 0)
     encodings = [table.encode(held_out) for held_out in folds]
     starts = make_starts(
         encodings,
@@ -98,15 +98,13 @@ def cross_validate(
                 by_plan[start.plan].append(tree)
         sums.append(_fold_sums(table, by_plan, encoding, parts[fold], sizes))
     scores = pooled_scores(np.concatenate(sums), table.task)
-    n_weightings = scores.shape[1]
-    best = _best(scores, np.array([plan.kind == "random" for plan in plans]))
-    scores = scores.reshape(-1, *scores.shape[2:])  # (plans * W, Z, parts)
-    of_best = scores[best, np.arange(len(sizes))]
+    weighting, best = _best(scores, plans, sizes)
+    of_best = scores[best, weighting, np.arange(len(sizes))]
     chosen, errors = within_one_standard_error(of_best)
     return Choice(
         sizes=sizes,
-        plans=[plans[i // n_weightings] for i in best],
-        weightings=[int(i % n_weightings) for i in best],
+        plans=[plans[place] for place in best],
+        weighting=weighting,
         scores=of_best.mean(1),
         standard_errors=errors,
         chosen=chosen,
@@ -135,26 +133,32 @@ def _fold_sums(
     return np.stack(sums, axis=1)
 
 
-def _best(scores: np.ndarray, is_random: np.ndarray) -> np.ndarray:
-    """Best plan and weighting of each size, as an index into both, int (Z,).
+def _best(
+    scores: np.ndarray, plans: list[Plan], sizes: np.ndarray
+) -> tuple[int, np.ndarray]:
+    """Choose the weighting that scores best over all sizes, and each size's plan.
 
-    A random start is taken where its score is two standard errors above that of the
-    best greedy one: with so many to choose from, less is luck.
+    Few choices are made, as each that follows a small table's folds follows their luck:
+    a size is pruned from greedy starts trained with the next power of two, unless a
+    random start's score is two standard errors above theirs.
 
     Parameters
     ----------
     scores : ndarray of shape (plans, W, Z, parts)
-    is_random : bool array of shape (plans,)
+
+    Returns
+    -------
+    weighting : int
+    best : int array of shape (Z,)
+        Place of each size's plan.
     """
-    n_weightings, n_sizes, n_parts = scores.shape[1:]
-    flat = scores.reshape(-1, n_sizes, n_parts)
-    mean = flat.mean(-1)
-    random = np.repeat(is_random, n_weightings)[:, None]
-    greedy = np.where(random, -np.inf, mean).argmax(0)
-    if not is_random.any():
-        return greedy
-    rival = np.where(random, mean, -np.inf).argmax(0)
-    size = np.arange(n_sizes)
-    lead = flat[rival, size] - flat[greedy, size]  # (Z, parts)
-    error = lead.std(-1, ddof=1) / np.sqrt(n_parts)
-    return np.where(lead.mean(-1) > CLEAR * error, rival, greedy)
+    greedy = [place for place, plan in enumerate(plans) if plan.kind == "greedy"]
+    weighting = int(scores[greedy].mean((0, 2, 3)).argmax())
+    own = scores[:, weighting]
+    largest = np.array([plans[place].size for place in greedy])
+    best = np.array(greedy)[np.searchsorted(largest, sizes)]
+    for place in np.setdiff1d(np.arange(len(plans)), greedy):
+        lead = own[place] - own[best, np.arange(len(sizes))]  # (Z, parts)
+        error = lead.std(-1, ddof=1) / np.sqrt(lead.shape[1])
+        best = np.where(lead.mean(-1) > CLEAR * error, place, best)
+    return weighting, best

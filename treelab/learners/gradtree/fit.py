@@ -105,7 +105,7 @@ class GradTreeFit(GrownTree):
         if choice.stopped:
             settings = replace(settings, n_steps=0)
         encoding = table.encode(np.zeros(len(table.frame), dtype=bool))
-        weights = table.target.weights
+        weights = table.target.weights[choice.weighting]
         starts = make_starts(
             [encoding],
             table.target.y,
@@ -115,7 +115,7 @@ class GradTreeFit(GrownTree):
             settings,
             random,
         )
-        export = partial(self._export, table, encoding.encoder)
+        export = partial(self._export, table, encoding.encoder, weights=weights)
         monitor = monitor.next_stage("training", math.ceil(epochs))
         trees, _ = train(
             [encoding],
@@ -125,16 +125,16 @@ class GradTreeFit(GrownTree):
             settings,
             monitor,
             generator,
-            snapshot=lambda hard: export(hard, weights[0]),
+            snapshot=export,
         )
         hard = trees.hard_trees()
         retained = _retained(table, choice, starts, hard, encoding)
-        whole = {key: export(hard[e], weights[key[1]]) for key, e in retained.items()}
+        whole = {plan: export(hard[place]) for plan, place in retained.items()}
         self.path_ = _path(choice, whole)
-        place, weight = retained[choice.best], weights[choice.best[1]]
-        start = simplify(export(starts[place].start.tree, weight))
+        place = retained[choice.plan]
+        start = export(starts[place].start.tree)
         held_out = f"the rows held out of {choice.n_folds} folds in turn"
-        is_pruned = self.path_.tree.n_leaves < whole[choice.best].n_leaves
+        is_pruned = self.path_.tree.n_leaves < whole[choice.plan].n_leaves
         origin = Origin(
             start=starts[place].start.kind,
             trained=trains(settings) and not choice.stopped,
@@ -154,16 +154,17 @@ class GradTreeFit(GrownTree):
         start, tree, value = train_straight_through(
             encoding, table.target.y, table.objective, settings, monitor, generator
         )
-        export = partial(self._export, table, encoding.encoder)
-        weights = table.target.weights[0]
+        export = partial(
+            self._export, table, encoding.encoder, weights=table.target.weights[0]
+        )
         own = self._trained_values(value, table.objective)
-        model = simplify(export(tree, weights, leaf_value=own))
+        model = simplify(export(tree, leaf_value=own))
         nothing = {"score": [math.nan], "standard_error": [math.nan]}
         scores = pd.DataFrame({"n_leaves": [model.n_leaves], **nothing})
         self.path_ = SizePath((model,), scores, 0)
         self._retain(
             model,
-            simplify(export(start, weights)),
+            export(start),
             Origin("random", trains(settings), 0, 0, held_out="a fifth of the rows"),
             table,
         )
@@ -184,8 +185,8 @@ class GradTreeFit(GrownTree):
         table: Table,
         encoder: TableEncoder,
         hard: HardTree,
-        weights: np.ndarray,
         *,
+        weights: np.ndarray,
         leaf_value: np.ndarray | None = None,
     ) -> Tree:
         """Rewrite a tree in the user's columns and units, with rows at its nodes.
@@ -231,11 +232,11 @@ def _retained(
     starts: list[PlannedStart],
     hard: list[HardTree],
     encoding: Encoding,
-) -> dict[tuple[Plan, int], int]:
-    """Place of the tree that is retained of each plan and weighting in use."""
+) -> dict[Plan, int]:
+    """Place of the tree that is retained of each plan in use."""
     leaves = [tree.apply(encoding.seen) for tree in hard]
     rows = np.arange(len(table.frame))
-    retained: dict[tuple[Plan, int], int] = {}
+    retained: dict[Plan, int] = {}
     own: list[int] = []
     for plan in dict.fromkeys(choice.plans):
         # All rows may fill fewer leaves than a plan has: then those of the last.
@@ -247,17 +248,16 @@ def _retained(
             rows,
             by_vote=plan.by_vote,
         )
-        retained |= {(plan, w): own[place] for w, place in enumerate(best)}
-    used = dict.fromkeys(zip(choice.plans, choice.weightings))
-    return {key: retained[key] for key in used}
+        retained[plan] = own[best[choice.weighting]]
+    return retained
 
 
-def _path(choice: Choice, whole: dict[tuple[Plan, int], Tree]) -> SizePath:
+def _path(choice: Choice, whole: dict[Plan, Tree]) -> SizePath:
     """Prune the retained trees to every number of leaves."""
-    paths = {key: cost_complexity_path(tree) for key, tree in whole.items()}
+    paths = {plan: cost_complexity_path(tree) for plan, tree in whole.items()}
     trees = []
-    for size, plan, weighting in zip(choice.sizes, choice.plans, choice.weightings):
-        path = paths[plan, weighting]
+    for size, plan in zip(choice.sizes, choice.plans):
+        path = paths[plan]
         step = int(steps_at(path, np.array([size]))[0])
         trees.append(merge_equal(path.trees[step], same_class=True))
     return path_of_sizes(
