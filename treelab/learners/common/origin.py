@@ -91,7 +91,8 @@ class Origin:
 
     def _details(self) -> list[str]:
         """Sentences on later steps and on held-out rows."""
-        later = f"Moved after training by {' and '.join(self.later)}."
+        since = "after training" if self.trained else "since"
+        later = f"Moved {since} by {' and '.join(self.later)}."
         held_out = f"Selected on {self.held_out}."
         return [later] * bool(self.later) + [held_out] * bool(self.held_out)
 
