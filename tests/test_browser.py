@@ -32,8 +32,8 @@ SLOW = 120_000  # milliseconds that a step may take on a busy machine
 POINTS = """name => {
   const chart = document.querySelector('.st-key-loss .js-plotly-plot');
   const lines = (chart?._fullData ?? []).filter(
-    line => line.legendgroup === name && line.line?.dash === 'dash');
-  return lines.length ? lines[0].x.length : 0;
+    line => line.legendgroup === name && line.mode?.startsWith('lines'));
+  return Math.max(0, ...lines.map(line => line.x.length));
 }"""
 
 

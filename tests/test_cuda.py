@@ -75,6 +75,7 @@ def operators():
     yield "preference", preference_activity, (scores, torch.rand(3, 15, generator=rng))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("operator", list(operators()), ids=lambda case: case[0])
 def test_an_operator_and_its_gradient_are_those_of_double_precision(operator, device):

@@ -1,9 +1,11 @@
+import pytest
 import torch
 
 from treelab.bench.dense import dense_axis_trees
 from treelab.ops.axis_trees import axis_trees
 
 
+@pytest.mark.slow
 def test_the_yardstick_computes_what_the_operator_computes():
     rng = torch.Generator().manual_seed(0)
     shape = (3, 7, 4)

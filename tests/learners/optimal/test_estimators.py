@@ -98,6 +98,7 @@ def test_categories_and_missing_values_are_read():
     assert model.score(frame, y) == 1.0
 
 
+@pytest.mark.slow
 def test_a_search_that_may_not_end_says_that_nothing_is_proven():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), rng.integers(0, 2, 3000)
