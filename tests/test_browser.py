@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 SHOTS = ROOT / "test-artifacts" / "browser"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SLOW = 120_000  # milliseconds that a step may take on a busy machine
-# The points of a run's validation curve, as the chart in the page holds them.
+# The points of a run's longer curve, as the chart in the page holds them.
 POINTS = """name => {
   const chart = document.querySelector('.st-key-loss .js-plotly-plot');
   const lines = (chart?._fullData ?? []).filter(
