@@ -339,3 +339,29 @@ def test_missing_values_and_categories_train_and_are_predicted():
     fitted = GradTreeClassifier(**QUICK).fit(X, y)
     new = X.head(0).reindex([1, 2, 3])  # nothing is known of them
     assert set(fitted.predict(new)) <= set(y)
+
+
+def test_merged_leaves_predict_the_weighted_classes_of_their_own_rows():
+    _, X, y = table("mixed")
+    fitted = GradTreeClassifier(
+        max_leaf_nodes=16, n_restarts=2, n_steps=20, class_weight="balanced"
+    ).fit(X, y)
+    tree, codes = fitted.tree_, np.searchsorted(fitted.classes_, y)
+    weight = (len(y) / np.bincount(codes))[codes]
+    leaf = tree.apply(X)
+    for node in np.unique(leaf):
+        here = leaf == node
+        total = np.bincount(codes[here], weight[here], len(fitted.classes_))
+        np.testing.assert_allclose(tree.value[node], total / total.sum())
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_the_papers_recipe_says_what_it_selected_on(given):
+    _, X, y = table("iris")
+    more = {"X_valid": X[::5], "y_valid": y[::5]} if given else {}
+    fitted = GradTreeClassifier(recipe="paper", max_depth=2, max_epochs=2)
+    origin = fitted.fit(X, y, **more).origin_
+    expected = "the validation rows that were given" if given else "a fifth of the rows"
+    assert origin.held_out == expected
+    assert fitted.fit(X[45:54], y[45:54]).tree_.n_rows[0] == 9
+    assert fitted.origin_.held_out == ""

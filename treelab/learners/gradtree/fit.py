@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.device import resolve_device
+from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.grown_tree import GrownTree
 from treelab.learners.common.objective import Objective
 from treelab.learners.common.origin import (
@@ -44,6 +45,7 @@ from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.pruning.sizes import path_of_sizes, steps_at
 from treelab.trees.tree import Tree
 
+VALIDATION = {True: "the validation rows that were given", False: "a fifth of the rows"}
 HELD_OUT = {0: "", 1: "a fifth of the rows, which joined training in the end"}
 
 
@@ -80,14 +82,15 @@ class GradTreeFit(GrownTree):
         if settings.recipe == "paper":
             rows = np.arange(len(frame))
             held_out = rows >= len(data.y) if len(data.y_valid) else rows < 0
-            self._fit_paper(table, held_out, settings, callbacks, generator)
+            validation = VALIDATION[X_valid is not None] if held_out.any() else ""
+            self._fit_paper(table, held_out, validation, settings, callbacks, generator)
         else:
             self._fit_treelab(table, settings, callbacks, generator, random)
         return self
 
     def _hold_out(self, target):
-        """Hold rows out for good in the paper's recipe alone."""
-        if self.recipe == "paper":
+        """Hold rows out for good in the paper's recipe alone, if they can be spared."""
+        if self.recipe == "paper" and len(target) >= FEWEST_ROWS:
             return super(GrownTree, self)._hold_out(target)
         rows = np.arange(len(target))
         return rows, rows[:0]
@@ -130,7 +133,7 @@ class GradTreeFit(GrownTree):
         hard = trees.hard_trees()
         retained = _retained(table, choice, starts, hard, encoding)
         whole = {plan: export(hard[place]) for plan, place in retained.items()}
-        self.path_ = _path(choice, whole)
+        self.path_ = self._path(table, choice, whole, weights)
         place = retained[choice.plan]
         start = export(starts[place].start.tree)
         held_out = f"the rows held out of {choice.n_folds} folds in turn"
@@ -147,7 +150,9 @@ class GradTreeFit(GrownTree):
         monitor.retain(place, {0.0: lambda: start, epochs: lambda: self.model_})
         self.history_ = monitor.history_frame()
 
-    def _fit_paper(self, table: Table, held_out, settings, callbacks, generator):
+    def _fit_paper(
+        self, table: Table, held_out, validation: str, settings, callbacks, generator
+    ):
         """Train by straight-through gradients; retain the best on validation."""
         encoding = table.encode(held_out)
         monitor = Monitor(settings.max_epochs, callbacks)
@@ -165,10 +170,30 @@ class GradTreeFit(GrownTree):
         self._retain(
             model,
             export(start),
-            Origin("random", trains(settings), 0, 0, held_out="a fifth of the rows"),
+            Origin("random", trains(settings), 0, 0, held_out=validation),
             table,
         )
         self.history_ = monitor.history_frame()
+
+    def _path(
+        self,
+        table: Table,
+        choice: Choice,
+        whole: dict[Plan, Tree],
+        weights: np.ndarray,
+    ) -> SizePath:
+        """Prune the retained trees to every number of leaves."""
+        paths = {plan: cost_complexity_path(tree) for plan, tree in whole.items()}
+        trees = []
+        for size, plan in zip(choice.sizes, choice.plans):
+            path = paths[plan]
+            step = int(steps_at(path, np.array([size]))[0])
+            merged = merge_equal(path.trees[step], same_class=True)
+            # A merged leaf predicts what its own rows say, weighted as all are.
+            trees.append(self._refitted(merged, table, weights))
+        return path_of_sizes(
+            trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
+        )
 
     def _retain(self, tree: Tree, start: Tree, origin: Origin, table: Table) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
@@ -250,16 +275,3 @@ def _retained(
         )
         retained[plan] = own[best[choice.weighting]]
     return retained
-
-
-def _path(choice: Choice, whole: dict[Plan, Tree]) -> SizePath:
-    """Prune the retained trees to every number of leaves."""
-    paths = {plan: cost_complexity_path(tree) for plan, tree in whole.items()}
-    trees = []
-    for size, plan in zip(choice.sizes, choice.plans):
-        path = paths[plan]
-        step = int(steps_at(path, np.array([size]))[0])
-        trees.append(merge_equal(path.trees[step], same_class=True))
-    return path_of_sizes(
-        trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
-    )
