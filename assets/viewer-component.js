@@ -9,15 +9,15 @@ export default function ({ data, parentElement, setStateValue }) {
     views.set(parentElement, view);
     view.data = JSON.parse(text);
     view.frame = view.data.frames?.chosen ?? 0;
-    const root = document.createElement("div");
-    parentElement.appendChild(root);
+    view.root = document.createElement("div");
+    parentElement.appendChild(view.root);
     const select = (key) => setView({ key });
     // Selection and frame travel as one value: one rerun each time.
     const setView = (changed) => {
       Object.assign(view, changed);
       view.send("at", { key: view.key ?? null, frame: view.frame });
     };
-    view.handle = treelabViewer.mount(root, {
+    view.handle = treelabViewer.mount(view.root, {
       data: view.data,
       onSelect: select,
       onEvent: (name, value) => {
@@ -43,6 +43,8 @@ export default function ({ data, parentElement, setStateValue }) {
   }
   return () => {
     view.handle.destroy();
-    views.delete(parentElement);
+    // Left behind, it would retain its height and push the next one out of sight.
+    view.root.remove();
+    if (views.get(parentElement) === view) views.delete(parentElement);
   };
 }
