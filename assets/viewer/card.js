@@ -4,7 +4,7 @@ import { classBar, meanBar, plainHistogram, splitHistogram } from "./charts.js";
 import { nodeColor, purity, topClass } from "./color.js";
 import { isSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
-import { conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, wrap } from "./text.js";
+import { classText, conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, wrap } from "./text.js";
 
 export const TIERS = ["chip", "plain", "full"];
 
@@ -16,6 +16,7 @@ const LEAF_WIDTH = { full: [148, 224], plain: [116, 188] };
 const PAD = { full: 11, plain: 9, chip: 7 };
 const TYPE = { full: 13, plain: 13, chip: 11 };
 const LINE = { full: 17, plain: 17, chip: 14 };
+const MOST_CHIP = 92; // of words across a leaf's chip
 const FORMULA_LINES = 6;
 
 /** A node's prediction, in words. */
@@ -23,9 +24,21 @@ export function predictionText(data, node) {
   if (data.task === "regression") {
     return node.prediction ?? `${short(node.mean)}${data.target?.unit ? ` ${data.target.unit}` : ""}`;
   }
-  const prediction = node.prediction ?? data.classes[topClass(data, node)]?.label ?? "–";
-  // Edges are labelled yes and no, too: such a class is written with the target's name.
-  return data.target?.name && /^(yes|no)$/i.test(prediction) ? `${data.target.name}: ${prediction}` : prediction;
+  return classText(data, className(data, node));
+}
+
+function className(data, node) {
+  return node.prediction ?? data.classes[topClass(data, node)]?.label ?? "–";
+}
+
+/** A node's prediction as far as it fits: the target's name is cut, the class stays. */
+function fitPrediction(data, node, room, size, weight) {
+  const text = predictionText(data, node);
+  const tail = data.task === "regression" ? "" : className(data, node);
+  const named = text !== tail && text.endsWith(tail) ? `: ${tail}` : "";
+  const left = room - measure(named, size, weight);
+  if (!named || left < measure("…", size, weight)) return isolate(cut(named ? tail : text, room, size, weight));
+  return isolate(cut(text.slice(0, -named.length), left, size, weight)) + named;
 }
 
 /** The column's name in a node's condition, where it begins with it. */
@@ -136,7 +149,7 @@ function predictionBlock(data, node, sure, w) {
     h: 20,
     draw: (x, y) => svg("g", {},
       svg("rect", { x, y: y + 2, width: 10, height: 10, rx: 2.5, fill: nodeColor(data, node), class: "swatch" }),
-      svg("text", { x: x + 15, y: y + 12, "font-size": 14, "font-weight": 650, class: "main", text: isolate(cut(predictionText(data, node), w - aside - 21, 14, 650)) }),
+      svg("text", { x: x + 15, y: y + 12, "font-size": 14, "font-weight": 650, class: "main", text: fitPrediction(data, node, w - aside - 21, 14, 650) }),
       svg("text", { x: x + w, y: y + 12, "font-size": 12, "text-anchor": "end", class: "quiet", text: sure })),
   };
 }
@@ -202,9 +215,9 @@ function chipLeaf(data, node) {
   const pad = PAD.chip;
   const prediction = predictionText(data, node);
   const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
-  const inner = Math.min(80, Math.max(measure(prediction, 11.5, 650), measure(words, 10.5), 34));
+  const inner = Math.min(MOST_CHIP, Math.max(measure(prediction, 11.5, 650), measure(words, 10.5), 34));
   const blocks = [
-    lineBlock(isolate(cut(prediction, inner + 0.5, 11.5, 650)), 11.5, 650, "main", 14),
+    lineBlock(fitPrediction(data, node, inner + 0.5, 11.5, 650), 11.5, 650, "main", 14),
     lineBlock(words, 10.5, 400, "quiet", 13),
     thinBar(data, node),
   ];

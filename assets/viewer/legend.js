@@ -3,13 +3,13 @@
 import { viridis } from "./color.js";
 import { LOW_ACTIVITY } from "./edges.js";
 import { html } from "./svg.js";
-import { short } from "./text.js";
+import { classText, short } from "./text.js";
 
 /** Fill the legend for what the picture shows now; `bars`: whether sums have them. */
 export function fillLegend(box, data, tree, direction, bars) {
   const parts = [];
   if (data.task === "regression") parts.push(scale(data));
-  else for (const { label, color } of data.classes) parts.push(entry(swatch(color), label));
+  else for (const { label, color } of data.classes) parts.push(entry(swatch(color), classText(data, label)));
   const paths = (data.paths ?? []).map(({ label, color }, p) => entry(stroke(color, p), label));
   parts.push(...paths);
   if (data.flow) parts.push(entry(null, `edge width: rows of ${data.flow.class}`));

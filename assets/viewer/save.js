@@ -1,7 +1,7 @@
 /** Save what is on screen: SVG or PNG, styles inlined, no link to anything. */
 
 import { svg } from "./svg.js";
-import { cut, FONT_FAMILY, isolate, measure } from "./text.js";
+import { classText, cut, FONT_FAMILY, isolate, measure } from "./text.js";
 
 const COPIED = [
   "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
@@ -70,7 +70,7 @@ function legendBand(data, w, y, color) {
   let x = 16;
   let line = 0;
   for (const { label, color: fill } of data.classes) {
-    const words = cut(label, w - 60, 12);
+    const words = cut(classText(data, label), w - 60, 12);
     const room = measure(words, 12) + 34;
     if (x > 16 && x + room > w) {
       x = 16;

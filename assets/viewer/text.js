@@ -149,6 +149,11 @@ export function countShort(n) {
   return `${(n / size).toFixed(n / size < 99.5 ? 1 : 0).replace(/\.0$/, "")}${letter}`;
 }
 
+/** A class in words; edges are labelled yes and no, so such a class has its target's name. */
+export function classText(data, label) {
+  return data.target?.name && /^(yes|no)$/i.test(label) ? `${data.target.name}: ${label}` : label;
+}
+
 /** "1 row", "120 rows". */
 export function rowsText(n) {
   return `${count(n)} ${n === 1 ? "row" : "rows"}`;

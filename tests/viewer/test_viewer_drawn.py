@@ -137,6 +137,32 @@ def test_a_weighted_sum_is_read_whole_from_the_picture(page, width, depth):
     assert overlaps(page.evaluate(BOXES)) == []
 
 
+@pytest.mark.parametrize("target", ["Survived", "default payment next month"])
+@pytest.mark.parametrize(("width", "depth"), [(1200, 2), (1200, 4), (390, 3)])
+def test_a_leaf_of_a_class_called_yes_or_no_names_its_class(page, target, width, depth):
+    page.set_viewport_size({"width": width, "height": 800})
+    nodes = tree_nodes(depth, seed=1)
+    rename = {"malignant": "yes", "benign": "no"}
+    for node in nodes:
+        node["prediction"] = rename[node["prediction"]]
+    data = payload(nodes)
+    data["target"]["name"] = target
+    for entry in data["classes"]:
+        entry["label"] = rename[entry["label"]]
+    show(page, data)
+    shown = keys(page)
+    leaves = [n for n in nodes if n["key"] in shown and n["key"] + "0" not in shown]
+    assert leaves
+    for node in leaves:
+        texts = page.locator(f"{NODE.format(node['key'])} .main").all_text_contents()
+        name, _, label = re.sub("[\u2068\u2069]", "", texts[0]).partition(": ")
+        assert label == node["prediction"]
+        assert target.startswith(name.removesuffix("…"))
+    assert page.evaluate(CLIPPED) == []
+    legend = page.locator(".legend").text_content()
+    assert f"{target}: yes" in legend
+
+
 def test_awkward_names_are_words_and_nothing_else(page):
     data = payload(tree_nodes(4, seed=4, names=AWKWARD), names=AWKWARD)
     data["classes"][0]["label"] = AWKWARD[0]
