@@ -21,7 +21,7 @@ export function fillLegend(box, data, tree, direction, bars) {
       parts.push(entry(null, "missing or ?: branch of rows with a missing value", "aside"));
     }
     if (bars) {
-      parts.push(entry(null, "bars beside a sum: left favours yes, right favours no", "aside"));
+      parts.push(entry(null, "bars beside a sum: share of its spread, grey where subtracted", "aside"));
     }
     if (tree.nodes.some((node) => (node.activity ?? 1) < LOW_ACTIVITY)) {
       parts.push(entry(null, "dashed edge: low node activity", "aside"));

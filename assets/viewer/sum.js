@@ -1,16 +1,16 @@
-/** A weighted sum as people add up: a term a line, below them what the sum is held against. */
+/** A weighted sum as people add up: its largest terms, a line each, and what it is held against. */
 
 import { svg } from "./svg.js";
 import { cut, cutMiddle, isolate, measure, percent } from "./text.js";
 
-/** Terms that a card writes; a split of more columns counts the others. */
-export const MOST_TERMS = { full: 12, plain: 12, chip: 10 };
+/** Terms that a card writes, the largest; the others are counted, and listed beside it. */
+export const MOST_TERMS = 3;
 
 // Type, line, room for a name and for the bars behind it.
 const SUM_LOOK = {
-  full: { size: 12, line: 17, name: 200, bars: 52 },
-  plain: { size: 12, line: 16, name: 160, bars: 0 },
-  chip: { size: 11, line: 14, name: 112, bars: 0 },
+  full: { size: 12, line: 17, name: 200, bars: 34 },
+  plain: { size: 12, line: 16, name: 160, bars: 28 },
+  chip: { size: 11, line: 14, name: 112, bars: 20 },
 };
 const BESIDE = 8; // before the bars
 
@@ -19,7 +19,7 @@ export function isSum(node) {
   return Boolean(node.condition) && (node.weights?.length ?? 0) > 1;
 }
 
-/** The first terms of a sum, and the number and weight of those that are not written. */
+/** The first terms of a sum; the number and share of those that are not written. */
 export function sumTerms(node, most) {
   const known = node.weights.filter(([, weight]) => weight !== null);
   const folded = node.weights.find(([, weight]) => weight === null);
@@ -43,14 +43,14 @@ export function sumTerms(node, most) {
  * @returns {{w: number, blocks: {h: number, draw: (x: number, y: number, w: number) =>
  *   Element}[]}}  `w` is what the lines want; given less, names are cut in their middle
  */
-export function sumPlan(node, tier, most = MOST_TERMS[tier]) {
+export function sumPlan(node, tier, most = MOST_TERMS) {
   const look = SUM_LOOK[tier];
   const { size, line } = look;
   const { terms, rest } = sumTerms(node, most);
   const number = Math.max(...terms.map((term) => measure(term.sign + term.size, size, 600)));
   const times = measure(" × ", size);
   const start = number + times;
-  const bars = look.bars ? BESIDE + look.bars : 0;
+  const bars = BESIDE + look.bars;
   const name = Math.max(...terms.map((term) => Math.min(look.name, measure(term.name, size) + 0.5)));
   const bound = `sum ≤ ${node.bound}`;
   const wanted = [start + name + bars, measure(bound, size, 650)];
@@ -65,17 +65,17 @@ export function sumPlan(node, tier, most = MOST_TERMS[tier]) {
         text(x + number, term.sign + term.size, { "font-weight": 600, "text-anchor": "end" }),
         text(x + number + times / 2, "×", { class: "quiet", "text-anchor": "middle" }),
         text(x + start, isolate(cutMiddle(term.name, w - start - bars, size))),
-        bars && bar(term, x + w - look.bars, y + 2, look.bars, line - 6, top));
+        bar(term, x + w - look.bars, y + 2, look.bars, line - 6, top));
     },
   }));
   if (rest) blocks.push(restBlock(rest, size - 1, line));
-  blocks.push(boundBlock(bound, size, line, bars ? look.bars : 0, terms.length * line));
+  blocks.push(boundBlock(bound, size, line, look.bars, blocks.length * line, terms.length * line));
   return { w: Math.max(...wanted), blocks };
 }
 
 /** The line of the terms that are not written, from the fullest to the briefest. */
 function restTexts({ words, share }) {
-  return [`${words} (${share} of the weight)`, `${words} (${share})`, `${words.replace(" more", "")} (${share})`];
+  return [`${words} (${share} of the spread)`, `${words} (${share})`, `${words.replace(" more", "")} (${share})`];
 }
 
 function restBlock(rest, size, line) {
@@ -89,20 +89,19 @@ function restBlock(rest, size, line) {
   };
 }
 
-/** A line as under a column of numbers, and what the sum must not pass. */
-function boundBlock(words, size, line, bars, height) {
+/** A line as under a column of numbers, the bars' own, and what the sum must not pass. */
+function boundBlock(words, size, line, bars, above, barred) {
   return {
     h: line + 5,
     draw: (x, y, w) => svg("g", {},
-      svg("path", { d: `M${x} ${y + 0.5}h${w - (bars ? bars + BESIDE : 0)}`, class: "axis" }),
-      bars && svg("path", { d: `M${x + w - bars / 2} ${y - height}V${y - 2}`, class: "axis" }),
+      svg("path", { d: `M${x} ${y + 0.5}h${w - bars - BESIDE}`, class: "axis" }),
+      svg("path", { d: `M${x + w - bars - 0.5} ${y - above}v${barred}`, class: "axis" }),
       svg("text", { x, y: y + 4 + size * 0.95, "font-size": size, "font-weight": 650, class: "main bound", text: words })),
   };
 }
 
-/** How much a term moves the sum: to the left of the middle downwards, to the right upwards. */
+/** A term's share of the sum's spread, the largest one's as wide as there is room. */
 function bar({ share, negative }, x, y, w, h, top) {
-  const size = Math.max(0.8, (Math.abs(share ?? 0) / top) * (w / 2));
-  const middle = x + w / 2;
-  return svg("rect", { x: negative ? middle - size : middle, y, width: size, height: h, class: negative ? "minus" : "plus" });
+  const width = Math.max(0.8, (Math.abs(share ?? 0) / top) * w);
+  return svg("rect", { x, y, width, height: h, class: negative ? "minus" : "plus" });
 }

@@ -229,8 +229,7 @@ class Viewer {
     if (held) this.picture.element(this.state.focus)?.focus({ preventScroll: true });
     const shown = list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
     this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown });
-    const bars = list.some(({ i, status }, k) =>
-      status === "split" && this.arrangement.tiers[k] === "full" && isSum(this.index.nodes[i]));
+    const bars = list.some(({ i, status }) => status === "split" && isSum(this.index.nodes[i]));
     fillLegend(this.legend, this.data, scene.tree, this.direction, bars);
     this.notes.hidden = !scene.tree.notes?.length;
     this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));

@@ -8,7 +8,7 @@ import pytest
 from tests.figures.small_trees import number_tree, stump_and_more
 from tests.figures.viewer.test_payload import random_case
 from tests.viewer.page import BOXES, NODE, TIP, keys, settle, show
-from tests.viewer.payloads import AWKWARD, payload, tree_nodes
+from tests.viewer.payloads import AWKWARD, NAMES, payload, tree_nodes
 from treelab.figures.viewer.payload import tree_payload, view_settings
 
 pytestmark = pytest.mark.browser
@@ -116,25 +116,74 @@ CLIPPED = """() => [...document.querySelectorAll('[role="treeitem"]')].flatMap(i
     ("width", "depth"),
     [(1200, 2), pytest.param(1200, 5, marks=pytest.mark.slow), (390, 3)],
 )
-def test_a_weighted_sum_is_read_whole_from_the_picture(page, width, depth):
+def test_a_weighted_sum_names_its_three_largest_terms_and_counts_the_rest(
+    page, width, depth
+):
     page.set_viewport_size({"width": width, "height": 800})
     nodes = tree_nodes(depth, n_classes=0, oblique=True, seed=2)
     show(page, payload(nodes, n_classes=0, options={"height": 760}))
     shown = keys(page)
-    asking = [n for n in nodes if n["key"] + "0" in shown]
-    assert asking
-    for node in asking:
+    sums = [n for n in nodes if n["key"] + "0" in shown]
+    assert sums
+    for node in sums:
         card = page.locator(f"{NODE.format(node['key'])} .card")
+        named, rest = node["weights"][:3], node["weights"][3:]
         terms = card.locator(".term").all_text_contents()
-        terms = [re.sub("[\u2068\u2069]", "", term) for term in terms]
-        assert [re.sub("^[−+] ", "", term) for term in terms] == [
-            f"{size}×{name}" for name, _, _, size in node["weights"]
-        ]
-        minus = [weight < 0 for _, weight, _, _ in node["weights"]]
-        assert [term.startswith("−") for term in terms] == minus
+        for (name, weight, _, size), term in zip(named, map(unmarked, terms)):
+            written, _, cut = term.removeprefix("−").removeprefix("+").partition("×")
+            assert written.strip() == size
+            assert term.startswith("−") == (weight < 0)
+            start, _, end = cut.partition("…")
+            assert name.startswith(start)
+            assert name.endswith(end)
+        assert len(terms) == len(named)
+        assert card.locator(".plus, .minus").count() == len(named)
+        left = sum(share for _, _, share, _ in rest)
+        words = card.locator("text").all_text_contents()
+        (counted,) = [text for text in words if text.startswith(f"+ {len(rest)} ")]
+        assert abs(int(re.search(r"(\d+)%", counted)[1]) - 100 * left) <= 1
         assert card.locator(".bound").text_content() == f"sum ≤ {node['bound']}"
     assert page.evaluate(CLIPPED) == []
     assert overlaps(page.evaluate(BOXES)) == []
+
+
+def test_every_term_of_a_sum_is_listed_beside_its_card(page):
+    nodes = tree_nodes(1, oblique=True, seed=2)
+    show(page, payload(nodes))
+    page.keyboard.press("Shift")
+    page.focus(NODE.format(""))
+    page.wait_for_function(TIP)
+    terms = map(unmarked, page.locator(".tip .term").all_text_contents())
+    assert [re.sub("^[−+] ", "", term) for term in terms] == [
+        f"{size}×{name}" for name, _, _, size in nodes[0]["weights"]
+    ]
+
+
+LONG = (
+    "fractal dimension of the worst of three cells that were measured",
+    "a very long name of a column that nobody would ever want to read in full",
+)
+
+
+@pytest.mark.parametrize("width", [1440, 420])
+@pytest.mark.parametrize("n_others", [1, 20, 12_345])
+def test_no_text_of_a_sum_passes_the_edge_of_its_card(page, width, n_others):
+    page.set_viewport_size({"width": width, "height": 800})
+    nodes = tree_nodes(3, oblique=True, names=LONG + NAMES[:4], seed=3)
+    for node in nodes:
+        if "weights" in node:
+            node["weights"][0][3] = node["bound"] = "0.0000917"
+            node["weights"].append([f"{n_others:,} other features", None, 0.5])
+    show(page, payload(nodes))
+    for _ in range(4):
+        assert page.evaluate(CLIPPED) == []
+        page.get_by_label("Zoom in").click()
+        settle(page)
+
+
+def unmarked(text: str) -> str:
+    """A text without the marks that keep its writing direction."""
+    return re.sub("[\u2068\u2069]", "", text)
 
 
 @pytest.mark.parametrize("target", ["Survived", "default payment next month"])
@@ -155,7 +204,7 @@ def test_a_leaf_of_a_class_called_yes_or_no_names_its_class(page, target, width,
     assert leaves
     for node in leaves:
         texts = page.locator(f"{NODE.format(node['key'])} .main").all_text_contents()
-        name, _, label = re.sub("[\u2068\u2069]", "", texts[0]).partition(": ")
+        name, _, label = unmarked(texts[0]).partition(": ")
         assert label == node["prediction"]
         assert target.startswith(name.removesuffix("…"))
     assert page.evaluate(CLIPPED) == []
