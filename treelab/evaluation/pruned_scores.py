@@ -119,21 +119,26 @@ def class_sums(
     Parameters
     ----------
     path : CostComplexityPath
-    counts : ndarray of shape (n_nodes, n_classes)
-        Rows of each class that pass each node of the unpruned tree.
+    counts : ndarray of shape (n_nodes, ..., n_classes)
+        Rows of each class, or of each part and class, that pass each node of the
+        unpruned tree.
     predicted : int array of shape (n_nodes,)
         Class that each node predicts where it is a leaf.
 
     Returns
     -------
-    ndarray of shape (n_steps, 2, n_classes)
+    ndarray of shape (n_steps, ..., 2, n_classes)
         Rows of each class that are predicted as it; rows of each class plus rows
         predicted as it.
     """
-    is_class = np.arange(counts.shape[1]) == predicted[:, None]
-    hits = pruned_sums(path, counts * is_class)
-    n_predicted = pruned_sums(path, counts.sum(1, keepdims=True) * is_class)
-    return np.stack([hits, counts[0] + n_predicted], axis=1)
+    n_nodes, n_classes = len(counts), counts.shape[-1]
+    is_class = np.eye(n_classes, dtype=counts.dtype)[predicted]
+    is_class = is_class.reshape(n_nodes, *[1] * (counts.ndim - 2), n_classes)
+    n_predicted = counts.sum(-1, keepdims=True) * is_class
+    both = np.stack([counts * is_class, n_predicted], axis=-2)
+    sums = pruned_sums(path, both.reshape(n_nodes, -1)).reshape(-1, *both.shape[1:])
+    sums[..., 1, :] += counts[0]
+    return sums
 
 
 def value_sums(path: CostComplexityPath, leaf: np.ndarray, y: np.ndarray) -> np.ndarray:

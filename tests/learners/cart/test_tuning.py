@@ -10,7 +10,7 @@ from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart import tuning
 from treelab.learners.cart.estimators import Candidate
-from treelab.learners.common.folds import assign_folds
+from treelab.learners.common.folds import repeated_folds
 from treelab.trees.pruning.cut import cut_at
 from treelab.trees.pruning.size_path import within_one_standard_error
 from treelab.trees.pruning.sizes import prune_to_size
@@ -66,28 +66,33 @@ def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
     model = kind(random_state=0, max_leaf_nodes=7).fit(X, y)
     scores, search = seen["scores"], seen["search"]
     codes = y if task == "regression" else np.unique(y, return_inverse=True)[1]
-    fold = assign_folds(codes, 5, seed=search.seed)
+    repeats = repeated_folds(codes, seed=search.seed)
+    folds = [held for of_repeat in repeats for held in of_repeat]
     deep = {
         (k, leaf_size): kind(tune=False, min_samples_leaf=leaf_size, random_state=0)
-        .fit(X[fold != k], y[fold != k])
+        .fit(X[~held], y[~held])
         .tree_
-        for k in range(5)
+        for k, held in enumerate(folds)
         for leaf_size in (2, 12)
     }
+    truth = np.concatenate([y[held] for held in folds])
     for c, candidate in enumerate(search.candidates(len(y))):
         for s, size in enumerate(search.sizes.tolist()):
-            predicted, around = y.copy(), 0.0
-            for k in range(5):
-                held, tree = fold == k, deep[k, candidate.min_samples_leaf]
-                predicted[held] = slow_predictions(
-                    candidate, size, tree, X[~held], y[~held], X[held], search
+            predicted, around = [], 0.0
+            for k, held in enumerate(folds):
+                tree = deep[k, candidate.min_samples_leaf]
+                predicted.append(
+                    slow_predictions(
+                        candidate, size, tree, X[~held], y[~held], X[held], search
+                    )
                 )
                 if task == "regression":
                     around += np.sum((y[held] - y[~held].mean()) ** 2)
             if task == "regression":
-                score = 1 - np.sum((y - predicted) ** 2) / around
+                error = np.sum((truth - np.concatenate(predicted)) ** 2)
+                score = 1 - error / around
             else:
-                score = f1_score(y, predicted, average="macro")
+                score = f1_score(truth, np.concatenate(predicted), average="macro")
             assert scores[c, s].mean() == pytest.approx(score), (candidate, size)
     of_size = scores[scores.mean(-1).argmax(0), np.arange(len(search.sizes))]
     chosen, error = within_one_standard_error(of_size)

@@ -1,17 +1,20 @@
 import numpy as np
 
-from treelab.learners.common.folds import scored_parts
+from treelab.learners.common.folds import (
+    N_PARTS,
+    REPEATED_ROWS,
+    assign_parts,
+    repeated_folds,
+)
 
 
-def test_the_parts_of_each_fold_hold_its_rows_once():
-    fold = np.arange(103) % 5
-    parts = scored_parts([fold == own for own in range(5)], 4, seed=0)
-    for own, of_fold in enumerate(parts):
-        assert len(of_fold) == 4
-        rows = np.sort(np.concatenate(of_fold))
-        np.testing.assert_array_equal(rows, np.flatnonzero(fold == own))
+def test_parts_are_alike_in_size_and_drawn_by_the_seed():
+    part = assign_parts(103, seed=0)
+    assert set(np.bincount(part, minlength=N_PARTS)) == {5, 6}
+    np.testing.assert_array_equal(part, assign_parts(103, seed=0))
+    assert (part != assign_parts(103, seed=1)).any()
 
 
-def test_a_fold_with_fewer_rows_than_parts_has_a_part_for_each():
-    ((*parts,),) = scored_parts([np.array([True, False, True])], 4, seed=0)
-    assert sorted(int(part[0]) for part in parts) == [0, 2]
+def test_large_tables_have_their_folds_drawn_once():
+    assert len(repeated_folds(np.arange(REPEATED_ROWS) % 2, seed=0)) == 3
+    assert len(repeated_folds(np.arange(REPEATED_ROWS + 1) % 2, seed=0)) == 1

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab.learners.common.folds import N_FOLDS, N_REPEATS
 from treelab.learners.gradtree.encodings import (
     CROSS_VALIDATED_ROWS,
-    N_FOLDS,
     cross_validation_folds,
     encode,
 )
@@ -51,18 +51,20 @@ def test_rows_to_train_on_are_cross_fitted_and_rows_held_out_are_as_at_predictio
 
 
 @pytest.mark.parametrize("by_class", [True, False])
-def test_five_folds_hold_out_each_row_once(by_class):
+def test_five_folds_hold_out_each_row_once_in_every_repeat(by_class):
     y = np.arange(103) % 3 if by_class else np.linspace(0, 1, 103)
-    folds = cross_validation_folds(y, by_class=by_class, seed=0)
-    assert len(folds) == N_FOLDS
-    assert (np.sum(folds, axis=0) == 1).all()
+    repeats = cross_validation_folds(y, by_class=by_class, seed=0)
+    assert len(repeats) == N_REPEATS
+    for folds in repeats:
+        assert len(folds) == N_FOLDS
+        assert (np.sum(folds, axis=0) == 1).all()
+    assert not np.array_equal(repeats[0][0], repeats[1][0])
 
 
 def test_a_large_table_holds_a_fifth_out_once():
     y = np.arange(CROSS_VALIDATED_ROWS + 5) % 2
-    folds = cross_validation_folds(y, by_class=True, seed=0)
-    assert len(folds) == 1
-    assert folds[0].mean() == pytest.approx(0.2, abs=0.01)
+    ((held_out,),) = cross_validation_folds(y, by_class=True, seed=0)
+    assert held_out.mean() == pytest.approx(0.2, abs=0.01)
 
 
 def test_a_tiny_table_holds_nothing_out():

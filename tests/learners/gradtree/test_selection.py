@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from treelab.learners.common.folds import N_PARTS
 from treelab.learners.gradtree.encodings import encode
 from treelab.learners.gradtree.hard_tree import HardTree
 from treelab.learners.gradtree.selection import TargetRows, fold_sums, medoids
@@ -111,9 +112,11 @@ def counted(y, predicted):
 def test_classes_are_counted_as_by_pruning_each_tree_and_scoring_it(seed, by_vote):
     target, encoding = table(3, seed)
     trees = grown(target, encoding, 4)
-    parts = np.array_split(np.flatnonzero(encoding.held_out), 2)
-    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=by_vote)
-    assert sums.shape == (2, len(WEIGHTS), len(SIZES), 2, 3)
+    part = np.arange(len(target.y)) % 2
+    sums = fold_sums(target, trees, encoding, part, SIZES, by_vote=by_vote)
+    assert sums.shape == (N_PARTS, len(WEIGHTS), len(SIZES), 2, 3)
+    assert not sums[2:].any()
+    parts = [np.flatnonzero(encoding.held_out & (part == own)) for own in range(2)]
     places = retained(target, trees, encoding, by_vote=by_vote)
     for z, size in enumerate(SIZES):
         cut = [pruned(tree, target, encoding, size) for tree in trees]
@@ -140,11 +143,12 @@ def test_classes_are_counted_as_by_pruning_each_tree_and_scoring_it(seed, by_vot
 def test_values_are_summed_as_by_pruning_each_tree_and_measuring_its_errors(by_vote):
     target, encoding = table(0)
     trees = grown(target, encoding, 3)
-    parts = [np.flatnonzero(encoding.held_out)]
-    sums = fold_sums(target, trees, encoding, parts, SIZES, by_vote=by_vote)
+    part = np.arange(len(target.y)) % N_PARTS
+    sums = fold_sums(target, trees, encoding, part, SIZES, by_vote=by_vote)
     rows = np.flatnonzero(~encoding.held_out)
     (places,) = retained(target, trees, encoding, by_vote=by_vote)
-    y, x = target.y[parts[0]], frame_of(encoding.seen[parts[0]])
+    held_out = encoding.held_out
+    y, x = target.y[held_out], frame_of(encoding.seen[held_out])
     of_mean = ((y - target.y[rows].mean()) ** 2).sum()
     for z, size in enumerate(SIZES):
         errors = []
@@ -154,6 +158,6 @@ def test_values_are_summed_as_by_pruning_each_tree_and_measuring_its_errors(by_v
             mean = {own: target.y[rows][leaf == own].mean() for own in np.unique(leaf)}
             predicted = np.array([mean[own] for own in tree.apply(x)])
             errors.append(((y - predicted) ** 2).sum())
-        error, total = sums[0, 0, z, :, 0]
+        error, total = sums[:, 0, z, :, 0].sum(0)
         assert error == pytest.approx(np.mean(errors))
         assert total == pytest.approx(of_mean)

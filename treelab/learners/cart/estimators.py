@@ -13,7 +13,6 @@ from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.cart.settings import CartSettings
 from treelab.learners.cart.tuning import (
     MOST_LEAVES,
-    N_FOLDS,
     POWERS,
     Candidate,
     Search,
@@ -21,7 +20,7 @@ from treelab.learners.cart.tuning import (
     weighted_impurity,
 )
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.folds import FEWEST_ROWS
+from treelab.learners.common.folds import FEWEST_ROWS, N_FOLDS
 from treelab.learners.common.grown_tree import (
     GrownClassifier,
     GrownRegressor,

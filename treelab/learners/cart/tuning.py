@@ -5,7 +5,7 @@ prunings of it, and class weights only change which class a leaf predicts, so on
 gives the scores of all of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.evaluation.pruned_scores import class_sums, pooled_scores, value_sums
 from treelab.learners.cart.settings import CartSettings
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.folds import N_PARTS, assign_folds, scored_parts
+from treelab.learners.common.folds import N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.cut import cut_at
@@ -24,8 +24,6 @@ from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import rows_through
 
-N_FOLDS = 5
-N_PARTS_OF_FOLD = N_PARTS // N_FOLDS
 DEPTHS = (2, 3, 4, 6, 8, 10)  # beside the largest that is allowed
 LEAF_SIZES = (1, 5, 20)
 # Growing takes most of the time, and where rows are many a leaf of one tells little.
@@ -49,6 +47,25 @@ class Candidate:
     max_depth: int | None
     min_samples_leaf: int
     weighting: int
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Held-out rows of one fold, arrays of shape (m,).
+
+    Attributes
+    ----------
+    leaf : int array
+        Of the unpruned tree, that each row reaches.
+    truth : ndarray
+        Class code, or value.
+    part : int array
+        See ``folds.assign_parts``.
+    """
+
+    leaf: np.ndarray
+    truth: np.ndarray
+    part: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -115,11 +132,15 @@ def cross_validate(data: TrainingData, search: Search) -> np.ndarray:
     -------
     ndarray of shape (n_candidates, n_sizes, n_parts)
         See ``pooled_scores``; candidates as ``Search.candidates`` lists them. The
-        parts are those of ``folds.scored_parts``.
+        parts are those of ``folds.assign_parts``.
     """
-    fold = assign_folds(data.y, N_FOLDS, seed=search.seed)
-    sums = [_fold_sums(data, search, fold == held_out) for held_out in range(N_FOLDS)]
-    return pooled_scores(np.concatenate(sums), search.task)
+    part = assign_parts(len(data.y), seed=search.seed)
+    sums = [
+        _fold_sums(data, search, held_out, part)
+        for of_repeat in repeated_folds(data.y, seed=search.seed)
+        for held_out in of_repeat
+    ]
+    return pooled_scores(np.sum(sums, axis=0), search.task)
 
 
 def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
@@ -137,15 +158,15 @@ def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
     return replace(tree, impurity=risk / np.maximum(tree.n_rows, 1))
 
 
-def _fold_sums(data: TrainingData, search: Search, held_out: np.ndarray) -> np.ndarray:
-    """Sums (n_parts, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
+def _fold_sums(
+    data: TrainingData, search: Search, held_out: np.ndarray, part: np.ndarray
+) -> np.ndarray:
+    """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
     frame, y = data.frame[~held_out], data.y[~held_out]
     encoder = TableEncoder("none", task=search.task, random_state=search.seed)
     X = to_float32(encoder.fit_transform(frame, y))
     seen = to_float32(encoder.transform(frame))  # as prediction sees the same rows
     unseen = to_float32(encoder.transform(data.frame[held_out]))
-    truth = data.y[held_out]
-    (parts,) = scored_parts([np.ones(len(truth), bool)], N_PARTS_OF_FOLD, search.seed)
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):
         grown = search.grow(X, y, leaf_size)
@@ -155,8 +176,7 @@ def _fold_sums(data: TrainingData, search: Search, held_out: np.ndarray) -> np.n
             leaf = grown.apply(seen)
             tree = with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
         tree = weighted_impurity(tree, search.growing)
-        leaf = grown.apply(unseen)
-        rows = [(leaf[part], truth[part]) for part in parts]
+        rows = HeldOut(grown.apply(unseen), data.y[held_out], part[held_out])
         for depth in search.depths:
             if depth is not None and depth < tree.depth:
                 found[depth, leaf_size] = _depth_sums(tree, depth, rows, search)
@@ -177,18 +197,17 @@ def _fold_sums(data: TrainingData, search: Search, held_out: np.ndarray) -> np.n
 def _depth_sums(
     tree: Tree,
     depth: int,
-    rows: Sequence[tuple[np.ndarray, np.ndarray]],
+    rows: HeldOut,
     search: Search,
 ) -> list[np.ndarray]:
-    """Sums (n_parts, n_sizes, 2, n_classes) of its prunings, for each class weighting.
+    """Sums (N_PARTS, n_sizes, 2, n_classes) of its prunings, for each class weighting.
 
     Parameters
     ----------
     tree : Tree
     depth : int
         Where the tree is cut before it is pruned.
-    rows : sequence of n_parts pairs of arrays
-        Leaf of the whole tree that each held-out row reaches, and its truth.
+    rows : HeldOut
     search : Search
     """
     # scikit-learn numbers nodes depth first, as cut_at does: what stays is in order.
@@ -197,23 +216,23 @@ def _depth_sums(
     path = cost_complexity_path(small)
     steps = steps_at(path, search.sizes)
     if search.classes is None:
-        sums = []
-        for leaf, truth in rows:
-            while (below := tree.level[leaf] > depth).any():
-                leaf = np.where(below, tree.parent[leaf], leaf)
-            sums.append(value_sums(path, np.searchsorted(stays, leaf), truth)[steps])
+        leaf = rows.leaf
+        while (below := tree.level[leaf] > depth).any():
+            leaf = np.where(below, tree.parent[leaf], leaf)
+        leaf = np.searchsorted(stays, leaf)
+        apart = [rows.part == place for place in range(N_PARTS)]
+        sums = [value_sums(path, leaf[own], rows.truth[own])[steps] for own in apart]
         return [np.stack(sums)]
     assert small.class_counts is not None
-    counts = [
-        rows_through(tree, leaf, truth, len(search.classes))[stays]
-        for leaf, truth in rows
-    ]
+    n_classes = len(search.classes)
+    code = rows.part * n_classes + rows.truth
+    counts = rows_through(tree, rows.leaf, code, N_PARTS * n_classes)[stays]
+    counts = counts.reshape(-1, N_PARTS, n_classes)
     predicted = [
         (small.class_counts * weights).argmax(1) for weights in search.predicting
     ]
     return [
-        np.stack([class_sums(path, part, own)[steps] for part in counts])
-        for own in predicted
+        class_sums(path, counts, own)[steps].transpose(1, 0, 2, 3) for own in predicted
     ]
 
 

@@ -93,6 +93,7 @@ def make_starts(
     for place, encoding in enumerate(encodings):
         own = ~encoding.held_out
         rows = StartRows(encoding.x[own], y[own], values[own], settings.max_depth)
+        first = encoding.first_restart
         grown = [
             greedy_start(
                 rows,
@@ -101,7 +102,7 @@ def make_starts(
                 random,
                 resampled=i >= len(MIN_SAMPLES_LEAF),
             )
-            for i in range(n_restarts)
+            for i in range(first, first + n_restarts)
         ]
         # One leaf is no start, unless no column splits the rows.
         filled = min(1, max(g.tree.n_leaves for g in grown) - 1)

@@ -1,12 +1,12 @@
 """Which plan and class weights each number of leaves takes, by cross-validation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from treelab.evaluation.pruned_scores import pooled_scores
-from treelab.learners.common.folds import N_PARTS, scored_parts
+from treelab.learners.common.folds import assign_parts
 from treelab.learners.gradtree.annealing import Plan, make_starts, plans_of, train
 from treelab.learners.gradtree.encodings import (
     Encoding,
@@ -75,13 +75,19 @@ def cross_validate(
         nothing = np.full(len(sizes), np.nan)
         last = len(sizes) - 1
         return Choice(sizes, [plan] * len(sizes), 0, nothing, nothing, last, 0)
-    encodings = [table.encode(held_out) for held_out in folds]
+    # Restarts are spread over the repeats of the folds.
+    n_restarts = max(1, min(N_RESTARTS, settings.n_restarts) // len(folds))
+    encodings = [
+        replace(table.encode(held_out), first_restart=repeat * n_restarts)
+        for repeat, of_repeat in enumerate(folds)
+        for held_out in of_repeat
+    ]
     starts = make_starts(
         encodings,
         y,
         table.values,
         plans,
-        min(N_RESTARTS, settings.n_restarts),
+        n_restarts,
         settings,
         random,
     )
@@ -89,15 +95,15 @@ def cross_validate(
         encodings, starts, y, table.objective, settings, monitor, generator
     )
     hard = trees.hard_trees()
-    parts = scored_parts(folds, N_PARTS // len(folds), table.seed)
+    part = assign_parts(len(y), seed=table.seed)
     sums = []
     for fold, encoding in enumerate(encodings):
         by_plan: dict[Plan, list[HardTree]] = {plan: [] for plan in plans}
         for tree, start in zip(hard, starts):
             if start.encoding == fold:
                 by_plan[start.plan].append(tree)
-        sums.append(_fold_sums(table, by_plan, encoding, parts[fold], sizes))
-    scores = pooled_scores(np.concatenate(sums), table.task)
+        sums.append(_fold_sums(table, by_plan, encoding, part, sizes))
+    scores = pooled_scores(np.sum(sums, axis=0), table.task)
     weighting, best = _best(scores, plans, sizes)
     of_best = scores[best, weighting, np.arange(len(sizes))]
     chosen, errors = within_one_standard_error(of_best)
@@ -108,7 +114,7 @@ def cross_validate(
         scores=of_best.mean(1),
         standard_errors=errors,
         chosen=chosen,
-        n_folds=len(folds),
+        n_folds=len(folds[0]),
         stopped=stopped,
     )
 
@@ -117,7 +123,7 @@ def _fold_sums(
     table: Table,
     by_plan: dict[Plan, list[HardTree]],
     encoding: Encoding,
-    parts: list[np.ndarray],
+    part: np.ndarray,
     sizes: np.ndarray,
 ) -> np.ndarray:
     """Sums (parts, plans, W, Z, 2, C) of what one fold retains of each plan."""
@@ -127,7 +133,7 @@ def _fold_sums(
             sums.append(sums[-1])
             continue
         of_plan = fold_sums(
-            table.target, trees, encoding, parts, sizes, by_vote=plan.by_vote
+            table.target, trees, encoding, part, sizes, by_vote=plan.by_vote
         )
         sums.append(of_plan)
     return np.stack(sums, axis=1)

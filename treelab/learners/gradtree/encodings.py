@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
-from treelab.learners.common.folds import FEWEST_ROWS, assign_folds, hold_out
+from treelab.learners.common.folds import FEWEST_ROWS, hold_out, repeated_folds
 
-N_FOLDS = 5
 CROSS_VALIDATED_ROWS = 5000  # larger tables hold a fifth of the rows out once
 
 
@@ -25,12 +24,15 @@ class Encoding:
     seen : ndarray of shape (n, F), float32
         As at prediction.
     held_out : bool array of shape (n,)
+    first_restart : int, default=0
+        Restarts are numbered from here, so that repeated folds begin apart.
     """
 
     encoder: TableEncoder
     x: np.ndarray
     seen: np.ndarray
     held_out: np.ndarray
+    first_restart: int = 0
 
 
 def encode(
@@ -47,16 +49,15 @@ def encode(
 
 def cross_validation_folds(
     y: np.ndarray, *, by_class: bool, seed: int
-) -> list[np.ndarray]:
-    """Return which rows each fold holds out, bool (n,) each; none of a tiny table.
+) -> list[list[np.ndarray]]:
+    """Return which rows each fold of each repeat holds out, bool (n,) each.
 
-    Large tables have one fold, of a fifth of the rows.
+    Large tables have one fold, of a fifth of the rows; tiny ones none.
     """
     if len(y) < FEWEST_ROWS:
         return []
     if len(y) > CROSS_VALIDATED_ROWS:
         held_out = np.zeros(len(y), dtype=bool)
         held_out[hold_out(y, by_class=by_class, seed=seed)[1]] = True
-        return [held_out]
-    fold = assign_folds(y, N_FOLDS, seed=seed)
-    return [fold == number for number in range(N_FOLDS)]
+        return [[held_out]]
+    return repeated_folds(y, seed=seed)

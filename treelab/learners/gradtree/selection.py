@@ -14,6 +14,7 @@ import numpy as np
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.evaluation.pruned_scores import class_sums, value_sums
+from treelab.learners.common.folds import N_PARTS
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.gradtree.encodings import Encoding
 from treelab.learners.gradtree.hard_tree import HardTree
@@ -119,7 +120,7 @@ def fold_sums(
     target: TargetRows,
     trees: Sequence[HardTree],
     encoding: Encoding,
-    parts: Sequence[np.ndarray],
+    part: np.ndarray,
     sizes: np.ndarray,
     *,
     by_vote: bool,
@@ -136,21 +137,21 @@ def fold_sums(
         Trained without the rows held out.
     encoding : Encoding
         The rows as this fold sees them.
-    parts : sequence of P int arrays
-        Held-out rows that are summed up apart.
+    part : int array of shape (n,)
+        Which rows are summed up apart, see ``folds.assign_parts``.
     sizes : int array of shape (Z,)
     by_vote : bool
         See ``medoids``.
 
     Returns
     -------
-    ndarray of shape (P, W, Z, 2, C)
+    ndarray of shape (N_PARTS, W, Z, 2, C)
         For ``pooled_scores``.
     """
     leaves = [tree.apply(encoding.seen) for tree in trees]
 
     def sums(place: int) -> np.ndarray:
-        return _sums(target, trees[place], leaves[place], encoding, parts, sizes)
+        return _sums(target, trees[place], leaves[place], encoding, part, sizes)
 
     if by_vote:
         return np.mean([sums(place) for place in range(len(trees))], axis=0)
@@ -160,9 +161,9 @@ def fold_sums(
     return np.stack([of_tree[place][:, w] for w, place in enumerate(best)], axis=1)
 
 
-def _sums(target, tree, leaf, encoding, parts, sizes) -> np.ndarray:
+def _sums(target, tree, leaf, encoding, part, sizes) -> np.ndarray:
     """Sums (P, W, Z, 2, C) of the prunings of one tree."""
-    own, y = ~encoding.held_out, target.y
+    own, held_out, y = ~encoding.held_out, encoding.held_out, target.y
     codes = None if target.classes is None else tuple(range(target.n_outputs))
     shape = tree.shape(encoding.encoder, target.n_outputs, codes)
     shape = with_leaves(shape, encoding.seen[own], leaf[own], y[own])
@@ -172,12 +173,17 @@ def _sums(target, tree, leaf, encoding, parts, sizes) -> np.ndarray:
         values = y[own][:, None]
         shape = with_node_means(shape, leaf[own], values, np.ones(len(values)))
         path = replace(path, tree=shape)
+        apart = [held_out & (part == place) for place in range(N_PARTS)]
         return np.stack(
-            [value_sums(path, leaf[part], y[part])[steps][None] for part in parts]
+            [value_sums(path, leaf[rows], y[rows])[steps][None] for rows in apart]
         )
     assert shape.class_counts is not None
-    predicted = [(shape.class_counts * weights).argmax(1) for weights in target.weights]
-    counts = [rows_through(shape, leaf[p], y[p], target.n_outputs) for p in parts]
-    return np.stack(
-        [[class_sums(path, part, own)[steps] for own in predicted] for part in counts]
-    )
+    n_classes = target.n_outputs
+    code = part[held_out] * n_classes + y[held_out]
+    counts = rows_through(shape, leaf[held_out], code, N_PARTS * n_classes)
+    counts = counts.reshape(-1, N_PARTS, n_classes)
+    by_weighting = [
+        class_sums(path, counts, (shape.class_counts * weights).argmax(1))[steps]
+        for weights in target.weights
+    ]  # of (Z, P, 2, C)
+    return np.stack(by_weighting).transpose(2, 0, 1, 3, 4)
