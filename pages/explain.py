@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.trees import drawn_tree
+from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
 from pages.common.views.explanation import (
     explain_ensemble,
@@ -31,7 +31,7 @@ page_title(
 loaded = pick_loaded_run()
 place = pick_place(loaded)
 prediction = st.container(key="prediction", gap="xsmall")
-deciding = drawn_tree(loaded, heaviest_tree(loaded, place))
+deciding = shown_tree(loaded, heaviest_tree(loaded, place))
 row = pick_row(
     loaded, place, columns_by_path(deciding, loaded.split.X_test.iloc[[place]])
 )

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.common.cached.trees import routed_tree
+from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
 from pages.common.views.routing import row_groups, show_heat_tree, show_table
 from pages.common.widgets.estimator_picker import pick_estimator
@@ -20,7 +20,7 @@ page_title(
 )
 loaded = pick_loaded_run()
 estimator = pick_estimator(loaded)
-tree = routed_tree(loaded, estimator)
+tree = shown_tree(loaded, estimator)
 is_number = loaded.model.classes is None
 
 with st.container(horizontal=True, key="routing-controls"):

@@ -9,15 +9,15 @@ from pages.common.cached.tree_pictures import (
     training_picture,
     tree_picture,
 )
-from pages.common.cached.trees import drawn_tree, routed_tree
 from pages.common.cached.trees import rules as rules_of
+from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
 from pages.common.state.selected_node import select_node, selected_node
 from pages.common.views.node_panel import report_of, show_node, show_rows, show_split
 from pages.common.views.overview import overview
 from pages.common.views.tree_drawing import draw_tree, tree_notes
 from pages.common.views.tree_facts import show_facts
-from pages.common.views.tree_viewer import HEIGHT, tree_viewer
+from pages.common.views.tree_viewer import HEIGHT, note_empty_branch, tree_viewer
 from pages.common.widgets.estimator_picker import pick_estimator
 from pages.common.widgets.export import export_box
 from pages.common.widgets.run_picker import pick_loaded_run
@@ -30,7 +30,7 @@ from pages.common.widgets.tree_choices import (
     TreeChoices,
     tree_choices,
 )
-from pages.common.words import counted_rows
+from pages.common.words import fitted_words
 from treelab.figures.viewer.keys import keys, node_at
 from treelab.figures.viewer.rows import FIRST_PATH, SECOND_PATH, class_flow, row_path
 from treelab.trees.text.numerals import counted
@@ -46,7 +46,7 @@ def show_view(loaded: LoadedRun, estimator: int | None) -> None:
     """Draw the tree; beside it the node that is selected, below it that node's rows."""
     choices = tree_choices(loaded)
     left, right = st.columns([5, 2], gap="medium")
-    drawn = drawn_tree(loaded, estimator)
+    drawn = shown_tree(loaded, estimator)
     if choices.view == STATIC:
         with left:
             draw_tree(drawn, loaded, "learned")
@@ -68,20 +68,16 @@ def picture_of(
     loaded: LoadedRun, estimator: int | None, choices: TreeChoices
 ) -> TreePicture:
     """Return what the viewer draws."""
-    drawn = drawn_tree(loaded, estimator)
+    drawn = shown_tree(loaded, estimator)
     if choices.view == TRAINING:
         picture = training_picture(loaded, drawn, choices.split)
         if picture is not None:
             return picture
     if choices.view == PATH:
         n_strengths = len(loaded.model.strengths)
-        trees = tuple(drawn_tree(loaded, strength=i) for i in range(n_strengths))
+        trees = tuple(shown_tree(loaded, strength=i) for i in range(n_strengths))
         return path_picture(loaded, trees, choices.split)
-    if not choices.places:
-        return tree_picture(loaded, drawn, f"drawn {estimator}", choices.split)
-    # A row may take a branch that no training row does: then it is drawn.
-    tree = routed_tree(loaded, estimator)
-    return tree_picture(loaded, tree, f"routed {estimator}", choices.split)
+    return tree_picture(loaded, drawn, f"tree {estimator}", choices.split)
 
 
 def show_viewer(
@@ -96,7 +92,7 @@ def show_viewer(
     ]
     flow = None
     if choices.label is not None:
-        flow = class_flow(first, *loaded.split.rows(choices.split), choices.label)
+        flow = class_flow(first, *loaded.rows(choices.split), choices.label)
     with left:
         selection = tree_viewer(
             picture.payload,
@@ -108,6 +104,8 @@ def show_viewer(
             report_frames=choices.view != TREE,
         )
         select_node(loaded.run.id, selection.key)
+        for at in choices.places:
+            note_empty_branch(loaded, loaded.split.X_test.iloc[[at]], estimator)
     shown = picture.tree(selection.frame)
     show_selected(loaded, shown, selection.key, right)
     if shown is not first:
@@ -135,7 +133,7 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     is_number = tree.classes is None
     st.caption(
         f"{counted(len(rules), 'rule')}, one a leaf, the most frequent first; rows and "
-        f"fractions are of {counted_rows(tree, loaded)}."
+        f"fractions are of {fitted_words(loaded)}."
         + ("" if is_number else " Confidence is the leaf's probability of its class.")
     )
     if is_number:
@@ -170,7 +168,7 @@ loaded = pick_loaded_run()
 estimator = pick_estimator(loaded)
 if estimator is not None:
     st.header(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
-tree = drawn_tree(loaded, estimator)
+tree = shown_tree(loaded, estimator)
 show_view(loaded, estimator)
 export_box(loaded, tree, estimator)
 show_rules(loaded, tree, estimator)

@@ -3,6 +3,7 @@
 import re
 
 from pages.common.cached.loaded_run import LoadedRun
+from treelab.data.split import JOINED
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
@@ -11,7 +12,12 @@ from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
 
 LONGEST_RULE = 300  # letters that a sentence may hold
-SPLIT_NAMES = {"train": "training", "valid": "validation", "test": "test"}
+SPLIT_NAMES = {
+    "train": "training",
+    "valid": "validation",
+    "test": "test",
+    JOINED: "training and validation",
+}
 
 
 def duration(seconds: float | None) -> str:
@@ -64,17 +70,13 @@ def score_words(run: Run, split: str = "test") -> str:
 
 def split_words(loaded: LoadedRun, split: str) -> str:
     """Name a data split with its size: "test, 114 rows"."""
-    return f"{SPLIT_NAMES[split]}, {counted(len(loaded.split.rows(split)[1]), 'row')}"
+    return f"{SPLIT_NAMES[split]}, {counted(len(loaded.rows(split)[1]), 'row')}"
 
 
-def counted_rows(tree: Tree, loaded: LoadedRun) -> str:
-    """Name the rows that a tree counts: "341 training rows"."""
-    n_rows, n_train = int(tree.n_rows[0]), len(loaded.split.y_train)
-    if n_rows == n_train:
-        return counted(n_rows, "training row")
-    if n_rows == n_train + len(loaded.split.y_valid):
-        return f"{counted(n_rows, 'row')}, training and validation together"
-    return f"the {counted(n_rows, 'row')} it was fitted to"
+def fitted_words(loaded: LoadedRun) -> str:
+    """Name the rows that a run's model was fitted to: "341 training rows"."""
+    split = loaded.fitted_split
+    return counted(len(loaded.rows(split)[1]), f"{SPLIT_NAMES[split]} row")
 
 
 def with_unit(loaded: LoadedRun, value: float) -> str:

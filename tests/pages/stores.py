@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.problem import make_problem
+from treelab.data.split import JOINED
 from treelab.evaluation.metrics import scores
 from treelab.learners.common.origin import Origin, with_origin
-from treelab.runs.jobs.model_facts import model_size, with_names
+from treelab.runs.jobs.model_facts import fitted_split, model_size, with_names
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
@@ -60,8 +61,9 @@ def one_hot(codes, n: int, sure: float = 0.9) -> np.ndarray:
     return np.where(np.arange(n) == np.asarray(codes)[:, None], sure, rest)
 
 
-def single_tree(classes, target: str, split) -> Tree:
+def single_tree(classes, target: str, split, fitted: str = "train") -> Tree:
     """A tree of depth 2 on radius, colour and texture; leaves say their rows' mean."""
+    X, y = split.rows(fitted)
     tree = Tree.complete(
         FEATURES,
         np.array([0, 2, 1]),
@@ -70,9 +72,9 @@ def single_tree(classes, target: str, split) -> Tree:
         np.zeros((4, 1 if classes is None else len(classes))),
         classes=classes,
         target=target,
-    ).with_rows(split.X_train, split.y_train)
+    ).with_rows(X, y)
     value = tree.value.copy()
-    leaf_of_row, truth = tree.apply(split.X_train), split.y_train.to_numpy()
+    leaf_of_row, truth = tree.apply(X), y.to_numpy()
     for leaf in np.flatnonzero(tree.is_leaf):
         here = truth[leaf_of_row == leaf]
         if classes is None:
@@ -80,6 +82,11 @@ def single_tree(classes, target: str, split) -> Tree:
         else:
             value[leaf] = [np.mean(here == label) for label in classes]
     return replace(tree, value=value)
+
+
+def joined_tree(classes, target: str, split) -> Tree:
+    """The same tree fitted to the validation rows as well."""
+    return single_tree(classes, target, split, JOINED)
 
 
 def ensemble(classes, target: str, split, n_estimators: int = 24) -> WeightedTrees:
@@ -164,7 +171,7 @@ def size_path(tree: Tree) -> SizePath:
 
 MAKERS = {
     "cart": single_tree,
-    "gradtree": single_tree,
+    "gradtree": joined_tree,
     "grande": ensemble,
     "argmin": pruning_path,
 }
@@ -206,7 +213,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     store.add_model(run_id, model)
     if options.get("sizes"):
         store.add_path(run_id, size_path(model))
-    summary = model_size(model)
+    summary = model_size(model) | {"fitted": fitted_split(model, split)}
     if origin is not None:
         summary["origin"] = origin.to_dict()
     found = {}

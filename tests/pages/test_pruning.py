@@ -5,7 +5,7 @@ import pytest
 from pages.common.cached import pruning_steps as cached_steps
 from pages.common.cached.loaded_run import load_run
 from pages.common.cached.pruning_steps import pruning_steps
-from pages.common.cached.trees import drawn_tree
+from pages.common.cached.trees import shown_tree
 from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
@@ -44,7 +44,7 @@ def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     loaded = load_run(store.run(run))
     path = loaded.model
     X, y = loaded.split.rows("test")
-    alone = scores(path.task, y, drawn_tree(loaded).predict(X))["macro_f1"]
+    alone = scores(path.task, y, shown_tree(loaded).predict(X))["macro_f1"]
     app = visit("pruning", run=run)
     assert "predictor on top" in notes(app)
     who = app.button_group(key=f"predictor-{run}")

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from treelab.cli.arguments import add_model, add_output
 from treelab.cli.saved_models import find_model, write_output
-from treelab.runs.jobs.model_facts import ON_TOP, Model
+from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.code import LANGUAGES
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import Model, shown_tree
 from treelab.trees.text.dot import to_dot
 from treelab.trees.text.rules import to_rules, to_text
 from treelab.trees.tree import Tree
@@ -74,12 +75,10 @@ def _single_tree(model: Model, estimator: int | None) -> Tree:
                 f"The model is an ensemble; choose one of its trees with --estimator, "
                 f"0 to {last}, or write all with --format json."
             )
-        return model.estimator(estimator)
+        return shown_tree(model, estimator=estimator)
     if estimator is not None:
         raise ValueError("The model is one tree; leave --estimator out.")
-    if not isinstance(model, PruningPath):
-        return model
-    tree = model.trees[model.chosen]
-    if model.predictors[model.chosen] is None:
+    tree = shown_tree(model)
+    if not isinstance(model, PruningPath) or model.predictors[model.chosen] is None:
         return tree
     return replace(tree, notes=(*tree.notes, ON_TOP))

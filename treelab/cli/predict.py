@@ -9,7 +9,7 @@ from treelab.cli.saved_models import find_model, write_output
 from treelab.cli.tables import read_named_table
 from treelab.data.columns import as_frame
 from treelab.data.values import cast_column
-from treelab.runs.jobs.model_facts import Model
+from treelab.trees.pruning.shown_tree import Model
 
 
 def add_command(commands) -> None:

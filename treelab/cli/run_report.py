@@ -2,9 +2,12 @@
 
 import sys
 
+from treelab.data.split import JOINED
 from treelab.evaluation import metrics
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+
+ROWS_WORDS = {"train": "training", JOINED: "training and validation"}
 
 
 def print_report(store: RunStore, run: Run) -> int:
@@ -29,6 +32,7 @@ def print_report(store: RunStore, run: Run) -> int:
         f"{trees}{summary['leaves']} leaves, depth {summary['depth']}; "
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
+    print(f"Fitted to {ROWS_WORDS[run.fitted_split]} rows")
     if run.follows_paper:
         print("Trained by the paper's recipe.")
     if run.origin is not None:

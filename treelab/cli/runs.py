@@ -30,12 +30,13 @@ def list_runs(arguments: Namespace) -> None:
             run.state,
             run.title,
             _test_score(run),
+            f"{run.summary['leaves']:,}" if "leaves" in run.summary else "",
             f"{run.elapsed:.1f} s",
             time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created)),
         )
         for run in runs
     ]
-    rows.insert(0, ("run", "state", "title", "test score", "time", "created"))
+    rows.insert(0, ("run", "state", "title", "test score", "leaves", "time", "created"))
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     for row in rows:
         print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())

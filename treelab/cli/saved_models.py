@@ -4,10 +4,10 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.runs.jobs.model_facts import Model
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.io import load_model
+from treelab.trees.pruning.shown_tree import Model
 
 
 def find_model(arguments: Namespace) -> tuple[Model, Run | None]:

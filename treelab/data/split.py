@@ -8,6 +8,7 @@ import pandas as pd
 from treelab.trees.text.names import listed
 
 SPLITS = ("train", "valid", "test")
+JOINED = "train+valid"  # training and validation rows together
 MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 
@@ -35,7 +36,12 @@ class DataSplit:
     notes: tuple[str, ...] = ()
 
     def rows(self, name: str) -> tuple[pd.DataFrame, pd.Series]:
-        """Return (X, y) of the split "train", "valid" or "test"."""
+        """Return (X, y) of the split "train", "valid" or "test", or of ``JOINED``."""
+        if name == JOINED:
+            return (
+                pd.concat([self.X_train, self.X_valid]),
+                pd.concat([self.y_train, self.y_valid]),
+            )
         if name not in SPLITS:
             raise ValueError(f"The splits are {', '.join(SPLITS)}; got {name!r}.")
         return getattr(self, f"X_{name}"), getattr(self, f"y_{name}")

@@ -2,7 +2,7 @@
 
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.viewer.page import viewer_page
-from treelab.figures.viewer.payload import tree_payload
+from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
 from treelab.runs.jobs.model_facts import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -37,7 +37,8 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
         return viewer_page(tree_payload(tree), text=to_text(tree))
     split = run.problem.split(store.table(run.problem.table_id))
     shown = without_origin(tree, run.origin)  # said in the captions
-    payload = tree_payload(shown, split.X_train, split.y_train, title=run.title)
+    rows = split.rows(run.fitted_split)
+    payload = tree_payload(shown, *rows, split=run.fitted_split, title=run.title)
     return viewer_page(payload, text=to_text(tree), captions=_captions(run))
 
 
@@ -54,4 +55,5 @@ def _captions(run: Run) -> list[str]:
     score = (
         f"{TITLES[name]} {significant(measured[name])} on {counted(n_rows, 'test row')}"
     )
-    return [f"{score}. Rows and bars in the picture: training rows.", *origin]
+    rows = ROWS_LABELS[run.fitted_split]
+    return [f"{score}. Rows and bars in the picture: {rows}.", *origin]

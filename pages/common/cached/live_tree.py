@@ -9,15 +9,15 @@ from pages.common.cached.loaded_run import load_run, rows_for
 from pages.common.cached.predictions import top_estimators
 from pages.common.cached.store import store
 from pages.common.cached.tree_pictures import ViewerPayload, viewer_payload
-from pages.common.cached.trees import drawn_tree
+from pages.common.cached.trees import shown_tree
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.figures.style.colors import label_colors
 from treelab.figures.viewer.payload import tree_payload
 from treelab.learners.registry import find_spec
-from treelab.runs.jobs.model_facts import without_origin
+from treelab.runs.jobs.model_facts import fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 
@@ -50,7 +50,8 @@ def _live_tree(home: Path, run_id: str, epoch: float | None, _run: Run) -> LiveT
     if tree.classes is not None:
         colors = label_colors(split.y_train, tree.classes)
     shown = without_origin(tree, _run.origin)  # beside the picture
-    payload = tree_payload(shown, split.X_train, split.y_train, colors=colors)
+    fitted = fitted_split(tree, split)
+    payload = tree_payload(shown, *split.rows(fitted), split=fitted, colors=colors)
     return LiveTree(words, viewer_payload(payload))
 
 
@@ -58,17 +59,17 @@ def _model_tree(run: Run) -> tuple:
     """Return the tree of a run's model, its rows, and words for it."""
     loaded = load_run(run)
     if not loaded.is_ensemble:
-        tree = drawn_tree(loaded)
+        tree = shown_tree(loaded)
         return tree, loaded.split, counted(tree.n_leaves, "leaf", "leaves")
     index, weight = top_estimators(loaded)
     which = "all of equal weight" if are_equal(weight) else "the highest weight"
     words = f"tree {index[0]} of {loaded.model.n_estimators:,}, {which}"
-    return drawn_tree(loaded, int(index[0])), loaded.split, words
+    return shown_tree(loaded, int(index[0])), loaded.split, words
 
 
 def _snapshot(run: Run, epoch: float) -> tuple:
     """Return a run's tree of an epoch, its rows, and words for it."""
-    tree: Tree = prune_empty(store().snapshot(run.id, epoch))
+    tree: Tree = shown_tree_of(store().snapshot(run.id, epoch))
     words = f"epoch {epoch:g}" if epoch > 0 else "its start"
     spec = find_spec(run.learner)
     if spec is not None and not spec.single_tree:

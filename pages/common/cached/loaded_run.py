@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from pages.common.cached.store import model_of, split_of, store, table
 from treelab.data.split import DataSplit
 from treelab.figures.style.colors import label_colors
+from treelab.runs.jobs.model_facts import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.ensemble import WeightedTrees
@@ -37,6 +40,15 @@ class LoadedRun:
     def key(self) -> tuple[Path, str, float | None]:
         """What caches know the run and its model by."""
         return default_home(), self.run.id, self.epoch
+
+    @property
+    def fitted_split(self) -> str:
+        """Name of the rows that the model was fitted to; see ``fitted_split``."""
+        return fitted_split(self.model, self.split)
+
+    def rows(self, split: str) -> tuple[pd.DataFrame, pd.Series]:
+        """Return (X, y) of a data split, or of the "fitted" rows."""
+        return self.split.rows(self.fitted_split if split == "fitted" else split)
 
     @property
     def has_labels(self) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.trees import drawn_tree
+from pages.common.cached.trees import shown_tree
 from treelab.evaluation.disagreement import misclassified
 from treelab.evaluation.estimator_weights import heaviest_estimators
 from treelab.evaluation.metrics import headline, scores
@@ -45,10 +45,10 @@ def _split_scores(home: Path, run_id: str, epoch, split: str, _loaded) -> dict:
 
 
 def tree_score(loaded: LoadedRun, split: str) -> float:
-    """Return the score of the drawn tree by its leaves, with no predictor on top."""
+    """Return the score of the tree by its leaves, with no predictor on top."""
     task = loaded.run.problem.task
     X, truth = loaded.split.rows(split)
-    return scores(task, truth, drawn_tree(loaded).predict(X))[headline(task)]
+    return scores(task, truth, shown_tree(loaded).predict(X))[headline(task)]
 
 
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.trees import drawn_tree
+from pages.common.cached.trees import shown_tree
 from treelab.evaluation.pruning_table import cost_complexity_table, trained_path_table
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.path import PruningPath
@@ -56,7 +56,7 @@ def _pruning_steps(
 def _trained_steps(loaded: LoadedRun, tree_alone: bool) -> PruningSteps:
     """Steps of a path whose strengths were trained together."""
     path: PruningPath = loaded.model
-    trees = tuple(drawn_tree(loaded, strength=i) for i in range(len(path)))
+    trees = tuple(shown_tree(loaded, strength=i) for i in range(len(path)))
     split = loaded.split if loaded.has_labels else None
     table = trained_path_table(path, trees, split, tree_alone=tree_alone)
     return PruningSteps(trees, table, path.chosen)

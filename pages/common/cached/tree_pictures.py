@@ -14,7 +14,7 @@ from treelab.evaluation.split_scores import headline_scores
 from treelab.figures.viewer.frames import Frames
 from treelab.figures.viewer.payload import to_json, tree_payload
 from treelab.runs.jobs.model_facts import ON_TOP, without_origin
-from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
 from treelab.trees.text.numerals import shortest
 from treelab.trees.tree import Tree
 
@@ -77,7 +77,7 @@ def viewer_payload(payload: dict) -> ViewerPayload:
 
 
 def tree_picture(
-    loaded: LoadedRun, tree: Tree, name: str | None, split: str = "train"
+    loaded: LoadedRun, tree: Tree, name: str | None, split: str = "fitted"
 ) -> TreePicture:
     """Return the picture of one tree of a run.
 
@@ -88,7 +88,7 @@ def tree_picture(
     name : str or None
         What the tree is called among the run's trees: caches know it by this name.
         None: it is not cached.
-    split : {"train", "valid", "test"}, default="train"
+    split : str, default="fitted"
         Rows that the picture counts.
     """
     if name is None:
@@ -105,7 +105,7 @@ def _tree_picture(
 
 
 def training_picture(
-    loaded: LoadedRun, tree: Tree, split: str = "train"
+    loaded: LoadedRun, tree: Tree, split: str = "fitted"
 ) -> TreePicture | None:
     """Return a run's trees during its training; None where it saved no snapshot.
 
@@ -114,7 +114,7 @@ def training_picture(
     loaded : LoadedRun
     tree : Tree
         The tree that the run ended with: the last frame.
-    split : {"train", "valid", "test"}, default="train"
+    split : str, default="fitted"
         Rows that the picture counts.
     """
     epochs = tuple(store().snapshots(loaded.run.id))
@@ -131,7 +131,7 @@ def _training_picture(
     found = {}
     for at in epochs:
         try:
-            found[at] = prune_empty(store().snapshot(run_id, at))
+            found[at] = shown_tree_of(store().snapshot(run_id, at))
         except LookupError:  # thinned out since it was listed
             continue
     if not found:
@@ -142,9 +142,11 @@ def _training_picture(
         values.append(max(values) + 1)
         labels.append("final tree")
         trees.append(_tree)
-    scores = None
+    scores, scored = None, "valid"
     if _loaded.has_labels:
-        rows = _loaded.split.rows("valid")
+        if _loaded.fitted_split != "train":  # then no row is held out but for testing
+            scored = _loaded.fitted_split
+        rows = _loaded.rows(scored)
         scores = headline_scores(trees, _loaded.run.problem.task, *rows)
     frames = Frames(
         "epoch",
@@ -153,13 +155,13 @@ def _training_picture(
         labels,
         len(trees) - 1,
         scores,
-        _score_label(_loaded),
+        _score_label(_loaded, scored),
     )
     return _framed_picture(_loaded, trees, frames, split)
 
 
 def path_picture(
-    loaded: LoadedRun, trees: Sequence[Tree], split: str = "train"
+    loaded: LoadedRun, trees: Sequence[Tree], split: str = "fitted"
 ) -> TreePicture:
     """Return the trees of a pruning path, one a strength."""
     return _path_picture(*loaded.key, split, trees, loaded)
@@ -180,7 +182,7 @@ def _path_picture(
         [f"lambda {shortest(strength)}" for strength in strengths],
         _loaded.model.chosen,
         None if scores is None else scores.tolist(),
-        _score_label(_loaded),
+        _score_label(_loaded, "valid"),
     )
     return _framed_picture(_loaded, list(_trees), frames, split)
 
@@ -196,10 +198,13 @@ def _framed_picture(
     return TreePicture(viewer_payload(payload), left, shown["chosen"])
 
 
-def _score_label(loaded: LoadedRun) -> str:
+def _score_label(loaded: LoadedRun, split: str) -> str:
     """Name the score of a frame, and the rows behind it."""
     metric = TITLES[headline(loaded.run.problem.task)]
-    return f"{metric} · validation, {len(loaded.split.y_valid):,} rows"
+    n_rows = f"{len(loaded.rows(split)[1]):,} rows"
+    if split == "valid":
+        return f"{metric} · validation, {n_rows}"
+    return f"{metric} · {n_rows} it was fitted to"
 
 
 def _payload(loaded: LoadedRun, tree: Tree, split: str) -> ViewerPayload:
@@ -215,9 +220,11 @@ def _plain_payload(
     The origin is not among its notes: pages show it in words of their own.
     """
     several = [trees] if isinstance(trees, Tree) else trees
+    if split == "fitted":
+        split = loaded.fitted_split
     return tree_payload(
         [without_origin(tree, loaded.run.origin) for tree in several],
-        *loaded.split.rows(split),
+        *loaded.rows(split),
         split=split,
         colors=run_colors(loaded) or None,
         frames=frames,

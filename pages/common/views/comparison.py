@@ -5,12 +5,19 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import split_scores, top_estimators
-from pages.common.cached.trees import drawn_tree, routed_tree
+from pages.common.cached.trees import shown_tree
 from pages.common.html import chip
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.views.tree_viewer import show_tree
-from pages.common.words import duration, origin_words, plain, run_name, split_words
+from pages.common.views.tree_viewer import note_empty_branch, show_tree
+from pages.common.words import (
+    duration,
+    fitted_words,
+    origin_words,
+    plain,
+    run_name,
+    split_words,
+)
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
@@ -95,12 +102,14 @@ def show_side(loaded: LoadedRun, name: str, key: str, place: int | None) -> None
     if words := origin_words(loaded.run):
         st.caption(plain(words))
     estimator = _heaviest(loaded) if loaded.is_ensemble else None
-    if place is None:
-        show_tree(loaded, drawn_tree(loaded, estimator), key, f"drawn {estimator}")
-        return
-    tree = routed_tree(loaded, estimator)
-    path = row_path(tree, loaded.split.X_test.iloc[[place]], f"test row {place + 1:,}")
-    show_tree(loaded, tree, key, f"routed {estimator}", paths=[path])
+    tree = shown_tree(loaded, estimator)
+    paths = []
+    if place is not None:
+        row = loaded.split.X_test.iloc[[place]]
+        paths.append(row_path(tree, row, f"test row {place + 1:,}"))
+    show_tree(loaded, tree, key, f"tree {estimator}", paths=paths)
+    if place is not None:
+        note_empty_branch(loaded, row, estimator)
 
 
 def _heaviest(loaded: LoadedRun) -> int:
@@ -135,12 +144,14 @@ def score_table(
     summaries = [loaded.run.summary for loaded in pair]
     for name, key in (
         ("leaves", "leaves"),
+        ("splits", "splits"),
         ("depth", "depth"),
         ("trees", "estimators"),
     ):
         values = [summary.get(key) for summary in summaries]
         if any(value is not None for value in values):
             rows[name] = (*(f"{v:,}" if v is not None else "1" for v in values), "", "")
+    rows["fitted to"] = (*map(fitted_words, pair), "", "")
     seconds = [duration(summary.get("seconds")) for summary in summaries]
     rows["training time"] = (*seconds, "", "")
     columns = [*names, f"{names[1]} minus {names[0]}", "95% interval"]

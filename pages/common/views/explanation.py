@@ -5,11 +5,11 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.cached.predictions import predictions
-from pages.common.cached.trees import routed_tree
+from pages.common.cached.trees import shown_tree
 from pages.common.html import dot
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.views.tree_viewer import show_tree
+from pages.common.views.tree_viewer import note_empty_branch, show_tree
 from pages.common.widgets.row import Row
 from pages.common.words import plain, short_rule, with_unit
 from treelab.evaluation.estimator_predictions import estimator_predictions
@@ -68,7 +68,7 @@ def _target_words(loaded: LoadedRun, row: Row) -> str:
 
 def explain_tree(loaded: LoadedRun, row: Row) -> None:
     """Show the row's decision path through the one tree, as a picture and in words."""
-    tree = routed_tree(loaded, row=row.values)
+    tree = shown_tree(loaded)
     left, right = st.columns([5, 2], gap="large")
     with left:
         path = _show_path(loaded, tree, row)
@@ -104,7 +104,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
     with left:
         share = weight[index.tolist().index(shown)]
         st.markdown(f"**Tree {shown}, weight {percent(share)}**")
-        tree = routed_tree(loaded, shown, row=row.values)
+        tree = shown_tree(loaded, shown)
         path = _show_path(loaded, tree, row, shown)
         score = score_leaf(tree, path[-1], *loaded.split.rows("test"))
         st.markdown(f"Rule: {plain(short_rule(tree, path[-1]))}.")
@@ -142,16 +142,16 @@ def _show_weights(loaded: LoadedRun, row: Row, index, weight) -> int:
 
 def _show_path(loaded: LoadedRun, tree: Tree, row: Row, estimator=None) -> list[int]:
     """Draw a tree with the row's path highlighted; return the path."""
-    common = tree is routed_tree(loaded, estimator)
     label = "the changed row" if row.changed else "this row"
     show_tree(
         loaded,
         tree,
         "path",
-        f"routed {estimator}" if common else None,
+        f"tree {estimator}",
         paths=[row_path(tree, row.values, label)],
         height=560,
     )
+    note_empty_branch(loaded, row.values, estimator)
     return tree.path(row.values)
 
 

@@ -7,7 +7,7 @@ from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.html import color_legend
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.words import counted_rows
+from pages.common.words import fitted_words
 from treelab.figures.overview import levels_shown, overview_figure
 from treelab.figures.tree import tree_alt
 from treelab.trees.tree import Tree
@@ -19,7 +19,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     Parameters
     ----------
     tree : Tree
-        As it is drawn: without branches that no training row takes.
+        As it is shown.
     loaded : LoadedRun
         The run it belongs to, for the classes' colours.
     kind : {"icicle", "sunburst"}
@@ -39,7 +39,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
     what = "confidence" if tree.classes is not None else "mean"
     st.caption(
-        f"Areas are as large as their rows, of {counted_rows(tree, loaded)}; colour: "
+        f"Areas are as large as their rows, of {fitted_words(loaded)}; colour: "
         f"{what}. Click a branch to zoom in, click its top to zoom out.{only}"
     )
     points = event.selection.points

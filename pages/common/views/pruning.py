@@ -7,7 +7,6 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.pruning_steps import PruningSteps, pruning_steps
 from pages.common.cached.store import size_path_of
-from pages.common.cached.trees import routed_tree
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
@@ -197,8 +196,6 @@ def _show_step(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
     X, y = loaded.split.rows("test")
     if classes:
         X = X[(y == routings[shown]).to_numpy()]
-    if steps.chosen is not None:
-        tree = routed_tree(loaded, strength=step)
     figure = heat_tree_figure(
         tree,
         routing_table(tree, X),

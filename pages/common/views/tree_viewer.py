@@ -13,9 +13,11 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.tree_pictures import ViewerPayload, tree_picture
 from pages.common.theme import ASSETS
+from pages.common.words import fitted_words
 from treelab.figures.viewer.code import viewer_script, viewer_style
 from treelab.figures.viewer.payload import to_json, view_settings
 from treelab.figures.viewer.rows import RowPath
+from treelab.trees.pruning.shown_tree import takes_empty_branch
 from treelab.trees.tree import Tree
 
 HEIGHT = 540  # pixels: what belongs to the picture stays in the window
@@ -126,7 +128,17 @@ def show_tree(
     """
     payload = tree_picture(loaded, tree, name).payload
     tree_viewer(payload, f"tree-view-{key}-{loaded.run.id}", paths=paths, **options)
-    st.caption("Rows and bars in the picture: training rows.")
+    st.caption(f"Rows and bars in the picture: {fitted_words(loaded)}.")
+
+
+def note_empty_branch(loaded: LoadedRun, row, estimator: int | None = None) -> None:
+    """Say where the model sends a row into a branch that the picture leaves out."""
+    if takes_empty_branch(loaded.model, row, estimator).any():
+        st.caption(
+            "In the model this row takes a branch that none of the "
+            f"{fitted_words(loaded)} took; the tree leaves that branch out, and the "
+            "path goes on beside it."
+        )
 
 
 def total_height(

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.cached.predictions import MOST_ESTIMATORS, top_estimators
-from pages.common.cached.trees import drawn_tree
+from pages.common.cached.trees import shown_tree
 from pages.common.theme import mode
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.figures.tree import thumbnail_svg, tree_alt
@@ -52,7 +52,7 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
 def _thumbnail(loaded: LoadedRun, estimator: int, weight: float, key: str) -> None:
     """Draw one tree, small, with a button that chooses it."""
     chosen = st.session_state[key] == estimator
-    tree = drawn_tree(loaded, estimator)
+    tree = shown_tree(loaded, estimator)
     st.image(
         thumbnail_svg(tree, run_colors(loaded), mode=mode(), highlighted=chosen),
         width=_WIDTH,

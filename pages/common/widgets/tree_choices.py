@@ -22,8 +22,8 @@ class TreeChoices:
     ----------
     view : str
         One of TREE, TRAINING, PATH, STATIC and the keys of AREAS.
-    split : {"train", "valid", "test"}
-        Rows that the picture counts.
+    split : str
+        Data split whose rows the picture counts.
     places : tuple of int
         Test rows, from 0, whose decision paths are shown; at most two.
     label : object or None
@@ -49,14 +49,15 @@ def tree_choices(loaded: LoadedRun) -> TreeChoices:
         )
         if view == STATIC or view in AREAS:
             return TreeChoices(view)
+        fitted = loaded.fitted_split
         split = st.segmented_control(
             "Rows",
-            SPLITS,
-            default="train",
+            SPLITS if fitted == "train" else (fitted, "test"),
+            default=fitted,
             required=True,
             format_func=SPLIT_NAMES.__getitem__,
             wrap=True,
-            key="tree-rows",
+            key="tree-rows" if fitted == "train" else "tree-rows-joined",
             persist_state="session",
         )
         with st.popover("Follow rows", icon=":material/route:"):

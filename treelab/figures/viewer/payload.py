@@ -23,6 +23,7 @@ from treelab.trees.tree import Tree
 VERSION = 2
 ROWS_LABELS = {
     "train": "training rows",
+    "train+valid": "training and validation rows",
     "valid": "validation rows",
     "test": "test rows",
 }
@@ -57,7 +58,7 @@ def tree_payload(
     y : array-like of shape (n_rows,) or None, default=None
         Their labels, or values of the target.
     title : str, default=""
-    split : {"train", "valid", "test"}, default="train"
+    split : {"train", "valid", "test", "train+valid"}, default="train"
         Which rows of the table these are.
     colors : mapping of label to hex colour, or None, default=None
         The most frequent class first; None: by frequency in ``y``.

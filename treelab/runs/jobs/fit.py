@@ -7,10 +7,10 @@ from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
-from treelab.runs.jobs.model_facts import Model
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
+from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.pruning.size_path import SizePath
 
 

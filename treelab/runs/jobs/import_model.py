@@ -11,13 +11,15 @@ from treelab.data.problem import Problem
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.split_scores import split_scores
 from treelab.learners.registry import IMPORTED
-from treelab.runs.jobs.model_facts import Model, with_names
+from treelab.runs.jobs.model_facts import with_names
 from treelab.runs.jobs.save_model import save_model
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_xgboost
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import load_model, model_from_dict
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.tree import Tree
 
 NOTE = (
@@ -108,6 +110,8 @@ def import_model(
     model = with_names(model, problem)
     if isinstance(model, Tree) and model.n_rows[0] == 0:
         model = model.with_rows(split.X_train, split.y_train)
+    if isinstance(model, WeightedTrees) and model.n_rows is None:
+        model = model.with_rows(split.X_train)
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, NOTE))
     scores = split_scores(model, problem.task, split)

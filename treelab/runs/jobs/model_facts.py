@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from treelab.data.problem import Problem
+from treelab.data.split import JOINED, DataSplit
 from treelab.learners.common.origin import Origin
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import Model, shown_tree
 from treelab.trees.tree import Tree
 
 ON_TOP = (
     "A predictor on top of this tree makes the prediction, from how far a row passes "
     "each node; a leaf shows only the training rows that end in it."
 )
-Model = Tree | WeightedTrees | PruningPath
 
 
 def with_names(model: Model, problem: Problem) -> Model:
@@ -35,22 +38,56 @@ def without_origin(tree: Tree, origin: Origin | None) -> Tree:
     return tree if notes == tree.notes else replace(tree, notes=notes)
 
 
+def fitted_split(model: Model, split: DataSplit) -> str:
+    """Name the rows that a model was fitted to, by its count of them.
+
+    Returns
+    -------
+    str
+        ``JOINED`` where the validation rows trained as well, else "train".
+    """
+    if isinstance(model, WeightedTrees):
+        n_rows = 0 if model.n_rows is None else int(model.n_rows[0, 0])
+    else:
+        tree = model.tree if isinstance(model, PruningPath) else model
+        n_rows = int(tree.n_rows[0])
+    joined = n_rows == len(split.y_train) + len(split.y_valid)
+    return JOINED if joined else "train"
+
+
 def model_size(model: Model) -> dict[str, int]:
-    """Count a model's leaves, splits and levels; of a pruning path its chosen tree's.
+    """Count the leaves, splits and levels of the trees by which a model is shown.
 
     Returns
     -------
     dict
         ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
-        leaves and splits are those of all its trees; ``strengths`` for a path.
+        leaves and splits are those of all its trees; ``strengths`` for a path, whose
+        tree is the chosen one.
     """
     if isinstance(model, WeightedTrees):
-        return {
-            "estimators": model.n_estimators,
-            "leaves": model.n_estimators * model.n_leaves,
-            "splits": model.n_estimators * (model.n_leaves - 1),
-            "depth": model.depth,
-        }
+        return _ensemble_size(model)
+    tree = shown_tree(model)
+    size = {"leaves": tree.n_leaves, "splits": tree.n_splits, "depth": tree.depth}
     if isinstance(model, PruningPath):
-        return model_size(model.trees[model.chosen]) | {"strengths": len(model.trees)}
-    return {"leaves": model.n_leaves, "splits": model.n_splits, "depth": model.depth}
+        size["strengths"] = len(model)
+    return size
+
+
+def _ensemble_size(model: WeightedTrees) -> dict[str, int]:
+    """Count what training rows reach in all trees, without building any of them."""
+    n_splits = model.n_leaves - 1
+    n_rows = np.ones((model.n_estimators, n_splits + model.n_leaves))
+    if model.n_rows is not None:
+        n_rows = model.n_rows
+    divides = (n_rows[:, 1::2] > 0) & (n_rows[:, 2::2] > 0)  # (E, N)
+    level = np.zeros(n_rows.shape, dtype=np.int64)
+    for node in range(n_splits):
+        below = level[:, node] + divides[:, node]
+        level[:, 2 * node + 1] = level[:, 2 * node + 2] = below
+    return {
+        "estimators": model.n_estimators,
+        "leaves": int((n_rows[:, n_splits:] > 0).sum()),
+        "splits": int(divides.sum()),
+        "depth": int(level.max()),
+    }

@@ -6,9 +6,15 @@ from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.split_scores import split_scores
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted
-from treelab.runs.jobs.model_facts import Model, model_size, target_names, with_names
+from treelab.runs.jobs.model_facts import (
+    fitted_split,
+    model_size,
+    target_names,
+    with_names,
+)
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.pruning.shown_tree import Model
 
 
 def save_fitted(
@@ -80,11 +86,13 @@ def save_model(
     Returns
     -------
     dict
-        ``leaves``, ``splits``, ``depth``, ``seconds``, ``device``, ``rows``, ``notes``.
+        ``leaves``, ``splits``, ``depth``, ``fitted`` (see ``fitted_split``),
+        ``seconds``, ``device``, ``rows``, ``notes``.
     """
     store.add_model(run_id, model)
     return {
         **model_size(model),
+        "fitted": fitted_split(model, split),
         "seconds": seconds,
         "device": device,
         "rows": {name: len(split.rows(name)[1]) for name in SPLITS},

@@ -107,6 +107,11 @@ class Run:
         return self.settings.get("recipe") == "paper"
 
     @property
+    def fitted_split(self) -> str:
+        """Rows that its model was fitted to: "train", or "train+valid" together."""
+        return self.summary.get("fitted", "train")
+
+    @property
     def origin(self) -> Origin | None:
         """How the model came about; None for clusters and models from elsewhere."""
         stored = self.summary.get("origin")
