@@ -2,7 +2,7 @@
 
 import { cardPlan } from "./card.js";
 import { layoutTree } from "./layout.js";
-import { visibleNodes } from "./model.js";
+import { fullDepth, leavesBelow, nodeOf, visibleNodes } from "./model.js";
 
 /** Least zoom at which a picture opens: the smallest type is then about nine pixels. */
 export const LEGIBLE = 0.83;
@@ -35,7 +35,7 @@ export function arrange(scene, state, tiers, direction) {
   const list = visibleNodes(index, state, forced);
   const named = list.map((entry) => tierOf(entry.level, tiers));
   const plans = list.map((entry, k) =>
-    planOf(data, index.nodes[entry.i], entry.status, named[k], notes?.get(entry.key)));
+    planOf(data, nodeOf(index, entry), entry.status, named[k], leavesBelow(index, entry.i), notes?.get(entry.key)));
   const down = direction !== "right";
   const scales = list.map((entry) => scaleOf(entry.level, tiers));
   const beside = (tier) => (tier === "chip" ? 9 : 13);
@@ -60,12 +60,12 @@ export function arrange(scene, state, tiers, direction) {
 
 const plansOf = new WeakMap();
 
-function planOf(data, node, status, tier, note) {
-  if (note) return cardPlan(data, node, status, tier, note);
+function planOf(data, node, status, tier, leaves, note) {
+  if (note) return cardPlan(data, node, status, tier, { leaves, note });
   let known = plansOf.get(node);
   if (!known || known.data !== data) plansOf.set(node, (known = { data }));
   const id = `${status}/${tier}`;
-  known[id] ??= cardPlan(data, node, status, tier, null);
+  known[id] ??= cardPlan(data, node, status, tier, { leaves });
   return known[id];
 }
 
@@ -84,7 +84,7 @@ export function fitZoom(box, view, margin = 20) {
  * @param {number} least  the smallest zoom that counts as legible
  */
 export function chooseSizes(scene, state, direction, view, least = LEGIBLE) {
-  const deepest = scene.index.depth;
+  const deepest = fullDepth(scene.index, state, scene.forced);
   const asked = state.limit;
   const zoomOf = (tiers, limit) =>
     fitZoom(arrange(scene, { ...state, limit }, tiers, direction).box, view);

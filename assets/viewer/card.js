@@ -16,7 +16,7 @@ const LEAF_WIDTH = { full: [148, 224], plain: [116, 188] };
 const PAD = { full: 11, plain: 9, chip: 7 };
 const TYPE = { full: 13, plain: 13, chip: 11 };
 const LINE = { full: 17, plain: 17, chip: 14 };
-const MOST_CHIP = 92; // of words across a leaf's chip
+const MOST_CHIP = 80; // of words across a leaf's chip
 const FORMULA_LINES = 6;
 
 /** A node's prediction, in words. */
@@ -49,10 +49,12 @@ export function columnName(data, node) {
 /**
  * Size of a card and its blocks from top to bottom; each block draws itself at a height.
  *
+ * `leaves` counts those of the branch below the node, `note` is what stands at its foot.
+ *
  * @returns {{w: number, h: number, blocks: {h: number, draw: (x: number, y: number,
  *   w: number) => Element}[]}}
  */
-export function cardPlan(data, node, status, tier, note) {
+export function cardPlan(data, node, status, tier, { leaves = 1, note = null } = {}) {
   if (status === "ghost") return { w: 22, h: 14, blocks: [] };
   const isSplit = status === "split" && Boolean(node.condition);
   const pad = PAD[tier];
@@ -62,7 +64,8 @@ export function cardPlan(data, node, status, tier, note) {
     const plan = conditionPlan(data, node, tier);
     w = plan.w;
     blocks = [...plan.blocks, ...chartBlocks(data, node, tier)];
-  } else if (tier === "chip") return chipLeaf(data, node);
+  } else if (status === "folded") ({ w, blocks } = foldedPlan(data, node, tier, leaves));
+  else if (tier === "chip") return chipLeaf(data, node);
   else {
     w = leafWidth(data, node, tier);
     blocks = leafBlocks(data, node, tier, w - 2 * pad);
@@ -70,6 +73,25 @@ export function cardPlan(data, node, status, tier, note) {
   // What a sum comes to for a row that is followed cannot be seen at a glance.
   if (note && (tier !== "chip" || (isSplit && isSum(node)))) blocks.push(noteBlock(note));
   return { w, h: blocks.reduce((sum, block) => sum + block.h, 0) + 2 * pad - 3, blocks, pad };
+}
+
+/** A branch that is folded: its size, where a leaf has its prediction. */
+function foldedPlan(data, node, tier, leaves) {
+  const words = `${countShort(leaves)} leaves`;
+  const pad = 2 * PAD[tier];
+  const within = (wanted) => Math.round(Math.min(LEAF_WIDTH.full[1], Math.max(54, wanted + pad + 1)));
+  if (tier === "chip") {
+    const rows = footWords(node).split(" · ")[0];
+    return {
+      w: within(Math.max(measure(words, 11.5, 650), measure(rows, 10.5))),
+      blocks: [lineBlock(words, 11.5, 650, "main", 14), lineBlock(rows, 10.5, 400, "quiet", 13), thinBar(data, node)],
+    };
+  }
+  const aside = asideText(data, node);
+  return {
+    w: within(Math.max(measure(words, 14, 650), measure(footWords(node), 11) + 14 + measure(aside, 11))),
+    blocks: [lineBlock(words, 14, 650, "main", 20), barBlock(data, node), footBlock(node, aside)],
+  };
 }
 
 function sureText(data, node) {
@@ -237,17 +259,17 @@ export function drawCard(data, node, root, status, tier, plan) {
   const { w, h, blocks, pad } = plan;
   const color = nodeColor(data, node);
   const group = svg("g", { class: `card ${status}` });
-  const round = status === "leaf" || status === "folded" ? Math.min(12, h / 3) : 6;
+  const round = status === "leaf" || status === "alike" ? Math.min(12, h / 3) : 5;
   if (status === "ghost") {
     group.append(svg("rect", { class: "ground", width: w, height: h, rx: 7 }));
     group.append(svg("text", { x: w / 2, y: 9.5, "font-size": 10, "text-anchor": "middle", class: "quiet", text: "…" }));
     return group;
   }
-  if (status === "folded") {
-    group.append(svg("rect", { class: "ground under", x: 4, y: 4, width: w, height: h, rx: round }));
+  for (const off of status === "folded" ? [8, 4] : []) {
+    group.append(svg("rect", { class: "ground under", x: off, y: off, width: w, height: h, rx: round }));
   }
   group.append(svg("rect", { class: "ground", width: w, height: h, rx: round }));
-  const shade = (status === "split" ? 0.03 : 0.07) + 0.2 * purity(data, node, root);
+  const shade = (status === "split" || status === "folded" ? 0.03 : 0.07) + 0.2 * purity(data, node, root);
   group.append(svg("rect", { class: "shade", width: w, height: h, rx: round, fill: color, "fill-opacity": Math.round(shade * 1000) / 1000 }));
   let y = pad;
   for (const block of blocks) {
@@ -255,6 +277,9 @@ export function drawCard(data, node, root, status, tier, plan) {
     y += block.h;
   }
   group.append(svg("rect", { class: "frame", width: w, height: h, rx: round }));
+  if (status === "alike") {
+    group.append(svg("rect", { class: "inner", x: 2.5, y: 2.5, width: w - 5, height: h - 5, rx: round - 2 }));
+  }
   return group;
 }
 

@@ -2,6 +2,7 @@
 
 import { drawBlock, drawCard, predictionText } from "./card.js";
 import { edgeEnds, edgePath, edgePlate, edgeWidth, edgeWord, LOW_ACTIVITY, platePlace } from "./edges.js";
+import { leavesBelow, nodeOf } from "./model.js";
 import { svg } from "./svg.js";
 import { measure, percent, rowsText } from "./text.js";
 
@@ -10,16 +11,17 @@ const FAR = 0.45; // zoom below which words cannot be read
 const MARGIN = 0.35; // of the view, drawn around it
 
 /** The words of a node for an assistive reader. */
-export function nodeLabel(data, node, status) {
+export function nodeLabel(data, node, status, leaves) {
   const parts = [];
   if (node.key) parts.push(node.key.endsWith("0") ? "yes" : "no");
   if (status === "split") parts.push(`${node.condition}?`);
+  else if (status === "folded") parts.push(`${leaves} leaves, folded`);
   else parts.push(`prediction ${predictionText(data, node)}`);
-  if (status !== "split" && node.confidence !== null && node.confidence !== undefined) {
+  if (["leaf", "alike"].includes(status) && node.confidence !== null && node.confidence !== undefined) {
     parts.push(percent(node.confidence));
   }
   parts.push(`${rowsText(node.rows)}, ${percent(node.share)}`);
-  if (status === "folded") parts.push("folded");
+  if (status === "alike") parts.push(`${leaves} leaves of this class`);
   if (status === "ghost") return "branch hidden by the filter";
   return parts.join(", ");
 }
@@ -59,7 +61,7 @@ export class Picture {
       item.fresh = !old;
       if (old?.el) old.el.style.opacity = "";
       Object.assign(item, {
-        entry, parent, plan: plans[k], tier: tiers[k], node: look.index.nodes[entry.i],
+        entry, parent, plan: plans[k], tier: tiers[k], node: nodeOf(look.index, entry),
         s, w: plans[k].w * s, h: plans[k].h * s, toX: x[k], toY: y[k],
       });
       items.set(entry.key, item);
@@ -184,12 +186,12 @@ export class Picture {
       item.el.append(svg("rect", {
         class: "ring", x: -4, y: -4, width: plan.w + 8, height: plan.h + 8, rx: 11,
       }));
-      if (entry.status === "split" || entry.status === "folded") item.el.append(this.#handle(item));
+      if (index.children[entry.i].length && entry.status !== "ghost") item.el.append(this.#handle(item));
     }
     const attributes = {
       "aria-level": entry.level + 1, "aria-setsize": item.set, "aria-posinset": item.place,
-      "aria-label": nodeLabel(data, node, entry.status),
-      "aria-expanded": entry.status === "split" ? "true" : entry.status === "folded" ? "false" : null,
+      "aria-label": nodeLabel(data, node, entry.status, leavesBelow(index, entry.i)),
+      "aria-expanded": !index.children[entry.i].length || entry.status === "ghost" ? null : String(entry.status === "split"),
     };
     for (const [name, value] of Object.entries(attributes)) {
       if (value === null) item.el.removeAttribute(name);
@@ -201,8 +203,9 @@ export class Picture {
   #handle(item) {
     const { index, direction } = this.look;
     const { plan } = item;
-    const folded = item.entry.status === "folded";
-    const word = folded ? `+${index.below[item.entry.i].toLocaleString("en-US")}` : "−";
+    const { status, i } = item.entry;
+    const folded = status !== "split";
+    const word = status === "alike" ? `${leavesBelow(index, i)} leaves` : folded ? "+" : "−";
     const w = folded ? Math.max(24, measure(word, 11, 600) + 12) : 18;
     const [x, y] = direction === "right" ? [plan.w + (folded ? w / 2 - 2 : 0), plan.h / 2] : [plan.w / 2, plan.h + (folded ? 7 : 0)];
     return svg("g", { class: `handle ${folded ? "closed" : "open"}`, "data-fold": item.key, transform: `translate(${x} ${y})` },

@@ -5,8 +5,13 @@ import { LOW_ACTIVITY } from "./edges.js";
 import { html } from "./svg.js";
 import { classText, short } from "./text.js";
 
-/** Fill the legend for what the picture shows now; `bars`: whether sums have them. */
-export function fillLegend(box, data, tree, direction, bars) {
+const CHANGED = {
+  epoch: "dashed outline: changed since the epoch before",
+  lambda: "dashed outline: differs at the strength before",
+};
+
+/** Fill the legend for what is drawn; `bars`: whether sums are, `apart`: every leaf by itself. */
+export function fillLegend(box, data, { nodes, alike }, direction, { bars, apart }) {
   const parts = [];
   if (data.task === "regression") parts.push(scale(data));
   else for (const { label, color } of data.classes) parts.push(entry(swatch(color), classText(data, label)));
@@ -17,14 +22,20 @@ export function fillLegend(box, data, tree, direction, bars) {
     const side = direction === "right" ? "up" : "left";
     parts.push(entry(null, `yes goes ${side}, no goes ${direction === "right" ? "down" : "right"}`, "aside"));
     parts.push(entry(null, data.task === "regression" ? "deeper shade: lower standard deviation" : "deeper shade: purer", "aside"));
-    if (tree.nodes.some((node) => node.missing)) {
+    if (!apart && alike.some(Boolean)) {
+      parts.push(entry(mark("twice"), "leaves of one class, drawn as one", "aside"));
+    }
+    if (nodes.some((node) => node.missing)) {
       parts.push(entry(null, "missing or ?: branch of rows with a missing value", "aside"));
     }
     if (bars) {
       parts.push(entry(null, "bars beside a sum: share of its spread, grey where subtracted", "aside"));
     }
-    if (tree.nodes.some((node) => (node.activity ?? 1) < LOW_ACTIVITY)) {
+    if (nodes.some((node) => (node.activity ?? 1) < LOW_ACTIVITY)) {
       parts.push(entry(null, "dashed edge: low node activity", "aside"));
+    }
+    if (data.frames?.kind && data.trees.length > 1) {
+      parts.push(entry(mark("changed"), CHANGED[data.frames.kind] ?? "changed split", "aside"));
     }
   }
   box.replaceChildren(...parts);
@@ -34,21 +45,25 @@ function entry(mark, label, form) {
   return html("span", { class: `entry${form ? ` ${form}` : ""}` }, mark, html("bdi", { text: label, title: label }));
 }
 
+function mark(form) {
+  return html("i", { class: form });
+}
+
 function swatch(color) {
-  const mark = html("i", { class: "swatch" });
-  mark.style.background = color;
-  return mark;
+  const square = mark("swatch");
+  square.style.background = color;
+  return square;
 }
 
 function stroke(color, p) {
-  const mark = html("i", { class: `stroke ${p === 0 ? "one" : "two"}` });
-  mark.style.borderTopColor = color;
-  return mark;
+  const line = mark(`stroke ${p === 0 ? "one" : "two"}`);
+  line.style.borderTopColor = color;
+  return line;
 }
 
 function scale(data) {
   const unit = data.target?.unit ? ` ${data.target.unit}` : "";
-  const bar = html("i", { class: "scale" });
+  const bar = mark("scale");
   const steps = Array.from({ length: 9 }, (_, i) => viridis(i / 8));
   bar.style.background = `linear-gradient(90deg, ${steps.join(",")})`;
   return html("span", { class: "entry" },

@@ -13,10 +13,49 @@ export function indexTree(tree) {
   });
   // Left first, whatever the order in which they came.
   for (const pair of children) pair.sort((a, b) => (nodes[a].key < nodes[b].key ? -1 : 1));
-  const below = nodes.map(() => 0);
+  // Of a large tree some branches are only counted.
+  const below = nodes.map((node) => node.hidden ?? 0);
   for (let i = nodes.length - 1; i > 0; i -= 1) below[nodes[i].parent] += below[i] + 1;
-  const depth = level.reduce((a, b) => Math.max(a, b), 0);
-  return { nodes, byKey, children, level, below, depth };
+  const alike = sameClass(nodes, children);
+  return { nodes, byKey, children, level, below, alike };
+}
+
+/** For each split below the root whose leaves predict one class, the leaf that it amounts to. */
+function sameClass(nodes, children) {
+  const alike = nodes.map(() => null);
+  for (let i = nodes.length - 1; i > 0; i -= 1) {
+    const pair = children[i].map((child) => (children[child].length ? alike[child] : nodes[child]));
+    if (!pair.length || pair.some((leaf) => !leaf?.shares?.length || leaf.hidden)) continue;
+    const [{ prediction }] = pair;
+    if (pair.some((leaf) => leaf.prediction !== prediction)) continue;
+    const rows = pair.reduce((sum, leaf) => sum + leaf.rows, 0);
+    const confidence = pair.reduce((sum, leaf) => sum + leaf.confidence * (rows ? leaf.rows / rows : 1 / pair.length), 0);
+    const { condition, hist, weights, missing, left_categories, gain, ...facts } = nodes[i];
+    alike[i] = { ...facts, prediction, confidence };
+  }
+  return alike;
+}
+
+/** Leaves of the branch below a node. */
+export function leavesBelow(index, i) {
+  return index.below[i] / 2 + 1; // each split has two children
+}
+
+/** Whether the branch below a split is drawn as the one leaf that it amounts to. */
+export function isAlike(index, state, i, forced) {
+  const { key } = index.nodes[i];
+  return Boolean(index.alike[i]) && !state.apart && !forced?.has(key) && !state.unfolded.has(key);
+}
+
+/** The node that an entry of the list of visible nodes draws. */
+export function nodeOf(index, { i, status }) {
+  return status === "alike" ? index.alike[i] : index.nodes[i];
+}
+
+/** The deepest level that is drawn where nothing is folded. */
+export function fullDepth(index, state, forced) {
+  const open = { ...createState(), apart: state.apart, unfolded: state.unfolded };
+  return visibleNodes(index, open, forced).reduce((deepest, { level }) => Math.max(deepest, level), 0);
 }
 
 /** The state a viewer starts with. */
@@ -29,6 +68,7 @@ export function createState(options = {}) {
     find: "",
     selected: options.selected ?? null,
     focus: "",
+    apart: Boolean(options.leaves_apart),
   };
 }
 
@@ -65,8 +105,9 @@ export function isOpen(state, key, level, forced) {
  * Nodes to draw, parents first, left before right.
  *
  * @returns {{i: number, key: string, parent: number, level: number,
- *   status: "split" | "leaf" | "folded" | "ghost"}[]}  `i` indexes the tree's nodes,
- *   `parent` this list; a ghost stands for a branch the filter left out
+ *   status: "split" | "leaf" | "alike" | "folded" | "ghost"}[]}  `i` indexes the tree's
+ *   nodes, `parent` this list; "alike" is a branch whose leaves predict one class, a
+ *   ghost stands for a branch the filter left out
  */
 export function visibleNodes(index, state, forced) {
   const passes = isFiltered(state) ? passingNodes(index, state.filter) : null;
@@ -77,8 +118,9 @@ export function visibleNodes(index, state, forced) {
     let status = "leaf";
     if (passes && !passes[i] && i !== 0) status = "ghost";
     else if (index.children[i].length) {
-      status = isOpen(state, key, level, forced) ? "split" : "folded";
-    }
+      if (isAlike(index, state, i, forced)) status = "alike";
+      else status = isOpen(state, key, level, forced) ? "split" : "folded";
+    } else if (index.nodes[i].hidden) status = "folded";
     list.push({ i, key, parent, level, status });
   };
   add(0, -1);
@@ -89,9 +131,9 @@ export function visibleNodes(index, state, forced) {
   return list;
 }
 
-/** Fold an open split, open a folded one. */
-export function toggleFold(state, key, level, forced) {
-  if (isOpen(state, key, level, forced)) {
+/** Fold an open split; open a folded one, or one drawn as a leaf. */
+export function toggleFold(state, key, level, forced, alike = false) {
+  if (!alike && isOpen(state, key, level, forced)) {
     state.folded.add(key);
     state.unfolded.delete(key);
   } else {
@@ -108,7 +150,8 @@ export function reveal(index, state, key) {
     i = index.nodes[i].parent;
     const above = index.nodes[i].key;
     state.folded.delete(above);
-    if (state.limit !== null && index.level[i] >= state.limit) state.unfolded.add(above);
+    const isDeep = state.limit !== null && index.level[i] >= state.limit;
+    if (isDeep || isAlike(index, state, i)) state.unfolded.add(above);
   }
   return true;
 }

@@ -68,7 +68,7 @@ function tipParts(data, node, status) {
   if (node.hist) parts.push(chart(82, splitHistogram(data, node, 0, 5, TIP_WIDTH - 24, 56, true)));
   if (node.left_categories?.length) parts.push(categories(node));
   const rows = [rowsFact(data, node)];
-  if (!node.condition || status === "folded") rows.unshift(["prediction", predictionText(data, node)]);
+  if (!node.condition) rows.unshift(["prediction", predictionText(data, node)]);
   if (node.formula) rows.push(["formula", node.formula]);
   if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
   if (node.confidence !== null && node.confidence !== undefined && !node.condition) rows.push(["confidence", percent(node.confidence)]);

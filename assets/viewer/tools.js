@@ -45,8 +45,8 @@ export function buildTools(bar, actions) {
       button("Zoom out", "out", () => actions.zoom(1 / 1.4)), button("Zoom in", "in", () => actions.zoom(1.4)),
       button("Fit the tree into view", "fit", actions.fit, "Fit"), button("Rotate the tree", "rotate", actions.rotate, "Rotate"), save));
   return {
-    update({ index, state, matches, shown }) {
-      levels.textContent = `${shown} of ${index.depth}`;
+    update({ index, state, matches, shown, depth }) {
+      levels.textContent = `${shown} of ${depth}`;
       found.textContent = state.find.trim() ? `${matches} ${matches === 1 ? "split" : "splits"}` : "";
       filter.update(index, state);
     },
@@ -76,11 +76,13 @@ function buildFilter(actions) {
   const shareWords = html("output", {});
   const confidenceWords = html("output", {});
   const clear = html("button", { type: "button", text: "Clear", onclick: () => actions.filter({ share: 0, prediction: null, confidence: 0 }) });
+  const apart = html("input", { type: "checkbox", onchange: () => actions.apart(apart.checked) });
   const row = (name, control, words) => html("label", {}, html("span", { text: name }), control, words);
   const confidenceRow = row("Min confidence", confidence, confidenceWords);
   const predictionRow = row("Predicted class", prediction);
+  const apartRow = row("Same-class leaves apart", apart);
   const box = menu("Filter", "filter",
-    row("Min share of rows", share, shareWords), predictionRow, confidenceRow, clear);
+    row("Min share of rows", share, shareWords), predictionRow, confidenceRow, apartRow, clear);
   function changed() {
     actions.filter({
       share: Number(share.value) / 100,
@@ -100,6 +102,8 @@ function buildFilter(actions) {
       const hasClasses = index.nodes[0].shares?.length > 0;
       confidenceRow.hidden = !hasClasses;
       predictionRow.hidden = !hasClasses;
+      apartRow.hidden = !index.alike.some(Boolean);
+      apart.checked = state.apart;
       const predictions = hasClasses ? leafPredictions(index).slice(0, 200) : [];
       if (JSON.stringify(predictions) !== listed) {
         listed = JSON.stringify(predictions);

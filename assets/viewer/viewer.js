@@ -6,7 +6,7 @@ import { Picture } from "./draw.js";
 import { boxOfFrames, cameraOn, leaves, pathBox, placeOf } from "./fit.js";
 import { listenToKeys } from "./keys.js";
 import { fillLegend } from "./legend.js";
-import { createState, isOpen, reveal, setLimit, toggleFold } from "./model.js";
+import { createState, fullDepth, isAlike, isOpen, nodeOf, reveal, setLimit, toggleFold } from "./model.js";
 import { Camera, CLOSEST } from "./move.js";
 import { listenToPointer } from "./pointer.js";
 import { isSum } from "./sum.js";
@@ -113,6 +113,7 @@ class Viewer {
       find: (words) => { this.state.find = words; this.#refresh(true); },
       findNext: () => this.#findNext(),
       filter: (filter) => { this.state.filter = filter; this.#refresh(true); },
+      apart: (apart) => this.#apart(apart),
       rotate: () => this.#rotate(),
       zoom: (factor) => this.camera.zoomBy(factor, undefined, undefined, true),
       fit: () => this.#fit(true),
@@ -228,9 +229,10 @@ class Viewer {
     this.camera.closest = CLOSEST / this.picture.smallest;
     if (held) this.picture.element(this.state.focus)?.focus({ preventScroll: true });
     const shown = list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
-    this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown });
+    const depth = fullDepth(this.index, this.state, scene.forced);
+    this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown, depth });
     const bars = list.some(({ i, status }) => status === "split" && isSum(this.index.nodes[i]));
-    fillLegend(this.legend, this.data, scene.tree, this.direction, bars);
+    fillLegend(this.legend, this.data, this.index, this.direction, { bars, apart: this.state.apart });
     this.notes.hidden = !scene.tree.notes?.length;
     this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));
   }
@@ -246,13 +248,23 @@ class Viewer {
   }
 
   #levels(step) {
-    const { depth } = this.index;
+    const depth = fullDepth(this.index, this.state, this.scene.forced);
     const shown = this.arrangement.list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
     this.asked = step === null ? depth : Math.min(depth, Math.max(1, shown + step));
     setLimit(this.state, this.asked);
     this.#choose();
     this.#refresh(true);
     this.#fit(true);
+  }
+
+  /** Draw leaves of one class one by one, or together where they hang on one split. */
+  #apart(apart) {
+    this.state.apart = apart;
+    // Who asks for all leaves wants no level less than before.
+    if (apart) this.asked ??= this.state.limit ?? fullDepth(this.index, this.state, this.scene.forced);
+    this.#choose();
+    this.#refresh(true);
+    this.#fit(true, false);
   }
 
   #rotate() {
@@ -267,7 +279,8 @@ class Viewer {
     const i = this.index.byKey.get(key);
     if (i === undefined || !this.index.children[i].length || this.scene.forced.has(key)) return;
     const level = this.index.level[i];
-    toggleFold(this.state, key, level, this.scene.forced);
+    const { forced } = this.scene;
+    toggleFold(this.state, key, level, forced, isAlike(this.index, this.state, i, forced));
     // The folded node stays where it is on screen; the rest makes room.
     const before = placeOf(this.arrangement, key);
     this.state.focus = key;
@@ -293,6 +306,7 @@ class Viewer {
     if (!matches.length) return;
     const next = matches[(matches.indexOf(this.state.focus) + 1) % matches.length];
     reveal(this.index, this.state, next);
+    this.state.unfolded.add(next); // were it drawn as a leaf, its condition could not be read
     this.state.focus = next;
     this.#refresh(true);
     this.camera.reveal(placeOf(this.arrangement, next));
@@ -311,7 +325,7 @@ class Viewer {
     if (k < 0) return;
     const entry = this.arrangement.list[k];
     wait ??= this.arrangement.tiers[k] === "full" ? 900 : 350;
-    this.tip.later(this.data, this.index.nodes[entry.i], entry.status,
+    this.tip.later(this.data, nodeOf(this.index, entry), entry.status,
       () => this.picture.element(key)?.getBoundingClientRect(), wait);
   }
 

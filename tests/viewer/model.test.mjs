@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  createState, findColumn, indexTree, isFiltered, leafPredictions, neighbour, passingNodes, pathKeys,
-  reveal, setLimit, toggleFold, visibleNodes,
+  createState, findColumn, fullDepth, indexTree, isAlike, isFiltered, leafPredictions, leavesBelow, neighbour,
+  nodeOf, passingNodes, pathKeys, reveal, setLimit, toggleFold, visibleNodes,
 } from "../../assets/viewer/model.js";
 
 /** A complete tree of one depth; leaves predict in turn "a" and "b". */
@@ -138,4 +138,68 @@ test("predictions are listed by how many rows get them", () => {
   const index = complete(2);
   index.nodes.find(({ key }) => key === "11").rows = 50;
   assert.deepEqual(leafPredictions(index), ["b", "a"]);
+});
+
+/** A tree of depth 3 whose leaves predict these classes, from left to right. */
+function predicting(classes) {
+  const index = complete(3);
+  const leaves = index.nodes.filter(({ key }) => key.length === 3);
+  index.nodes.forEach((node) => { node.shares = [0.5, 0.5]; });
+  leaves.forEach((node, i) => { node.prediction = classes[i]; });
+  return indexTree({ nodes: index.nodes });
+}
+
+test("siblings of one class are one leaf, and so are branches of one class", () => {
+  const list = visibleNodes(predicting("aabaaaaa"), createState());
+  assert.deepEqual(keys(list), ["", "0", "1", "00", "01", "010", "011"]);
+  assert.equal(statusOf(list, "00"), "alike");
+  assert.equal(statusOf(list, "1"), "alike");
+  assert.equal(statusOf(list, "01"), "split");
+});
+
+test("the one leaf has the rows of all, their class and their mean confidence", () => {
+  const index = predicting("bbbbabab");
+  const leaf = nodeOf(index, { i: index.byKey.get("0"), status: "alike" });
+  assert.equal(leaf.prediction, "b");
+  assert.equal(leaf.rows, 4);
+  assert.ok(Math.abs(leaf.confidence - (0.6 + 0.6 + 0.6 + 0.9) / 4) < 1e-9);
+  assert.equal(leaf.condition, undefined);
+  assert.equal(leavesBelow(index, index.byKey.get("0")), 4);
+});
+
+test("who asks sees them apart: all, one branch, a path through it, or what is revealed", () => {
+  const index = predicting("aabaaaaa");
+  assert.equal(visibleNodes(index, createState({ leaves_apart: true })).length, 15);
+  const forced = pathKeys([{ keys: ["", "0", "00", "001"] }]).forced;
+  assert.ok(keys(visibleNodes(index, createState(), forced)).includes("001"));
+  const state = createState();
+  reveal(index, state, "001");
+  assert.ok(keys(visibleNodes(index, state)).includes("001"));
+  const once = createState();
+  for (const status of ["split", "alike", "split"]) {
+    const i = index.byKey.get("00");
+    toggleFold(once, "00", 2, undefined, isAlike(index, once, i));
+    assert.equal(statusOf(visibleNodes(index, once), "00"), status);
+  }
+});
+
+test("levels are counted as they are drawn", () => {
+  assert.equal(fullDepth(predicting("aabbaabb"), createState()), 2);
+  assert.equal(fullDepth(predicting("aabbaabb"), createState({ leaves_apart: true })), 3);
+});
+
+test("a tree of one class shows its splits, and numbers are never one leaf", () => {
+  assert.equal(statusOf(visibleNodes(predicting("aaaaaaaa"), createState()), ""), "split");
+  const index = complete(2);
+  index.nodes.forEach((node) => { node.shares = []; node.prediction = "2 kg"; });
+  assert.equal(visibleNodes(indexTree({ nodes: index.nodes }), createState()).length, 7);
+});
+
+test("a branch that was left out of a large tree is folded, for it is no leaf", () => {
+  const { nodes } = complete(2);
+  Object.assign(nodes.at(-1), { condition: "x ≤ 1", hidden: 6 });
+  const index = indexTree({ nodes });
+  const list = visibleNodes(index, createState());
+  assert.equal(statusOf(list, "11"), "folded");
+  assert.equal(leavesBelow(index, index.byKey.get("11")), 4);
 });

@@ -1,6 +1,7 @@
 """A page without a server that mounts the viewer from its own modules."""
 
 import json
+import re
 from pathlib import Path
 
 VIEWER = Path(__file__).parents[2] / "assets" / "viewer"
@@ -29,6 +30,16 @@ BOXES = """() => Object.fromEntries(
     const {x, y, width, height} = box.getBoundingClientRect();
     return [item.dataset.key, [x, y, width, height]];
   }))"""
+# Words of cards that pass their edge.
+CLIPPED = """() => [...document.querySelectorAll('[role="treeitem"]')].flatMap(item => {
+  const frame = item.querySelector('.frame')?.getBoundingClientRect();
+  if (!frame) return [];
+  return [...item.querySelectorAll('.card text')].filter(text => {
+    const box = text.getBoundingClientRect();
+    const inside = box.left >= frame.left && box.right <= frame.right;
+    return !inside || box.bottom > frame.bottom;
+  }).map(text => `${item.dataset.key}: ${text.textContent}`);
+})"""
 STILL = """() => {
   const now = document.querySelector('.stage').innerHTML;
   const same = now === window.last_;
@@ -75,3 +86,21 @@ def settle(page) -> None:
     """Wait until nothing glides any more."""
     page.wait_for_timeout(60)
     page.wait_for_function(STILL, polling=120)
+
+
+def overlaps(boxes: dict) -> list[tuple[str, str]]:
+    """Pairs of drawn nodes that lie over each other."""
+    items = sorted(boxes.items(), key=lambda item: item[1][0])
+    found = []
+    for n, (key, (x, y, w, h)) in enumerate(items):
+        for other, (x2, y2, _, h2) in items[n + 1 :]:
+            if x2 >= x + w:
+                break
+            if y < y2 + h2 and y2 < y + h:
+                found.append((key, other))
+    return found
+
+
+def unmarked(text: str) -> str:
+    """A text without the marks that keep its writing direction."""
+    return re.sub("[\u2068\u2069]", "", text)

@@ -171,6 +171,7 @@ def payload(nodes: list[dict], *, n_classes: int = 2, names=NAMES, **changes) ->
             "depth": None,
             "height": 620,
             "controls": True,
+            "leaves_apart": True,
         },
     }
     options = {**data["options"], **changes.pop("options", {})}

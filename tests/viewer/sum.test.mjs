@@ -17,7 +17,7 @@ test("a card of any size has a line for each of the three largest terms, one for
     for (let n = 2; n <= 40; n += 1) {
       const { blocks } = sumPlan(split(n), tier);
       assert.equal(blocks.length, Math.min(n, MOST_TERMS + 1) + 1);
-      const plan = cardPlan(data, split(n), "split", tier, null);
+      const plan = cardPlan(data, split(n), "split", tier);
       assert.deepEqual(plan.blocks.slice(0, blocks.length).map(({ h }) => h), blocks.map(({ h }) => h));
     }
   }

@@ -48,7 +48,8 @@ def test_the_handle_folds_and_the_node_keeps_its_place(page):
     settle(page)
     boxes = page.evaluate(BOXES)
     assert not {"10", "11"} & set(boxes)
-    assert page.locator(f"{NODE.format('1')} .handle").text_content() == "+6"
+    assert page.locator(f"{NODE.format('1')} .handle").text_content() == "+"
+    assert "4 leaves" in page.locator(NODE.format("1")).text_content()
     (x, y, w, _), (x0, y0, w0, _) = boxes["1"], before
     assert abs(y - y0) < 2
     assert abs((x + w / 2) - (x0 + w0 / 2)) < 2

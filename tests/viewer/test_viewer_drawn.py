@@ -7,8 +7,8 @@ import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
 from tests.figures.viewer.test_payload import random_case
-from tests.viewer.page import BOXES, NODE, TIP, keys, settle, show
-from tests.viewer.payloads import AWKWARD, NAMES, payload, tree_nodes
+from tests.viewer.page import BOXES, NODE, TIP, keys, overlaps, settle, show
+from tests.viewer.payloads import AWKWARD, payload, tree_nodes
 from treelab.figures.viewer.payload import tree_payload, view_settings
 
 pytestmark = pytest.mark.browser
@@ -17,19 +17,6 @@ pytestmark = pytest.mark.browser
 def oblique_tree():
     """A small regression tree of weighted sums, with formulas at its leaves."""
     return random_case(3, n_classes=0, oblique=1.0, linear=True)
-
-
-def overlaps(boxes: dict) -> list[tuple[str, str]]:
-    """Pairs of drawn nodes that lie over each other."""
-    items = sorted(boxes.items(), key=lambda item: item[1][0])
-    found = []
-    for n, (key, (x, y, w, h)) in enumerate(items):
-        for other, (x2, y2, _, h2) in items[n + 1 :]:
-            if x2 >= x + w:
-                break
-            if y < y2 + h2 and y2 < y + h:
-                found.append((key, other))
-    return found
 
 
 @pytest.mark.parametrize(
@@ -99,117 +86,6 @@ def test_a_path_that_is_no_longer_followed_leaves_the_picture_as_it_was(page):
     after = page.evaluate(BOXES)
     assert after.keys() == before.keys()
     assert all(after[key] == pytest.approx(before[key], abs=1) for key in before)
-
-
-CLIPPED = """() => [...document.querySelectorAll('[role="treeitem"]')].flatMap(item => {
-  const frame = item.querySelector('.frame')?.getBoundingClientRect();
-  if (!frame) return [];
-  return [...item.querySelectorAll('.card text')].filter(text => {
-    const box = text.getBoundingClientRect();
-    const inside = box.left >= frame.left && box.right <= frame.right;
-    return !inside || box.bottom > frame.bottom;
-  }).map(text => `${item.dataset.key}: ${text.textContent}`);
-})"""
-
-
-@pytest.mark.parametrize(
-    ("width", "depth"),
-    [(1200, 2), pytest.param(1200, 5, marks=pytest.mark.slow), (390, 3)],
-)
-def test_a_weighted_sum_names_its_three_largest_terms_and_counts_the_rest(
-    page, width, depth
-):
-    page.set_viewport_size({"width": width, "height": 800})
-    nodes = tree_nodes(depth, n_classes=0, oblique=True, seed=2)
-    show(page, payload(nodes, n_classes=0, options={"height": 760}))
-    shown = keys(page)
-    sums = [n for n in nodes if n["key"] + "0" in shown]
-    assert sums
-    for node in sums:
-        card = page.locator(f"{NODE.format(node['key'])} .card")
-        named, rest = node["weights"][:3], node["weights"][3:]
-        terms = card.locator(".term").all_text_contents()
-        for (name, weight, _, size), term in zip(named, map(unmarked, terms)):
-            written, _, cut = term.removeprefix("−").removeprefix("+").partition("×")
-            assert written.strip() == size
-            assert term.startswith("−") == (weight < 0)
-            start, _, end = cut.partition("…")
-            assert name.startswith(start)
-            assert name.endswith(end)
-        assert len(terms) == len(named)
-        assert card.locator(".plus, .minus").count() == len(named)
-        left = sum(share for _, _, share, _ in rest)
-        words = card.locator("text").all_text_contents()
-        (counted,) = [text for text in words if text.startswith(f"+ {len(rest)} ")]
-        assert abs(int(re.search(r"(\d+)%", counted)[1]) - 100 * left) <= 1
-        assert card.locator(".bound").text_content() == f"sum ≤ {node['bound']}"
-    assert page.evaluate(CLIPPED) == []
-    assert overlaps(page.evaluate(BOXES)) == []
-
-
-def test_every_term_of_a_sum_is_listed_beside_its_card(page):
-    nodes = tree_nodes(1, oblique=True, seed=2)
-    show(page, payload(nodes))
-    page.keyboard.press("Shift")
-    page.focus(NODE.format(""))
-    page.wait_for_function(TIP)
-    terms = map(unmarked, page.locator(".tip .term").all_text_contents())
-    assert [re.sub("^[−+] ", "", term) for term in terms] == [
-        f"{size}×{name}" for name, _, _, size in nodes[0]["weights"]
-    ]
-
-
-LONG = (
-    "fractal dimension of the worst of three cells that were measured",
-    "a very long name of a column that nobody would ever want to read in full",
-)
-
-
-@pytest.mark.parametrize("width", [1440, 420])
-@pytest.mark.parametrize("n_others", [1, 20, 12_345])
-def test_no_text_of_a_sum_passes_the_edge_of_its_card(page, width, n_others):
-    page.set_viewport_size({"width": width, "height": 800})
-    nodes = tree_nodes(3, oblique=True, names=LONG + NAMES[:4], seed=3)
-    for node in nodes:
-        if "weights" in node:
-            node["weights"][0][3] = node["bound"] = "0.0000917"
-            node["weights"].append([f"{n_others:,} other features", None, 0.5])
-    show(page, payload(nodes))
-    for _ in range(4):
-        assert page.evaluate(CLIPPED) == []
-        page.get_by_label("Zoom in").click()
-        settle(page)
-
-
-def unmarked(text: str) -> str:
-    """A text without the marks that keep its writing direction."""
-    return re.sub("[\u2068\u2069]", "", text)
-
-
-@pytest.mark.parametrize("target", ["Survived", "default payment next month"])
-@pytest.mark.parametrize(("width", "depth"), [(1200, 2), (1200, 4), (390, 3)])
-def test_a_leaf_of_a_class_called_yes_or_no_names_its_class(page, target, width, depth):
-    page.set_viewport_size({"width": width, "height": 800})
-    nodes = tree_nodes(depth, seed=1)
-    rename = {"malignant": "yes", "benign": "no"}
-    for node in nodes:
-        node["prediction"] = rename[node["prediction"]]
-    data = payload(nodes)
-    data["target"]["name"] = target
-    for entry in data["classes"]:
-        entry["label"] = rename[entry["label"]]
-    show(page, data)
-    shown = keys(page)
-    leaves = [n for n in nodes if n["key"] in shown and n["key"] + "0" not in shown]
-    assert leaves
-    for node in leaves:
-        texts = page.locator(f"{NODE.format(node['key'])} .main").all_text_contents()
-        name, _, label = unmarked(texts[0]).partition(": ")
-        assert label == node["prediction"]
-        assert target.startswith(name.removesuffix("…"))
-    assert page.evaluate(CLIPPED) == []
-    legend = page.locator(".legend").text_content()
-    assert f"{target}: yes" in legend
 
 
 def test_awkward_names_are_words_and_nothing_else(page):
