@@ -5,6 +5,7 @@ import streamlit as st
 from pages.common.cached.predictions import score_differences
 from pages.common.page import page_title
 from pages.common.views.comparison import (
+    fitted_note,
     pair_names,
     score_table,
     show_difference,
@@ -43,6 +44,8 @@ for column, loaded, name, key in zip(
 
 st.header("Scores and sizes", anchor=False)
 st.table(score_table(pair, names, differences))
+if words := fitted_note(pair, names):
+    st.caption(words)
 if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
     st.caption("The two runs use different features.")
 

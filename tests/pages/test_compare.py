@@ -99,3 +99,18 @@ def test_two_runs_of_one_learner_keep_two_names(visit, store):
     add_run(store, "cart")
     add_run(store, "cart")
     assert "CART (first)" in page_text(visit("compare"))
+
+
+def test_runs_fitted_to_different_rows_say_so(visit, store):
+    add_run(store, "cart")
+    add_run(store, "gradtree")
+    app = visit("compare")
+    assert (
+        "GradTree was fitted to the training and the validation rows, CART to the "
+        "training rows alone." in page_text(app)
+    )
+    fitted = app.table[0].value.loc["fitted to"]
+    assert fitted.tolist()[:2] == [
+        "144 training rows",
+        "192 training and validation rows",
+    ]

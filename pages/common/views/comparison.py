@@ -18,6 +18,7 @@ from pages.common.words import (
     run_name,
     split_words,
 )
+from treelab.data.split import JOINED
 from treelab.evaluation.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
@@ -124,6 +125,18 @@ def _heaviest(loaded: LoadedRun) -> int:
             "predicts with all of them."
         )
     return int(index[0])
+
+
+def fitted_note(pair: Pair, names: Names) -> str:
+    """Say which run was fitted to more rows; "" where both had the same."""
+    fitted = [loaded.fitted_split for loaded in pair]
+    if fitted[0] == fitted[1]:
+        return ""
+    more = fitted.index(JOINED)
+    return (
+        f"{plain(names[more])} was fitted to the training and the validation rows, "
+        f"{plain(names[1 - more])} to the training rows alone."
+    )
 
 
 def score_table(

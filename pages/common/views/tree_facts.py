@@ -5,7 +5,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import split_scores, tree_score
 from pages.common.html import facts_table
-from pages.common.words import plain, split_words
+from pages.common.words import fitted_words, plain, split_words
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
@@ -17,6 +17,7 @@ def show_facts(loaded: LoadedRun, tree: Tree) -> None:
     if loaded.run.origin is not None:
         st.markdown(plain(loaded.run.origin))
     sizes = {
+        "Fitted to": fitted_words(loaded),
         "Leaves": f"{tree.n_leaves:,}",
         "Splits": f"{tree.n_splits:,}",
         "Depth": f"{tree.depth:,}",

@@ -200,3 +200,19 @@ def test_it_says_that_it_was_grown_and_not_trained():
     model = CartRegressor(random_state=0).fit(X, y)
     assert (model.origin_.start, model.origin_.trained) == ("greedy", False)
     assert "not trained by gradient descent" in str(model)
+
+
+def test_tuned_trees_grow_on_validation_rows_too_as_folds_hold_rows_out():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    given = {"X_valid": X[1::2], "y_valid": y[1::2]}
+    tuned = CartClassifier(random_state=0).fit(X[::2], y[::2], **given)
+    assert tuned.tree_.n_rows[0] == len(X)
+    assert tuned.history_["valid_loss"].isna().all()
+    assert "held out of 5 folds" in str(tuned.origin_)
+    again = CartClassifier(random_state=0).fit(
+        pd.concat([X[::2], X[1::2]]), pd.concat([y[::2], y[1::2]])
+    )
+    assert str(again.tree_.to_dict()) == str(tuned.tree_.to_dict())
+    plain = CartClassifier(tune=False, random_state=0).fit(X[::2], y[::2], **given)
+    assert plain.tree_.n_rows[0] == len(X[::2])
+    assert plain.history_["valid_loss"].notna().all()

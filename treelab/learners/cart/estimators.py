@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from sklearn.tree import (
     BaseDecisionTree,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
 
-from treelab.data.encoding.table_encoder import to_float32
+from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.learners.cart.settings import CartSettings
 from treelab.learners.cart.tuning import (
     MOST_LEAVES,
@@ -48,6 +49,33 @@ class _Cart(GrownTree):
 
     _settings = CartSettings
     _start = "greedy"
+
+    def _read(self, X, y, X_valid=None, y_valid=None, **options) -> TrainingData:
+        """Read the rows; those to validate by train as well where folds do that."""
+        data = super()._read(X, y, X_valid, y_valid, **options)
+        if not self.tune or len(data.y_valid) == 0:
+            return data
+        frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
+        target = np.concatenate([data.y, data.y_valid])
+        encoder = TableEncoder(
+            "none", task=self._task(), random_state=self._draw_seed()
+        )
+        return replace(
+            data,
+            encoder=encoder,
+            X=encoder.fit_transform(frame, target),
+            y=target,
+            frame=frame,
+            X_valid=data.X_valid[:0],
+            y_valid=data.y_valid[:0],
+            frame_valid=data.frame_valid[:0],
+        )
+
+    def _held_out(self, data: TrainingData, settings: CartSettings) -> str:
+        """The folds of the tuning."""
+        if not settings.tune or len(data.y) < FEWEST_ROWS:
+            return ""
+        return f"the rows held out of {N_FOLDS} folds in turn"
 
     def _new_tree(self, settings: CartSettings, **limits) -> BaseDecisionTree:
         """Return scikit-learn's tree with our settings, not yet grown."""
@@ -190,7 +218,8 @@ class CartClassifier(_Cart, GrownClassifier):
         Whether 5-fold cross-validation chooses depth, leaf size, class weights and
         number of leaves, within the parameters below: the smallest tree within one
         standard error of the best macro F1. Off, or with fewer than 10 rows, it is
-        scikit-learn's plain tree with the parameters below.
+        scikit-learn's plain tree with the parameters below. Validation rows given
+        to ``fit`` are trained on as well where it is tuned.
     max_depth : int or None, default=None
         Splits on the longest path, 1 to 30; None sets no limit.
     min_samples_leaf : int, default=1
@@ -220,7 +249,8 @@ class CartClassifier(_Cart, GrownClassifier):
     origin_ : Origin
         That the tree was grown greedily.
     history_ : DataFrame
-        One row: log loss on training and validation rows, seconds.
+        One row: log loss on training rows, and on validation rows where they were
+        given and nothing was tuned; seconds.
     """
 
     def __init__(
@@ -291,7 +321,8 @@ class CartRegressor(_Cart, GrownRegressor):
         Whether 5-fold cross-validation chooses depth, leaf size and number of
         leaves, within the parameters below: the smallest tree within one standard
         error of the best R². Off, or with fewer than 10 rows, it is
-        scikit-learn's plain tree with the parameters below.
+        scikit-learn's plain tree with the parameters below. Validation rows given
+        to ``fit`` are trained on as well where it is tuned.
     max_depth : int or None, default=None
         Splits on the longest path, 1 to 30; None sets no limit.
     min_samples_leaf : int, default=1
@@ -317,7 +348,8 @@ class CartRegressor(_Cart, GrownRegressor):
     origin_ : Origin
         That the tree was grown greedily.
     history_ : DataFrame
-        One row: squared error on training and validation rows, seconds.
+        One row: squared error on training rows, and on validation rows where they
+        were given and nothing was tuned; seconds.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """Base of learners that grow one tree at once, with no epochs: CART, optimal trees."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,18 +37,27 @@ class GrownTree(TableEstimator):
         """Grow the tree on ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
 
         Validation rows do not shape the tree; they only give ``history_`` its
-        validation loss. Without them the tree grows on every row.
+        validation loss. (CART that is tuned takes them for training rows: it
+        cross-validates.)
         """
         settings = read_settings(self._settings, self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
         data = self._read(X, y, X_valid, y_valid, numbers="none")
         path = self._grow(data, settings)
-        self.origin_ = Origin(self._start, False, path.tree.n_splits, 0)
+        self.origin_ = Origin(
+            self._start,
+            trained=False,
+            n_splits=path.tree.n_splits,
+            n_changed=0,
+            held_out=self._held_out(data, settings),
+        )
         trees = tuple(with_origin(tree, self.origin_) for tree in path.trees)
         self.path_ = replace(path, trees=trees)
         self.model_ = self.path_.tree
         train_loss = self._loss(data.frame, data.y)
-        valid_loss = self._loss(data.frame_valid, data.y_valid)
+        valid_loss = math.nan
+        if len(data.y_valid):
+            valid_loss = self._loss(data.frame_valid, data.y_valid)
         monitor.report(1, train_loss, valid_loss)  # there is nothing left to stop
         self.history_ = monitor.history_frame()
         return self
@@ -60,7 +70,11 @@ class GrownTree(TableEstimator):
     def _hold_out(self, target):
         """Hold no rows out: the tree grows on all of them."""
         rows = np.arange(len(target))
-        return rows, rows
+        return rows, rows[:0]
+
+    def _held_out(self, data: TrainingData, settings) -> str:
+        """What was held out to select by, for the origin; "" for nothing."""
+        return ""
 
     def _grow(self, data: TrainingData, settings) -> SizePath:
         """Return trees by size, in the user's columns and units."""
