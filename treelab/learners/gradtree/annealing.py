@@ -86,14 +86,14 @@ def make_starts(
         A greedy one is left out where the rows fill no more leaves than the one
         before.
     n_restarts : int
-        Of each plan and encoding.
+        Of each plan, and encoding unless that says which.
     """
     starts: list[PlannedStart] = []
     largest = max(plan.size for plan in plans)
     for place, encoding in enumerate(encodings):
         own = ~encoding.held_out
         rows = StartRows(encoding.x[own], y[own], values[own], settings.max_depth)
-        first = encoding.first_restart
+        restarts = encoding.restarts or range(n_restarts)
         grown = [
             greedy_start(
                 rows,
@@ -102,21 +102,21 @@ def make_starts(
                 random,
                 resampled=i >= len(MIN_SAMPLES_LEAF),
             )
-            for i in range(first, first + n_restarts)
+            for i in restarts
         ]
         # One leaf is no start, unless no column splits the rows.
         filled = min(1, max(g.tree.n_leaves for g in grown) - 1)
         for plan in plans:
             if plan.kind == "random":
                 depth = min(settings.max_depth, max(1, round(math.log2(plan.size))))
-                number = plan.restarts(n_restarts)
+                number = plan.restarts(n_restarts) if 0 in restarts else 0
                 made = [random_start(rows, depth, random) for _ in range(number)]
             else:
                 larger = [g for g in grown if g.tree.n_leaves > filled]
                 filled = plan.size
                 made = [
                     larger[restart % len(larger)].first(plan.size)
-                    for restart in range(n_restarts if larger else 0)
+                    for restart in range(len(restarts) if larger else 0)
                 ]
             starts += [PlannedStart(plan, place, start) for start in made]
     return sorted(starts, key=lambda own: own.start.columns.shape[::-1])

@@ -75,10 +75,9 @@ def cross_validate(
         nothing = np.full(len(sizes), np.nan)
         last = len(sizes) - 1
         return Choice(sizes, [plan] * len(sizes), 0, nothing, nothing, last, 0)
-    # Restarts are spread over the repeats of the folds.
-    n_restarts = max(1, min(N_RESTARTS, settings.n_restarts) // len(folds))
+    n_restarts = max(len(folds), min(N_RESTARTS, settings.n_restarts))
     encodings = [
-        replace(table.encode(held_out), first_restart=repeat * n_restarts)
+        replace(table.encode(held_out), restarts=range(repeat, n_restarts, len(folds)))
         for repeat, of_repeat in enumerate(folds)
         for held_out in of_repeat
     ]
@@ -103,7 +102,10 @@ def cross_validate(
             if start.encoding == fold:
                 by_plan[start.plan].append(tree)
         sums.append(_fold_sums(table, by_plan, encoding, part, sizes))
-    scores = pooled_scores(np.sum(sums, axis=0), table.task)
+    total = np.sum(sums, axis=0)
+    is_random = [plan.kind == "random" for plan in plans]
+    total[:, is_random] *= len(folds)  # as if they were in each repeat
+    scores = pooled_scores(total, table.task)
     weighting, best = _best(scores, plans, sizes)
     of_best = scores[best, weighting, np.arange(len(sizes))]
     chosen, errors = within_one_standard_error(of_best)
@@ -129,8 +131,10 @@ def _fold_sums(
     """Sums (parts, plans, W, Z, 2, C) of what one fold retains of each plan."""
     sums: list[np.ndarray] = []
     for plan, trees in by_plan.items():
-        if not trees:  # the rows fill no more leaves than those of the plan before
-            sums.append(sums[-1])
+        if not trees:
+            # Random starts are in the first repeat; of greedy ones the rows fill no
+            # more leaves than those of the plan before.
+            sums.append(sums[-1] * (plan.kind == "greedy"))
             continue
         of_plan = fold_sums(
             table.target, trees, encoding, part, sizes, by_vote=plan.by_vote

@@ -24,15 +24,16 @@ class Encoding:
     seen : ndarray of shape (n, F), float32
         As at prediction.
     held_out : bool array of shape (n,)
-    first_restart : int, default=0
-        Restarts are numbered from here, so that repeated folds begin apart.
+    restarts : range or None, default=None
+        Which restarts of a plan read it; all where None. Those of repeated folds are
+        spread over the repeats, and random ones train in the first alone.
     """
 
     encoder: TableEncoder
     x: np.ndarray
     seen: np.ndarray
     held_out: np.ndarray
-    first_restart: int = 0
+    restarts: range | None = None
 
 
 def encode(
