@@ -23,7 +23,7 @@ DEVICES = [
 QUICK = {
     "gradtree": {"max_leaf_nodes": 16, "n_restarts": 4, "n_steps": 60},
     "grande": {"n_estimators": 32, "depth": 3, "max_epochs": 5},
-    "get": {"max_depth": 3, "budget": "quick"},
+    "get": {"max_depth": 3, "n_steps": 150},
     "argmin": {"depth": 2, "max_epochs": 30},
 }
 

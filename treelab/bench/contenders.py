@@ -228,8 +228,8 @@ CONTENDERS = {
     "get": (
         _ours("get"),
         _ours("get-linear", leaves="linear"),
-        _ours("get-quick", budget="quick"),
-        _ours("get-linear-quick", leaves="linear", budget="quick"),
+        _ours("get-quick", n_steps=150),
+        _ours("get-linear-quick", leaves="linear", n_steps=150),
         *CART,
         Contender("get-untrained", untrained("get")),
         Contender("get-linear-untrained", untrained("get", leaves="linear")),
@@ -246,7 +246,7 @@ CONTENDERS = {
     "get-classes": (
         _ours("get"),
         *CART,
-        _ours("get-quick", budget="quick"),
+        _ours("get-quick", n_steps=150),
         Contender("get-untrained", untrained("get")),
         _ours("get-paper", recipe="paper"),
     ),

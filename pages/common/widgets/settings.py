@@ -10,7 +10,6 @@ from pages.common.words import plain
 from treelab.learners.common.spec import LearnerSpec, Setting, with_recipe
 from treelab.learners.registry import find_spec
 
-PRESETS = ("budget",)  # settings that stand for several others, and are always shown
 _INVALID = object()  # a setting that cannot be read
 _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen columns"
 
@@ -62,10 +61,7 @@ def _paper_words(spec: LearnerSpec, task: str) -> str:
 
 
 def setting_words(learner: str, settings: dict, task: str) -> str:
-    """Write the recipe, where it is a paper's, and the settings that differ from its.
-
-    A preset is always written; "" for none.
-    """
+    """Write the recipe, where it is a paper's, and what differs; "" for none."""
     spec = find_spec(learner)
     if spec is None:
         return ""
@@ -77,9 +73,7 @@ def setting_words(learner: str, settings: dict, task: str) -> str:
     changed = [
         f"{(labels.get(name) or name).lower()} {_text(value)}"
         for name, value in settings.items()
-        if name in PRESETS
-        or name not in defaults
-        or _text(value) != _text(defaults[name])
+        if name not in defaults or _text(value) != _text(defaults[name])
     ]
     return ", ".join(["paper's recipe"] * (recipe["recipe"] == "paper") + changed)
 

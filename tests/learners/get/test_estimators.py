@@ -6,10 +6,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
-from treelab.learners.get.rows import Rows
 
-QUICK = {"max_depth": 3, "n_starts": 3, "budget": "quick", "random_state": 0}
-CHECKED = {"max_depth": 2, "n_starts": 2, "budget": "quick", "max_epochs": 6}
+QUICK = {"max_depth": 3, "n_starts": 3, "n_steps": 150, "random_state": 0}
+CHECKED = {"max_depth": 2, "n_starts": 2, "n_steps": 6}
 
 
 def mixed_table(n_rows=300, seed=0):
@@ -42,11 +41,9 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.usefixtures("standard_budget")
 def test_wine_with_default_settings_is_learned():
     X, y = load_wine(return_X_y=True, as_frame=True)
     train, test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-    assert GetClassifier().budget == "standard"
     model = GetClassifier(random_state=0).fit(train, y_train)
     assert model.score(test, y_test) >= 0.90
 
@@ -58,21 +55,6 @@ def test_a_table_with_categories_and_missing_values_is_learned(leaves):
     assert model.score(X[200:], y[200:]) > 0.5
 
 
-def test_by_briers_loss_the_tree_is_judged_by_squared_probabilities():
-    X, y = load_wine(return_X_y=True)
-    X, X_valid, y, y_valid = train_test_split(X, y, random_state=0, stratify=y)
-    settings = {"budget": "quick", "class_weight": None, "random_state": 0}
-    model = GetClassifier(loss="brier", **settings)
-    model.fit(X, y, X_valid=X_valid, y_valid=y_valid)
-    assert model.score(X_valid, y_valid) > 0.85
-    assert model.history_["valid_loss"].max() <= 2  # in nats it has no bound
-    rows = Rows(X_valid, y_valid, np.ones(len(y_valid)), 3, class_loss="brier")
-    proba = model.predict_proba(X_valid)
-    expected = ((proba - np.eye(3)[y_valid]) ** 2).sum(axis=1).mean()
-    assert rows.loss(proba[None])[0] == pytest.approx(expected)
-    assert model.history_["valid_loss"].iloc[-1] == pytest.approx(expected, abs=0.05)
-
-
 def test_a_diagonal_boundary_takes_one_split_that_weighs_both_columns():
     X = np.random.default_rng(0).normal(size=(400, 5))
     y = np.where(X[:, 1] > 0.5 * X[:, 3], "above", "below")
@@ -82,14 +64,12 @@ def test_a_diagonal_boundary_takes_one_split_that_weighs_both_columns():
     assert model.score(X[300:], y[300:]) > 0.93
 
 
-@pytest.mark.usefixtures("standard_budget")
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 def test_the_same_seed_gives_the_same_tree(leaves):
     X, y = mixed_table(100)
     settings = {"leaves": leaves, "max_depth": 2, "n_starts": 3}
-    settings |= {"max_epochs": 8, "random_state": 0}
+    settings |= {"n_steps": 8, "random_state": 0}
     first, second = (GetRegressor(**settings).fit(X, y) for _ in "ab")
-    assert "polish" in set(first.history_["stage"])
     assert (first.predict(X) == second.predict(X)).all()
 
 
@@ -102,7 +82,7 @@ def test_a_stop_returns_the_best_tree_so_far():
         return True
 
     model = GetRegressor(**QUICK).fit(X, y, callbacks=[stop_at_once])
-    assert {report.stage for report in seen} <= {"starts", "stage 1 of 2", "polish"}
+    assert {report.stage for report in seen} <= {"starts", "stage 1 of 2"}
     assert seen[-1].epoch == 1  # what is retained was trained, if only for an epoch
     assert model.score(X, y) > 0
     shown = next(report.snapshot for report in seen if report.snapshot)
@@ -115,17 +95,15 @@ def test_a_stop_returns_the_best_tree_so_far():
         ("max_depth", 0),
         ("max_depth", 13),
         ("n_starts", 0),
-        ("budget", "endless"),
         ("learning_rate", -0.1),
         ("scale_factors", (5.0, 25.0, 50.0)),
         ("scale_factors", 5.0),
         ("max_leaf_nodes", 1),
         ("recipe", "mine"),
         ("batch_size", 0),
-        ("max_epochs", 0),
+        ("n_steps", 0),
         ("l1", -1.0),
         ("leaves", "round"),
-        ("polish", "often"),
         ("sparse_tolerance", -0.1),
     ],
 )

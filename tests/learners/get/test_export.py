@@ -7,10 +7,9 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get import base as get
-from treelab.learners.get.export import to_tree, with_centred_thresholds
+from treelab.learners.get.export import to_tree
 from treelab.learners.get.rows import Rows
 from treelab.learners.get.trees import HardTrees
-from treelab.ops.oblique import hard_leaf
 
 
 def random_trees(depth, n_features, rng):
@@ -35,8 +34,6 @@ def test_the_tree_predicts_as_the_trained_arrays_on_every_training_row(linear, s
     splits = random_trees(1 + seed % 5, x.shape[1], rng)
     trees = HardTrees.fit(*splits, rows, linear=linear)
     before = trees.predict(x)
-    trees = with_centred_thresholds(trees, x)
-    assert (trees.predict(x) == before).all()
     scale = TargetScale(5.0, 2.0)
     tree = to_tree(trees, encoder, frame, y, classes=None, scale=scale)
     assert np.allclose(tree.predict(frame), before[0, :, 0] * 2 + 5, atol=1e-6)
@@ -54,7 +51,6 @@ def test_probabilities_are_the_same_in_the_users_table(seed):
     rows = Rows(x, codes, np.ones(len(y)), 3)
     splits = random_trees(4, x.shape[1], np.random.default_rng(seed))
     trees = HardTrees.fit(*splits, rows, linear=False)
-    trees = with_centred_thresholds(trees, x)
     tree = to_tree(trees, encoder, frame, labels, classes=tuple(classes.tolist()))
     assert np.allclose(tree.predict_proba(frame), trees.predict(x)[0], atol=1e-9)
 
@@ -79,16 +75,9 @@ def test_on_every_built_in_table_the_tree_predicts_as_the_trained_arrays_did(
         trained.append((tree, trees, encoder.transform(frame), frame, how["scale"]))
         return tree
 
-    def check_centred(trees, x):
-        after = with_centred_thresholds(trees, x)
-        leaf = hard_leaf(x, trees.weights, trees.threshold)
-        assert (leaf == hard_leaf(x, after.weights, after.threshold)).all()
-        return after
-
     monkeypatch.setattr(get, "to_tree", record)
-    monkeypatch.setattr(get, "with_centred_thresholds", check_centred)
-    settings = {"max_depth": depth, "n_starts": 2, "max_epochs": 6, "random_state": 0}
-    settings |= {"budget": "quick", "device": "cpu"}
+    settings = {"max_depth": depth, "n_starts": 2, "n_steps": 6, "random_state": 0}
+    settings |= {"n_steps": 150, "device": "cpu"}
     if is_number:
         model = GetRegressor(leaves=leaves, **settings).fit(frame, y)
     else:
@@ -114,7 +103,6 @@ def test_the_leading_column_of_a_split_counts_one():
     rows = Rows(x, y, np.ones(len(y)), 0)
     weights = np.array([[[-3.0, 1.0, 0.5, 0.0, 0.0]]])
     trees = HardTrees.fit(weights, np.array([[-1.0]]), rows, linear=False)
-    trees = with_centred_thresholds(trees, x)
     tree = to_tree(trees, encoder, frame, y, classes=None)
     assert tree.weights[0, 0] == 1.0
     assert (tree.weights[0] != 0).sum() == 3

@@ -1,27 +1,24 @@
+import itertools
+
 import numpy as np
 import pytest
 
 from tests.learners.get.tables import wavy_rows
-from treelab.learners.get.linear_splits import linear_splits
 from treelab.learners.get.prune import (
-    SHRINKAGES,
-    Prunings,
     choose_sizes,
     explained_loss,
     prune_by_validation,
     sparse_splits,
+    subtrees,
 )
-from treelab.learners.get.rows import Rows
+from treelab.learners.get.rows import Rows, join_rows
 from treelab.learners.get.starts import greedy_splits
 from treelab.learners.get.trees import HardTrees
 
 
 def grown(rows, depth=6, *, linear=False):
     rng = np.random.default_rng(0)
-    if linear:
-        splits = linear_splits(rows.x, rows.y, depth, rng)
-    else:
-        splits = greedy_splits(rows, depth, rng)
+    splits = greedy_splits(rows, depth, rng, linear=linear)
     return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)
 
 
@@ -37,27 +34,21 @@ def test_pruning_lowers_the_validation_loss_and_returns_it(n_classes, linear):
     assert loss <= valid.loss(tree.predict(valid.x))[0]
 
 
-def test_validation_chooses_the_shrinkage_and_retains_what_helps():
-    rows, valid = wavy_rows(400, 0, 0), wavy_rows(4000, 1, 0)
-    tree = grown(rows, 4)
-    pruned, _ = prune_by_validation(tree, rows, valid)
-    losses = [
-        Prunings.of(tree.refit(rows, shrinkage), rows, valid).loss.min()
-        for shrinkage in SHRINKAGES
-    ]
-    assert valid.loss(pruned.predict(valid.x))[0] == pytest.approx(min(losses))
-    assert np.isfinite(pruned.threshold).sum() > 3
-
-
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
-def test_every_pruning_has_the_loss_that_its_tree_has(n_classes, linear):
-    rows, valid = wavy_rows(300, 0, n_classes), wavy_rows(100, 1, n_classes)
-    prunings = Prunings.of(grown(rows, 4, linear=linear), rows, valid)
-    assert prunings.n_leaves[-1] == 1
-    assert (np.diff(prunings.n_leaves) < 0).all()
-    for step, loss in enumerate(prunings.loss):
-        tree = prunings.tree(step, rows)
-        assert valid.loss(tree.predict(valid.x))[0] == pytest.approx(loss)
+def test_subtrees_ascend_from_one_leaf_to_the_whole_tree(n_classes, linear):
+    rows = wavy_rows(300, 0, n_classes)
+    tree = grown(rows, 4, linear=linear)
+    found = subtrees(tree, rows)
+    sizes = [each.n_leaves for each in found]
+    assert sizes[0] == 1
+    assert sizes == sorted(sizes)
+    losses = [rows.loss(each.predict(rows.x))[0] for each in found]
+    assert losses[-1] == pytest.approx(rows.loss(tree.predict(rows.x))[0])
+    assert losses[0] == max(losses)
+    for small, large in itertools.pairwise(found):  # each hangs together, and is nested
+        splits = np.flatnonzero(np.isfinite(small.threshold[0]))
+        assert np.isfinite(large.threshold[0, splits]).all()
+        assert np.isfinite(small.threshold[0, (splits[splits > 0] - 1) // 2]).all()
 
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
@@ -93,10 +84,10 @@ def test_sparse_splits_stay_within_the_tolerance(n_classes, linear, tolerance):
     rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
     tree = grown(rows, 4, linear=linear)
     sparse = sparse_splits(tree, rows, valid, tolerance)
-    for on in (valid, rows):
-        before = on.loss(tree.predict(on.x))[0]
-        allowed = tolerance * explained_loss(tree, rows, on)
-        assert on.loss(sparse.predict(on.x))[0] <= before + allowed + 1e-12
+    on = join_rows(rows, valid)
+    before = on.loss(tree.predict(on.x))[0]
+    allowed = tolerance * explained_loss(tree, rows, on)
+    assert on.loss(sparse.predict(on.x))[0] <= before + allowed + 1e-12
     assert (sparse.weights != 0).sum() <= (tree.weights != 0).sum()
 
 

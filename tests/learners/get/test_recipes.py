@@ -11,8 +11,8 @@ from treelab.learners.get.settings import SPEC, GetSettings
 from treelab.learners.get.starts import random_splits
 from treelab.learners.get.trees import HardTrees
 
-QUICK = {"max_depth": 3, "n_starts": 4, "budget": "quick", "random_state": 0}
-PAPER = {"recipe": "paper", "max_depth": 2, "n_starts": 3, "max_epochs": 30}
+QUICK = {"max_depth": 3, "n_starts": 4, "n_steps": 150, "random_state": 0}
+PAPER = {"recipe": "paper", "max_depth": 2, "n_starts": 3, "n_steps": 30}
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +25,9 @@ def table():
 def test_with_learning_off_the_tree_equals_its_start_and_says_so(table, leaves):
     off = {"learning_rate": 0.0, "learning_rate_leaves": 0.0, "leaves": leaves}
     model = GetRegressor(**off, **QUICK).fit(*table)
-    assert model.origin_.equals_start
-    assert str(model.tree_.notes[0]).startswith("Equals its start")
-    assert "polish" not in model.origin_.later
+    assert not model.origin_.trained
+    assert model.origin_.n_changed == 0
+    assert "not trained by gradient descent" in model.tree_.notes[0]
 
 
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
@@ -57,12 +57,12 @@ def test_the_curve_begins_at_the_start_that_is_retained(table):
     model = GetRegressor(**QUICK).fit(*table, callbacks=[reports.append])
     assert model.history_["epoch"].iloc[0] == 0
     stages = [*dict.fromkeys(model.history_["stage"])]
-    assert stages == ["stage 1 of 2", "stage 2 of 2", "polish"]
+    assert stages == ["stage 1 of 2", "stage 2 of 2"]
     retained = [report.retained for report in reports if report.retained]
-    trained = model.history_[model.history_["stage"] != "polish"]
-    assert retained[-1].history["valid_loss"].tolist() == trained["valid_loss"].tolist()
+    losses = model.history_["valid_loss"].tolist()
+    assert retained[-1].history["valid_loss"].tolist() == losses
     start, end = retained[-1].snapshots
-    assert (start, end) == (0, trained["epoch"].max())
+    assert (start, end) == (0, model.history_["epoch"].max())
     assert retained[-1].snapshots[start]().n_splits >= 1
 
 
@@ -79,13 +79,10 @@ def test_so_many_pairs_of_scale_factors_so_many_stages(table):
         (0, "linear"),
         (2, "cross_entropy"),
         (3, "cross_entropy"),
-        (2, "brier"),
-        (3, "brier"),
     ],
 )
 def test_the_papers_loss_is_the_sum_over_leaves(n_classes, kind):
     rows = wavy_rows(40, 0, n_classes)
-    object.__setattr__(rows, "class_loss", kind)
     weights, threshold = random_splits(rows.x, 2, np.random.default_rng(0))
     trees = HardTrees.fit(weights[None], threshold[None], rows, linear=kind == "linear")
     network = GetNetwork(trees, np.array([7.0]), rows, rows, of_leaves=True)
@@ -96,16 +93,11 @@ def test_the_papers_loss_is_the_sum_over_leaves(n_classes, kind):
         reach = soft[0] if first == 0 else 1 - soft[0]
         reach = reach * (soft[second] if leaf % 2 == 0 else 1 - soft[second])
         if kind == "linear":
-            model = trees.linear
-            said = model.bias[0, leaf] + rows.x @ model.weights[0, leaf]
+            model = trees.models[0, leaf]
+            said = model[0] + rows.x @ model[1:]
         else:
             said = trees.constants[0, leaf]
-        if n_classes == 0:
-            loss = (rows.y - said) ** 2
-        elif kind == "brier":
-            loss = ((rows.target - said) ** 2).sum(1)
-        else:
-            loss = -np.log(said[rows.y])
+        loss = (rows.y - said) ** 2 if n_classes == 0 else -np.log(said[rows.y])
         expected += reach * loss
     found = float(network.batch_loss(torch.arange(40)).detach()[0])
     assert found == pytest.approx(expected.mean(), rel=1e-4)
@@ -124,8 +116,8 @@ def test_the_papers_recipe_trains_all_levels_and_holds_nothing_out(table, leaves
 
 
 def test_the_paper_tunes_the_depth_where_none_is_given(table):
-    given = PAPER | {"max_depth": "auto", "max_epochs": 2, "n_starts": 2}
-    model = GetRegressor(polish=False, random_state=0, **given).fit(*table)
+    given = PAPER | {"max_depth": "auto", "n_steps": 2, "n_starts": 2}
+    model = GetRegressor(leaves="linear", random_state=0, **given).fit(*table)
     assert "third" in model.origin_.held_out
     assert np.isfinite(model.predict(table[0])).all()
 

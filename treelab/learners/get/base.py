@@ -18,13 +18,13 @@ from treelab.learners.common.origin import (
 )
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.get.distillation import with_soft_targets
-from treelab.learners.get.export import to_tree, with_centred_thresholds
-from treelab.learners.get.fit import Fit, Found, fit_tree
+from treelab.learners.get.export import to_tree
+from treelab.learners.get.fit import Found, fit_tree
 from treelab.learners.get.paper import fit_paper_tree
 from treelab.learners.get.prune import choose_sizes
 from treelab.learners.get.rows import Rows
 from treelab.learners.get.settings import GetSettings, auto_depth
+from treelab.learners.get.stages import Fit
 from treelab.learners.get.trees import HardTrees
 from treelab.training.events import Monitor
 from treelab.trees.feature import feature_matrix
@@ -104,8 +104,6 @@ class GetEstimator(TableEstimator):
             y = np.concatenate([y, data.y_valid])
             x = np.concatenate([x, data.X_valid])
         rows = self._rows(x, y)
-        if found.rows.n_synthetic:
-            rows = with_soft_targets(rows, found.rows, found.valid)
         export = partial(
             self._export, rows=rows, encoder=data.encoder, frame=frame, y=y
         )
@@ -123,7 +121,7 @@ class GetEstimator(TableEstimator):
         pruned = retained.sum() < np.isfinite(found.tree.threshold).sum()
         self.origin_ = Origin(
             found.kind,
-            trained=True,
+            trained=settings.learning_rate > 0,
             n_splits=n_splits,
             n_changed=min(n_splits, n_changed),
             later=(*found.later, "pruning") if pruned else found.later,
@@ -150,7 +148,7 @@ class GetEstimator(TableEstimator):
     def _export(self, trees, rows, encoder, frame, y) -> Tree:
         """Write a batch of one tree for the user, its leaves from encoded rows."""
         return to_tree(
-            with_centred_thresholds(trees, rows.x[: len(frame)]).refit(rows),
+            trees.refit(rows),
             encoder,
             frame,
             self._decode_target(y),

@@ -33,11 +33,8 @@ class GetClassifier(GetEstimator, TableClassifier):
     n_starts : int, default=10
         Trees trained side by side, at least 1: N_start of the paper. CART comes first,
         then random splits and greedy oblique ones take turns.
-    budget : {"quick", "standard", "thorough"}, default="standard"
-        How much is tried: gradient steps, trees that are grown, rounds of polish.
-        "quick" takes about a tenth of the time of "standard".
-    max_epochs : int or None, default=None
-        Passes over the training rows in each stage; None: by the budget.
+    n_steps : int, default=1500
+        Gradient steps in each stage.
     batch_size : int or None, default=512
         Rows of a gradient step; None: all.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
@@ -47,14 +44,9 @@ class GetClassifier(GetEstimator, TableClassifier):
         many pairs, so many stages.
     l1 : float, default=0.0
         L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
-    polish : bool, default=True
-        Whether every subtree is trained once more by itself, and taken where it
-        improves.
     sparse_tolerance : float, default=0.002
         Fraction of the explained loss that may be lost, on the training and on the
         validation rows, by leaving columns out of the splits, at least 0.
-    loss : {"cross_entropy", "brier"}, default="cross_entropy"
-        What training minimises and validation compares by.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
         Weight of a row of each class. "auto" trains with equal weights and then shifts
         the leaves to that power of the balanced ones, from 0 to 1.5, which has the
@@ -76,8 +68,8 @@ class GetClassifier(GetEstimator, TableClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_ : DataFrame
-        epoch, train_loss (soft trees), valid_loss (hard trees), both in nats (or
-        Brier's), seconds, stage.
+        epoch, train_loss (soft trees), valid_loss (hard trees), both in nats,
+        seconds, stage.
     """
 
     def __init__(
@@ -87,16 +79,13 @@ class GetClassifier(GetEstimator, TableClassifier):
         recipe=GetSettings.recipe,
         max_leaf_nodes=GetSettings.max_leaf_nodes,
         n_starts=GetSettings.n_starts,
-        budget=GetSettings.budget,
-        max_epochs=GetSettings.max_epochs,
+        n_steps=GetSettings.n_steps,
         batch_size=GetSettings.batch_size,
         learning_rate=GetSettings.learning_rate,
         learning_rate_leaves=GetSettings.learning_rate_leaves,
         scale_factors=GetSettings.scale_factors,
         l1=GetSettings.l1,
-        polish=GetSettings.polish,
         sparse_tolerance=GetSettings.sparse_tolerance,
-        loss=GetSettings.loss,
         class_weight=GetSettings.class_weight,
         random_state=None,
         device="auto",
@@ -105,16 +94,13 @@ class GetClassifier(GetEstimator, TableClassifier):
         self.recipe = recipe
         self.max_leaf_nodes = max_leaf_nodes
         self.n_starts = n_starts
-        self.budget = budget
-        self.max_epochs = max_epochs
+        self.n_steps = n_steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.learning_rate_leaves = learning_rate_leaves
         self.scale_factors = scale_factors
         self.l1 = l1
-        self.polish = polish
         self.sparse_tolerance = sparse_tolerance
-        self.loss = loss
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
@@ -129,7 +115,7 @@ class GetClassifier(GetEstimator, TableClassifier):
     def _rows(self, x, y, device=CPU):
         """Rows with class codes, weighted by class."""
         weight, n_classes = self._weights[y], len(self.classes_)
-        return Rows(x, y, weight, n_classes, device, class_loss=self._settings.loss)
+        return Rows(x, y, weight, n_classes, device)
 
     def _choose_class_weights(self, trees, data):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
@@ -155,8 +141,7 @@ class GetRegressor(GetEstimator, TableRegressor):
     """Regression tree with oblique splits, trained as a whole by gradients.
 
     As ``GetClassifier``; a leaf predicts one value (GET), or by a ridge regression on
-    the rows that reach it (GET-Linear). A tree with linear leaves is distilled from a
-    bagging ensemble of such trees, which is not saved; the budget "quick" does without.
+    the rows that reach it (GET-Linear).
 
     Source: Mao and Cao, arXiv:2411.17003; ``docs/learners/get`` lists what differs.
 
@@ -176,11 +161,8 @@ class GetRegressor(GetEstimator, TableRegressor):
     leaves : {"constant", "linear"}, default="constant"
         What a leaf predicts with. Linear leaves with too few rows stay constant; the
         tree's notes count them.
-    budget : {"quick", "standard", "thorough"}, default="standard"
-        How much is tried: gradient steps, trees that are grown, rounds of polish.
-        "quick" takes about a tenth of the time of "standard".
-    max_epochs : int or None, default=None
-        Passes over the training rows in each stage; None: by the budget.
+    n_steps : int, default=1500
+        Gradient steps in each stage.
     batch_size : int or None, default=512
         Rows of a gradient step; None: all.
     learning_rate, learning_rate_leaves : float, default=0.02, 0.05
@@ -191,9 +173,6 @@ class GetRegressor(GetEstimator, TableRegressor):
         many pairs, so many stages.
     l1 : float, default=0.0
         L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
-    polish : bool, default=True
-        Whether every subtree is trained once more by itself, and taken where it
-        improves.
     sparse_tolerance : float, default=0.002
         Fraction of the explained loss that may be lost, on the training and on the
         validation rows, by leaving columns out of the splits, at least 0.
@@ -224,14 +203,12 @@ class GetRegressor(GetEstimator, TableRegressor):
         max_leaf_nodes=GetSettings.max_leaf_nodes,
         n_starts=GetSettings.n_starts,
         leaves=GetSettings.leaves,
-        budget=GetSettings.budget,
-        max_epochs=GetSettings.max_epochs,
+        n_steps=GetSettings.n_steps,
         batch_size=GetSettings.batch_size,
         learning_rate=GetSettings.learning_rate,
         learning_rate_leaves=GetSettings.learning_rate_leaves,
         scale_factors=GetSettings.scale_factors,
         l1=GetSettings.l1,
-        polish=GetSettings.polish,
         sparse_tolerance=GetSettings.sparse_tolerance,
         random_state=None,
         device="auto",
@@ -241,14 +218,12 @@ class GetRegressor(GetEstimator, TableRegressor):
         self.max_leaf_nodes = max_leaf_nodes
         self.n_starts = n_starts
         self.leaves = leaves
-        self.budget = budget
-        self.max_epochs = max_epochs
+        self.n_steps = n_steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.learning_rate_leaves = learning_rate_leaves
         self.scale_factors = scale_factors
         self.l1 = l1
-        self.polish = polish
         self.sparse_tolerance = sparse_tolerance
         self.random_state = random_state
         self.device = device

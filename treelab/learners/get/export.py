@@ -11,51 +11,12 @@ import pandas as pd
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get.trees import HardTrees
-from treelab.ops.oblique import hard_leaf
-from treelab.trees.midpoints import midpoint
+from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
 UNSCALED = TargetScale()
-
-
-def with_centred_thresholds(trees: HardTrees, x: np.ndarray) -> HardTrees:
-    """Move each threshold midway between the rows on its two sides.
-
-    No row changes sides. A split that sends all of its rows one way gets an infinite
-    threshold, so that pruning can remove it.
-
-    Parameters
-    ----------
-    trees : HardTrees
-        E trees.
-    x : ndarray of shape (n, F)
-        Encoded training rows, as prediction sees them.
-
-    Returns
-    -------
-    HardTrees
-    """
-    n_splits = trees.threshold.shape[1]
-    leaf = hard_leaf(x, trees.weights, trees.threshold)  # (E, n)
-    threshold = np.empty_like(trees.threshold)
-    for e, weights in enumerate(trees.weights):
-        below = np.full(n_splits, -np.inf)  # largest sum that goes left
-        above = np.full(n_splits, np.inf)  # smallest sum that goes right
-        node = leaf[e] + n_splits
-        while node[0] > 0:
-            goes_left = node % 2 == 1
-            node = (node - 1) // 2
-            total = np.zeros(len(x))
-            for f in range(x.shape[1]):  # in the order of the walk, so exact
-                total += weights[node, f] * x[:, f]
-            np.maximum.at(below, node[goes_left], total[goes_left])
-            np.minimum.at(above, node[~goes_left], total[~goes_left])
-        reached = np.isfinite(below) | np.isfinite(above)
-        threshold[e] = np.where(reached, midpoint(below, above), np.inf)
-        # Nobody right: midpoint gives the infinite bound on the right, as it should.
-    return replace(trees, threshold=threshold)
 
 
 def to_tree(
@@ -76,7 +37,7 @@ def to_tree(
     Parameters
     ----------
     trees : HardTrees
-        A batch of one tree, its thresholds centred.
+        A batch of one tree.
     encoder : TableEncoder
         The affine encoding in which the tree was trained.
     frame : DataFrame
@@ -109,9 +70,10 @@ def to_tree(
     single = (weights != 0).sum(axis=1) <= 1
     fill = np.array([feature.fill for feature in encoder.features_])
     linear = {}
-    if trees.linear is not None:
+    if trees.models is not None:
+        models = trees.models[0]
         leaf_weights, leaf_bias = encoder.linear_leaves(
-            trees.linear.weights[0] * scale.scale, scale.restore(trees.linear.bias[0])
+            models[:, 1:] * scale.scale, scale.restore(models[:, 0])
         )
         linear = {"leaf_weights": leaf_weights, "leaf_bias": leaf_bias[:, None]}
     tree = Tree.complete(
@@ -126,6 +88,7 @@ def to_tree(
     )
     tree = _with_children_swapped(tree, np.flatnonzero(unit < 0))
     tree = simplify(tree.with_rows(frame, y)).with_rows(frame, y)
+    tree = with_midpoint_thresholds(tree)
     return replace(tree, notes=(*notes, *_notes(tree)))
 
 

@@ -3,18 +3,14 @@
 Shapes: E trees, N = 2**D - 1 splits, L = 2**D leaves, B rows, F features, C outputs.
 """
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.optim.lr_scheduler import LambdaLR
 
 from treelab.learners.get.rows import MIN_PROBABILITY, Rows
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import HardTrees
-from treelab.ops.losses import class_loss
 from treelab.ops.oblique import oblique_margin, soft_route
 from treelab.ops.route import route
 
@@ -38,8 +34,6 @@ class GetNetwork(nn.Module):
         Training rows, and those on which the hard trees are judged.
     l1 : float
         Penalty on the absolute weights of the splits: lambda of equation 5.
-    unit : ndarray of shape (E,), optional
-        Of each tree's leaf values and errors, in units of the target.
     of_leaves : bool
         Whether the loss is the paper's equation 3, the sum over leaves of
         ``P (y - h)^2``; else that of the mixed prediction, ``(y - sum P h)^2``.
@@ -53,35 +47,28 @@ class GetNetwork(nn.Module):
         valid: Rows,
         *,
         l1: float = 0.0,
-        unit: np.ndarray | None = None,
         of_leaves: bool = False,
     ):
         super().__init__()
         self.rows, self.valid, self.l1, self.of_leaves = rows, valid, l1, of_leaves
         self.n_candidates = len(trees.weights)
-        self.linear, self.shrinkage = trees.linear is not None, trees.shrinkage
-        unit = np.ones(self.n_candidates) if unit is None else unit
+        self.linear, self.shrinkage = trees.models is not None, trees.shrinkage
 
         def tensor(array):
             return torch.tensor(array, dtype=torch.float32, device=rows.device)
 
-        self.unit, self.scale_factor = tensor(unit), tensor(scale_factor)[:, None, None]
+        self.scale_factor = tensor(scale_factor)[:, None, None]
         self.weights = nn.Parameter(tensor(trees.weights))
         self.threshold = nn.Parameter(tensor(np.minimum(trees.threshold, ALWAYS_LEFT)))
-        value = _leaf_values(trees, rows.n_classes) / unit[:, None, None]
-        self.leaf_value = nn.Parameter(tensor(value))
+        self.leaf_value = nn.Parameter(tensor(_leaf_values(trees, rows.n_classes)))
 
     def batch_loss(self, rows: Tensor) -> Tensor:
-        """Soft loss (E,) on training rows of these indices: equations 3 and 5.
-
-        ``rows`` are (B,), the same for all trees, or (E, B), each tree's own.
-        """
-        x = self.rows.x_tensor[:, rows]  # (F, B) or (F, E, B)
-        x = x if rows.ndim == 1 else x.transpose(0, 1)
+        """Soft loss (E,) on training rows of these indices (B,): equations 3 and 5."""
+        x = self.rows.x_tensor[:, rows]  # (F, B)
         margin = oblique_margin(x, self.weights, self.threshold)  # (E, N, B)
         y, weight = self.rows.y_tensor[rows], self.rows.weight_tensor[rows]
         losses = (self._leaf_losses if self.of_leaves else self._losses)(margin, x, y)
-        loss = (losses * weight).sum(1) / weight.sum(-1)
+        loss = (losses * weight).sum(1) / weight.sum()
         if self.l1:
             loss = loss + self.l1 * self.weights.abs().sum((1, 2))
         return loss / self.rows.loss_unit
@@ -93,33 +80,24 @@ class GetNetwork(nn.Module):
             predicted = mixed[:, 0]
             if self.linear:  # the mixture of the leaves' models, h_t + k_t' x
                 predicted = predicted + (mixed[:, 1:] * x).sum(1)
-            return (predicted - y / self.unit[:, None]).square()
-        each = y.expand(len(mixed), -1).flatten()
-        flat = mixed.permute(1, 0, 2).flatten(1)  # (C, E * B)
-        losses = class_loss(flat, each, kind=self.rows.class_loss)
-        return losses.view(len(mixed), -1)
+            return (predicted - y).square()
+        each = y.expand(len(mixed), -1)
+        return functional.cross_entropy(mixed, each, reduction="none")
 
     def _leaf_losses(self, margin: Tensor, x: Tensor, y: Tensor) -> Tensor:
         """Loss (E, B) of every leaf's own prediction, mixed: equation 3."""
         value: Tensor = self.leaf_value
         if self.linear:
             predicted = torch.einsum("elf,fb->elb", value[..., 1:], x) + value[..., :1]
-            error = (predicted - y / self.unit[:, None, None]).square()
+            error = (predicted - y).square()
             left = torch.sigmoid(self.scale_factor * margin)
             return route(left, error[:, :, None])[:, 0]
         if not self.rows.n_classes:  # y^2 - 2 y sum P h + sum P h^2
             mixed = soft_route(
                 margin, self.scale_factor, torch.cat([value, value.square()], 2)
             )
-            y = y / self.unit[:, None]
             return y.square() - 2 * y * mixed[:, 0] + mixed[:, 1]
-        log_p = value.log_softmax(2)
-        if self.rows.class_loss == "brier":
-            hit = 1 - 2 * log_p.exp()
-            value = hit + log_p.exp().square().sum(2, keepdim=True)
-        else:
-            value = -log_p
-        mixed = soft_route(margin, self.scale_factor, value)  # (E, C, B)
+        mixed = soft_route(margin, self.scale_factor, -value.log_softmax(2))
         of_label = functional.one_hot(y, self.rows.n_classes).T
         return (mixed * of_label).sum(1)
 
@@ -158,22 +136,8 @@ def _leaf_values(trees: HardTrees, n_classes: int) -> np.ndarray:
 
     Coefficients of linear models are (E, L, 1 + F), the bias first.
     """
-    if trees.linear is not None:
-        bias, weights = trees.linear.bias, trees.linear.weights
-        return np.concatenate([bias[..., None], weights], axis=2)
+    if trees.models is not None:
+        return trees.models
     if n_classes:
         return np.log(np.maximum(trees.constants, MIN_PROBABILITY))
     return trees.constants
-
-
-def warm_up_cosine(
-    optimizer: torch.optim.Optimizer, n_steps: int, warm_up: float = 0.1
-) -> LambdaLR:
-    """Learning rate that rises, then falls along a cosine to almost nothing."""
-
-    def factor(step: int) -> float:
-        risen = min(1.0, (step + 1) / max(1.0, warm_up * n_steps))
-        fallen = 0.5 * (1 + math.cos(math.pi * min(1.0, step / n_steps)))
-        return risen * (fallen + 1e-3)
-
-    return LambdaLR(optimizer, factor)

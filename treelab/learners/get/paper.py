@@ -8,25 +8,19 @@ others have weights and thresholds from -1 to 1.
 """
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
-import torch
 from threadpoolctl import threadpool_limits
-from torch.optim.lr_scheduler import CosineAnnealingWarmRestarts
 
-from treelab.learners.get.fit import Fit, Found
-from treelab.learners.get.network import GetNetwork
-from treelab.learners.get.polish import subtree_splits
-from treelab.learners.get.prune import NO_SHRINKAGE
+from treelab.learners.get.fit import Found
 from treelab.learners.get.rows import Rows, join_rows
 from treelab.learners.get.settings import MAX_DEPTH
+from treelab.learners.get.stages import Fit, train_stages
 from treelab.learners.get.starts import Growth, Splits, greedy_splits
 from treelab.learners.get.trees import HardTrees
-from treelab.training.events import Monitor
-from treelab.training.loop import TrainingPlan, train
 
 CART = Growth(min_samples_leaf=1, oblique=False, max_rows=10**9)
+NO_SHRINKAGE = 1e-9  # leaves are means and least squares
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
@@ -39,38 +33,34 @@ def fit_paper_tree(fit: Fit, *, tune_depth: bool) -> Found:
     if tune_depth:
         losses = []
         for depth in range(1, MAX_DEPTH + 1):
-            tree, _, _ = _polished_tree(fit, fit.rows, depth, reports=False)
-            losses.append(float(fit.valid.loss(tree.predict(fit.valid.x))[0]))
+            found = _polished_tree(fit, fit.rows, depth, reports=False)
+            predicted = found.tree.predict(fit.valid.x)
+            losses.append(float(fit.valid.loss(predicted)[0]))
             if fit.stopped:
                 break
         fit.depth = 1 + int(np.argmin(losses))
-    rows = join_rows(fit.rows, fit.valid)
-    tree, start, kind = _polished_tree(fit, rows, fit.depth, reports=True)
-    later = ("polish",) * _polishes(fit)
-    return Found(tree, tree, start, kind, rows, fit.valid, later)
+    return _polished_tree(fit, join_rows(fit.rows, fit.valid), fit.depth, reports=True)
 
 
-def _polishes(fit: Fit) -> bool:
-    """Whether subtrees are polished; the paper's GET-Linear's are not (appendix F)."""
-    return fit.settings.polish and not fit.settings.linear
+def _polished_tree(fit: Fit, rows: Rows, depth: int, *, reports: bool) -> Found:
+    """Train the starts and polish the best: algorithm 2.
 
-
-def _polished_tree(
-    fit: Fit, rows: Rows, depth: int, *, reports: bool
-) -> tuple[HardTrees, HardTrees, str]:
-    """The tree, its start and the start's kind: algorithm 2."""
+    The paper's GET-Linear is not polished (appendix F).
+    """
     starts = _starts(fit, rows, depth, None)
-    trained, losses, monitors = _train(fit, rows, starts, reports=reports)
-    best = int(np.argmin(losses))
-    for monitor in monitors:
-        monitor.retain(best, {0.0: partial(fit.export, starts.take(best))})
-    tree, loss = trained.take(best), losses[best]
-    if _polishes(fit):
-        for split in range(2**depth - 1):  # breadth first, from the root
-            if fit.should_stop():
-                break
-            tree, loss = _polish_subtree(fit, rows, tree, loss, split)
-    return tree, starts.take(best), "greedy" if best == 0 else "random"
+    trained = train_stages(fit, starts, rows, rows, reports=reports)
+    best = int(np.argmin(trained.losses))
+    trained.retain(fit, best, starts)
+    tree, loss = trained.trees.take(best), trained.losses[best]
+    polishes = not fit.settings.linear
+    for split in (
+        range(2**depth - 1) if polishes else ()
+    ):  # from the root, breadth first
+        if fit.should_stop():
+            break
+        tree, loss = _polish_subtree(fit, rows, tree, loss, split)
+    kind = "greedy" if best == 0 else "random"
+    return Found(tree, tree, starts.take(best), kind, rows, ("polish",) * polishes)
 
 
 def _polish_subtree(
@@ -88,11 +78,9 @@ def _polish_subtree(
     splits = subtree_splits(tree.depth, level)[root]
     warm = tree.weights[0, splits], tree.threshold[0, splits]
     starts = _starts(fit, own, tree.depth - level, warm)
-    trained, losses, _ = _train(fit, own, starts, reports=False)
-    best = int(np.argmin(losses))
-    found = tree.with_splits(
-        splits, trained.weights[best], trained.threshold[best], rows
-    )
+    trained = train_stages(fit, starts, own, own, reports=False)
+    best = trained.trees.take(int(np.argmin(trained.losses)))
+    found = tree.with_splits(splits, best.weights[0], best.threshold[0], rows)
     after = float(rows.loss(found.predict(rows.x))[0])
     return (found, after) if after < loss else (tree, loss)
 
@@ -114,52 +102,13 @@ def _starts(fit: Fit, rows: Rows, depth: int, warm: Splits | None) -> HardTrees:
     )
 
 
-def _train(
-    fit: Fit, rows: Rows, trees: HardTrees, *, reports: bool
-) -> tuple[HardTrees, np.ndarray, list[Monitor]]:
-    """Train all starts with ascending scale factors: lines 6 to 16 of algorithm 1.
-
-    Returns the best tree of each start, their hard training losses and the monitors.
-    """
-    settings = fit.settings
-    n_epochs = settings.stage_epochs(len(rows.x))
-    best, lowest = trees, np.full(len(trees.weights), np.inf)
-    monitors, generator = [], torch.Generator(rows.device).manual_seed(0)
-    for number, (low, high) in enumerate(settings.stages, start=1):
-        scale_factor = fit.rng.uniform(low, high, len(trees.weights))
-        network = GetNetwork(
-            trees, scale_factor, rows, rows, l1=settings.l1, of_leaves=True
-        )
-        monitor = Monitor(n_epochs, [lambda _: fit.should_stop()])
-        if reports:
-            left = n_epochs * (len(settings.stages) - number + 1)
-            fit.next_stage(f"stage {number} of {len(settings.stages)}", left, trees)
-            monitor = fit.monitor
-            monitors.append(monitor)
-            if number == 1:
-                losses = rows.loss(trees.predict(rows.x))
-                monitor.report(0, losses, losses)
-        optimizer = network.optimizer(settings)
-        result = train(
-            network,
-            optimizer,
-            TrainingPlan(len(rows.x), len(rows.x), n_epochs, patience=n_epochs),
-            generator=generator,
-            monitor=monitor,
-            scheduler=CosineAnnealingWarmRestarts(optimizer, n_epochs, eta_min=1e-6),
-        )
-        trees = network.hard_trees()
-        losses = result.best_loss.cpu().numpy().astype(np.float64)
-        better = losses < lowest
-        best = HardTrees.fit(
-            np.where(better[:, None, None], trees.weights, best.weights),
-            np.where(better[:, None], trees.threshold, best.threshold),
-            rows,
-            linear=settings.linear,
-            shrinkage=NO_SHRINKAGE,
-        )
-        lowest = np.minimum(lowest, losses)
-        fit.stopped |= result.reason == "callback"
-        if fit.stopped:
-            break
-    return best, lowest, monitors
+def subtree_splits(depth: int, level: int) -> np.ndarray:
+    """Splits (2**level, 2**(depth - level) - 1) of each subtree, breadth first."""
+    width = 2**level
+    roots = np.arange(width)[:, None]
+    return np.hstack(
+        [
+            2**below * width - 1 + 2**below * roots + np.arange(2**below)
+            for below in range(depth - level)
+        ]
+    )

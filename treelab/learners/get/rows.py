@@ -26,10 +26,6 @@ class Rows:
         Of each row.
     n_classes : int
         0 for regression.
-    n_synthetic : int
-        How many of the rows, the last ones, are not of the table.
-    class_loss : {"cross_entropy", "brier"}
-        By which predictions of classes are judged.
     loss_unit : float
         By which losses are divided: the variance of the values.
     x_tensor : Tensor of shape (F, n), float32
@@ -41,8 +37,6 @@ class Rows:
     weight: np.ndarray
     n_classes: int
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    n_synthetic: int = 0
-    class_loss: str = "cross_entropy"
     loss_unit: float = 1.0
     x_tensor: Tensor = field(init=False, repr=False)
     y_tensor: Tensor = field(init=False, repr=False)
@@ -70,8 +64,6 @@ class Rows:
 
         The paper's equation 3 for regression; losses of classes are ours.
         """
-        if self.n_classes and self.class_loss == "brier":
-            return ((predicted - self.target) ** 2).sum(axis=-1) * self.weight
         if self.n_classes:
             of_label = predicted[..., np.arange(len(self.y)), self.y]
             return -np.log(np.maximum(of_label, MIN_PROBABILITY)) * self.weight
@@ -83,7 +75,7 @@ class Rows:
 
 
 def join_rows(first: Rows, second: Rows) -> Rows:
-    """Return all rows of both, none of them synthetic."""
+    """Return all rows of both."""
     return replace(
         first,
         x=np.concatenate([first.x, second.x]),

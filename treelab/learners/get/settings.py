@@ -1,4 +1,4 @@
-"""GET's settings, and what becomes of them in a fit: budget and depth."""
+"""GET's settings, and what becomes of them in a fit: stages, epochs and depth."""
 
 import math
 from collections.abc import Mapping
@@ -17,36 +17,6 @@ from treelab.learners.common.spec import (
 
 MAX_DEPTH = 12
 SCALE_FACTORS = (5.0, 25.0, 50.0, 150.0)  # appendix D, 4
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What may be spent, in the same numbers on every table.
-
-    Attributes
-    ----------
-    steps : int
-        Gradient steps in each stage.
-    n_grown : int
-        Trained trees that are grown to full depth.
-    polish_rounds, polish_steps : int
-        Rounds of subtree polish, and gradient steps a level.
-    n_bagged : int
-        Trees in the bagging ensemble from which a tree with linear leaves is distilled.
-    """
-
-    steps: int
-    n_grown: int
-    polish_rounds: int
-    polish_steps: int
-    n_bagged: int
-
-
-BUDGETS = {
-    "quick": Budget(150, n_grown=1, polish_rounds=1, polish_steps=50, n_bagged=0),
-    "standard": Budget(1500, n_grown=3, polish_rounds=2, polish_steps=300, n_bagged=12),
-    "thorough": Budget(5000, n_grown=5, polish_rounds=4, polish_steps=800, n_bagged=30),
-}
 
 
 @dataclass(frozen=True)
@@ -72,14 +42,6 @@ class GetSettings:
         minimum=2,
         choices=(None,),
     )
-    budget: str = setting(
-        "standard",
-        "choice",
-        "How long to search. On a few hundred rows quick takes about a second and "
-        "standard ten, for a little more accuracy; thorough takes longer still.",
-        label="Budget",
-        choices=tuple(BUDGETS),
-    )
     n_starts: int = setting(
         10,
         "int",
@@ -95,12 +57,8 @@ class GetSettings:
         choices=("constant", "linear"),
         tasks=("regression",),
     )
-    max_epochs: int | None = setting(
-        None,
-        "int",
-        "Passes over the training rows in each stage; none: by the budget.",
-        minimum=1,
-        choices=(None,),
+    n_steps: int = setting(
+        1500, "int", "Gradient steps in each stage.", label="Steps", minimum=1
     )
     batch_size: int | None = setting(
         512, "int", "Rows of a gradient step; none: all.", minimum=1, choices=(None,)
@@ -123,21 +81,11 @@ class GetSettings:
     l1: float = setting(
         0.0, "float", "L1 penalty on the weights of the splits.", minimum=0
     )
-    polish: bool = setting(
-        True, "bool", "Train every subtree once more by itself, and take what improves."
-    )
     sparse_tolerance: float = setting(
         0.002,
         "float",
         "Fraction of the explained loss given up to leave features out of splits.",
         minimum=0,
-    )
-    loss: str = setting(
-        "cross_entropy",
-        "choice",
-        "What training minimises and validation compares by.",
-        choices=("cross_entropy", "brier"),
-        tasks=CLASSES,
     )
     class_weight: Any = setting(
         "auto",
@@ -149,7 +97,7 @@ class GetSettings:
     )
 
     paper: ClassVar[Mapping[str, Any]] = {
-        "max_epochs": 3000,
+        "n_steps": 3000,
         "batch_size": None,
         "learning_rate": 0.01,
         "learning_rate_leaves": 0.01,
@@ -174,19 +122,13 @@ class GetSettings:
         """Whether leaves hold linear models."""
         return self.leaves == "linear"
 
-    @property
-    def spent(self) -> Budget:
-        """The budget by its name."""
-        return BUDGETS[self.budget]
-
     def n_batches(self, n_rows: int) -> int:
         """Gradient steps an epoch."""
         return math.ceil(n_rows / (self.batch_size or n_rows))
 
     def stage_epochs(self, n_rows: int) -> int:
         """Epochs of each stage."""
-        by_budget = math.ceil(self.spent.steps / self.n_batches(n_rows))
-        return self.max_epochs or by_budget
+        return math.ceil(self.n_steps / self.n_batches(n_rows))
 
 
 def auto_depth(n_rows: int) -> int:
@@ -197,8 +139,8 @@ def auto_depth(n_rows: int) -> int:
 SPEC = LearnerSpec(
     key="get",
     title="GET",
-    summary="One tree whose splits weigh several features at once. The standard budget "
-    "takes seconds to some minutes; quick takes a tenth of that.",
+    summary="One tree whose splits weigh several features at once. A fit takes "
+    "seconds to a minute.",
     paper="Mao and Cao, 2024, arXiv:2411.17003",
     classifier="treelab.learners.get.estimators:GetClassifier",
     regressor="treelab.learners.get.estimators:GetRegressor",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from treelab.learners.get.leaves import ridge
 from treelab.learners.get.rows import Rows
 
 Splits = tuple[np.ndarray, np.ndarray]
@@ -19,6 +20,8 @@ Splits = tuple[np.ndarray, np.ndarray]
 RIDGE = (1e-3, 0.1, 1.0)  # penalties a row, of the regressions that give directions
 N_RANDOM_DIRECTIONS = 20  # that a greedy split may test, besides every column
 COLUMNS_PER_DIRECTION = 3  # that enter a random direction, on average
+N_THRESHOLDS = 19  # tried along the direction of a split above linear leaves
+LINEAR_PENALTY = 3.0  # of a node's linear model, in rows that vary like its own
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,13 @@ def greedy_splits(
     rng: np.random.Generator,
     *,
     growth: Growth = DEFAULT_GROWTH,
+    linear: bool = False,
     top: Splits | None = None,
 ) -> Splits:
     """Splits of a tree that is grown greedily, each the best of many directions.
 
     A split tests a column, as CART does, or a sum of columns that ``directions`` finds.
+    Of all these a stump takes the one that explains most.
 
     Parameters
     ----------
@@ -82,6 +87,8 @@ def greedy_splits(
         Most splits on a path.
     rng : numpy Generator
     growth : Growth
+    linear : bool
+        Whether leaves will hold linear models: see ``linear_scores``.
     top : (weights, threshold), optional
         Splits of the first levels, which stay.
 
@@ -91,9 +98,13 @@ def greedy_splits(
     threshold : ndarray of shape (N,)
         Where there is no split: no weights and an infinite threshold.
     """
-    x, target, weight = rows.x, rows.target, rows.weight
-    weights, threshold, n_top = no_splits(depth, x.shape[1], top)
-    waiting = [(0, np.arange(len(x)))]
+    weights = np.zeros((2**depth - 1, rows.x.shape[1]))
+    threshold = np.full(2**depth - 1, np.inf)
+    n_top = 0
+    if top is not None:
+        n_top = len(top[1])
+        weights[:n_top], threshold[:n_top] = top
+    waiting = [(0, np.arange(len(rows.x)))]
     while waiting:
         split, reach = waiting.pop()
         if split >= len(threshold) or len(reach) < 2 * growth.min_samples_leaf:
@@ -102,39 +113,30 @@ def greedy_splits(
             sample = reach
             if len(reach) > growth.max_rows:
                 sample = rng.choice(reach, growth.max_rows, replace=False)
-            here = x[sample], target[sample], weight[sample]
-            best = _best_split(*here, growth, rng)
+            best = _best_split(rows, sample, growth, linear, rng)
             if best is None:
                 continue
             weights[split], threshold[split] = best
-        goes_left = x[reach] @ weights[split] <= threshold[split]
+        goes_left = rows.x[reach] @ weights[split] <= threshold[split]
         waiting.append((2 * split + 1, reach[goes_left]))
         waiting.append((2 * split + 2, reach[~goes_left]))
     return weights, threshold
 
 
-def no_splits(
-    depth: int, n_features: int, top: Splits | None
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Splits of a tree that has none but those on ``top``, and how many these are."""
-    weights = np.zeros((2**depth - 1, n_features))
-    threshold = np.full(2**depth - 1, np.inf)
-    n_top = 0
-    if top is not None:
-        n_top = len(top[1])
-        weights[:n_top], threshold[:n_top] = top
-    return weights, threshold, n_top
-
-
 def _best_split(
-    x: np.ndarray,
-    target: np.ndarray,
-    weight: np.ndarray,
+    rows: Rows,
+    sample: np.ndarray,
     growth: Growth,
+    linear: bool,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, float] | None:
     """Direction and threshold that lower the squared error most, if any does."""
-    if np.ptp(target, axis=0).max() <= 1e-9:
+    x, target, weight = rows.x[sample], rows.target[sample], rows.weight[sample]
+    explained = target
+    if linear:
+        design, residual = linear_residual(x, rows.y[sample])
+        explained = linear_scores(design, residual)
+    if np.ptp(explained, axis=0).max() <= 1e-9:
         return None
     tried = np.eye(x.shape[1])
     if growth.oblique:
@@ -142,10 +144,55 @@ def _best_split(
     stump = DecisionTreeRegressor(
         max_depth=1, min_samples_leaf=growth.min_samples_leaf, random_state=0
     )
-    found = stump.fit(x @ tried, target, sample_weight=weight).tree_
+    found = stump.fit(x @ tried, explained, sample_weight=weight).tree_
     if found.feature[0] < 0:
         return None
-    return tried[:, found.feature[0]], found.threshold[0]
+    direction, threshold = tried[:, found.feature[0]], found.threshold[0]
+    if linear:
+        threshold = _best_threshold(x @ direction, threshold, design, residual, growth)
+    return direction, threshold
+
+
+def linear_residual(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Design (n, 1 + F) of a node's linear model, and what it leaves of y (n,)."""
+    design = np.hstack([np.ones((len(x), 1)), (x - x.mean(axis=0)) / _column_std(x)])
+    return design, y - design @ ridge(design, y, LINEAR_PENALTY)
+
+
+def linear_scores(design: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Gradients (n, 1 + F) of a node's linear model, in units that make them alike.
+
+    The squared error of the node's rows, derived by the model's coefficients, row by
+    row, and whitened. A split whose sides differ most in their mean gradients is, to
+    first order, the one after which two linear models explain most (model-based
+    recursive partitioning; Zeileis, Hothorn and Hornik, 2008).
+    """
+    gram = design.T @ design + LINEAR_PENALTY * np.eye(design.shape[1])
+    white = np.linalg.solve(np.linalg.cholesky(gram), design.T)
+    return residual[:, None] * white.T * np.sqrt(len(residual))
+
+
+def _best_threshold(
+    sums: np.ndarray,
+    threshold: float,
+    design: np.ndarray,
+    residual: np.ndarray,
+    growth: Growth,
+) -> float:
+    """The threshold, or a quantile of the sums, at which two models explain most."""
+    quantiles = np.quantile(sums, np.linspace(0, 1, N_THRESHOLDS + 2)[1:-1])
+    best, lowest = threshold, np.inf
+    for each in (threshold, *quantiles):
+        error = 0.0
+        for side in (sums <= each, sums > each):
+            if side.sum() < growth.min_samples_leaf:
+                error = np.inf
+                break
+            here, left = design[side], residual[side]
+            error += ((left - here @ ridge(here, left, LINEAR_PENALTY)) ** 2).sum()
+        if error < lowest:
+            best, lowest = each, error
+    return best
 
 
 def directions(

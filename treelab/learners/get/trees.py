@@ -10,9 +10,8 @@ import numpy as np
 
 from treelab.learners.get.leaves import (
     SHRINKAGE,
-    LinearLeaves,
-    level_linear_models,
-    level_means,
+    leaf_means,
+    leaf_models,
 )
 from treelab.learners.get.rows import Rows
 from treelab.ops.oblique import hard_leaf
@@ -34,8 +33,8 @@ class HardTrees:
         b_t of the paper's section 2.
     constants : ndarray of shape (E, L, C)
         What each leaf predicts where leaves are constant: h_t.
-    linear : LinearLeaves or None
-        Linear models of the leaves, k_t and h_t, which then replace ``constants``.
+    models : ndarray of shape (E, L, 1 + F) or None
+        Linear models of the leaves, h_t and k_t, which then replace ``constants``.
     shrinkage : float
         Pseudo-rows that shrink each node's prediction towards its parent's.
     """
@@ -43,7 +42,7 @@ class HardTrees:
     weights: np.ndarray
     threshold: np.ndarray
     constants: np.ndarray
-    linear: LinearLeaves | None = None
+    models: np.ndarray | None = None
     shrinkage: float = SHRINKAGE
 
     @classmethod
@@ -56,26 +55,26 @@ class HardTrees:
         nodes above.
         """
         leaf = hard_leaf(rows.x, weights, threshold)
-        n_leaves = threshold.shape[1] + 1
-        means = level_means(leaf, rows.target, rows.weight, n_leaves, shrinkage)
-        models = None
+        n_leaves, models = threshold.shape[1] + 1, None
+        means = leaf_means(leaf, rows.target, rows.weight, n_leaves, shrinkage)
         if linear:
-            found = [
-                level_linear_models(
-                    of_tree, rows.x, rows.y, n_leaves, shrinkage, rows.n_synthetic
-                )[-1]
-                for of_tree in leaf
-            ]
-            models = LinearLeaves(
-                np.concatenate([one.bias for one in found]),
-                np.concatenate([one.weights for one in found]),
+            models = np.stack(
+                [
+                    leaf_models(of_tree, rows.x, rows.y, n_leaves, shrinkage)
+                    for of_tree in leaf
+                ]
             )
-        return cls(weights, threshold, means[-1], models, shrinkage)
+        return cls(weights, threshold, means, models, shrinkage)
 
     @property
     def depth(self) -> int:
         """Splits on every path to a leaf."""
         return self.threshold.shape[1].bit_length()
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the first tree, where each of its splits has rows on both sides."""
+        return 1 + int(np.isfinite(self.threshold[0]).sum())
 
     def refit(self, rows: Rows, shrinkage: float | None = None) -> "HardTrees":
         """Return the same splits, leaves recomputed from other rows."""
@@ -83,7 +82,7 @@ class HardTrees:
             self.weights,
             self.threshold,
             rows,
-            linear=self.linear is not None,
+            linear=self.models is not None,
             shrinkage=self.shrinkage if shrinkage is None else shrinkage,
         )
 
@@ -111,9 +110,11 @@ class HardTrees:
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Values or class probabilities (E, n, C) for encoded rows (n, F)."""
         leaf = hard_leaf(x, self.weights, self.threshold)
-        if self.linear is not None:
-            return self.linear.predict(x, leaf)[..., None]
-        return np.take_along_axis(self.constants, leaf[..., None], axis=1)
+        if self.models is None:
+            return np.take_along_axis(self.constants, leaf[..., None], axis=1)
+        found = [models[at] for models, at in zip(self.models, leaf)]  # (n, 1 + F) each
+        slopes = [np.einsum("nf,nf->n", own[:, 1:], x) for own in found]
+        return np.stack([own[:, 0] + of for own, of in zip(found, slopes)])[..., None]
 
     def nodes_at(self, x: np.ndarray, level: int) -> np.ndarray:
         """Node (n,) of a level, from 0, that rows (n, F) reach in a batch of one."""
@@ -128,15 +129,12 @@ class HardTrees:
     def take(self, indices) -> "HardTrees":
         """Return the trees of these indices, or the one of an index as a batch."""
         at = np.atleast_1d(indices)
-        linear = self.linear
-        if linear is not None:
-            linear = LinearLeaves(linear.bias[at], linear.weights[at])
         return replace(
             self,
             weights=self.weights[at],
             threshold=self.threshold[at],
             constants=self.constants[at],
-            linear=linear,
+            models=None if self.models is None else self.models[at],
         )
 
 

@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 
 from tests.learners.get.tables import wavy_rows
-from treelab.learners.get.linear_splits import LinearGrowth, linear_splits
 from treelab.learners.get.rows import Rows
+from treelab.learners.get.starts import (
+    Growth,
+    greedy_splits,
+    linear_residual,
+    linear_scores,
+)
 from treelab.learners.get.trees import HardTrees
 from treelab.ops.oblique import hard_leaf
 
@@ -11,48 +16,58 @@ from treelab.ops.oblique import hard_leaf
 def test_a_kink_across_two_columns_takes_one_split():
     x = np.random.default_rng(0).random((400, 4))
     y = np.abs(x[:, 0] - x[:, 1])
-    growth = LinearGrowth(penalty=1e-3)
-    splits = linear_splits(x, y, 1, np.random.default_rng(0), growth=growth)
     rows = Rows(x, y, np.ones(400), 0)
+    splits = greedy_splits(rows, 1, np.random.default_rng(0), linear=True)
     tree = HardTrees.fit(*(part[None] for part in splits), rows, linear=True)
     weights = np.abs(tree.weights[0, 0])
     assert set(np.argsort(weights)[-2:]) == {0, 1}
-    assert rows.loss(tree.predict(x))[0] < 0.3 * y.var()
+    assert rows.loss(tree.predict(x))[0] < 0.1 * y.var()
 
 
-def test_a_linear_model_for_all_rows_needs_no_split():
+def test_what_one_linear_model_explains_leaves_no_scores():
     x = np.random.default_rng(0).random((300, 3))
     y = x @ [1.0, 2.0, -1.0]
-    growth = LinearGrowth(penalty=1e-6)
-    splits = linear_splits(x, y, 4, np.random.default_rng(0), growth=growth)
-    assert np.isinf(splits[1]).all()
+    bent = np.abs(x[:, 0] - 0.5)
+    assert np.std(linear_scores(*linear_residual(x, y))) < 0.1 * np.std(
+        linear_scores(*linear_residual(x, y + bent))
+    )
 
 
+def test_scores_of_a_linear_model_sum_to_little():
+    rows = wavy_rows(500, 0)
+    scores = linear_scores(*linear_residual(rows.x, rows.y))
+    assert scores.shape == (500, 5)
+    assert (np.abs(scores.mean(0)) < 0.05 * scores.std(0)).all()
+
+
+@pytest.mark.parametrize("linear", [True, False])
 @pytest.mark.parametrize("oblique", [True, False])
-def test_splits_leave_enough_rows_on_both_sides(oblique):
+def test_splits_leave_enough_rows_on_both_sides(oblique, linear):
     rows = wavy_rows(500, 0)
     rng = np.random.default_rng(0)
-    growth = LinearGrowth(min_samples_leaf=25, oblique=oblique)
-    weights, threshold = linear_splits(rows.x, rows.y, 5, rng, growth=growth)
+    growth = Growth(min_samples_leaf=25, oblique=oblique)
+    weights, threshold = greedy_splits(rows, 5, rng, growth=growth, linear=linear)
     leaf = hard_leaf(rows.x, weights[None], threshold[None])[0]
     assert np.unique(leaf, return_counts=True)[1].min() >= 25
     assert np.isfinite(threshold).sum() >= 5
     assert oblique == ((weights != 0).sum(axis=1) > 1).any()
 
 
-def test_a_top_stays_as_it_is():
+@pytest.mark.parametrize("linear", [True, False])
+def test_a_top_stays_as_it_is(linear):
     rows = wavy_rows(500, 0)
     rng = np.random.default_rng(0)
     top = (np.eye(4)[[0, 1, 2]], np.array([0.5, np.inf, 0.4]))
-    weights, threshold = linear_splits(rows.x, rows.y, 4, rng, top=top)
+    weights, threshold = greedy_splits(rows, 4, rng, linear=linear, top=top)
     assert (weights[:3] == top[0]).all()
     assert (threshold[:3] == top[1]).all()
     assert np.isfinite(threshold[3:]).any()
 
 
-def test_columns_beyond_those_of_a_linear_model_can_still_be_split_on():
+def test_with_many_columns_the_one_that_changes_the_slope_is_found():
     rng = np.random.default_rng(0)
-    x = rng.random((300, 60))
+    x = rng.random((600, 60))
     y = np.where(x[:, 55] > 0.5, x[:, 0], -x[:, 0])
-    weights, _ = linear_splits(x, y, 1, rng, growth=LinearGrowth(oblique=False))
+    rows = Rows(x, y, np.ones(600), 0)
+    weights, _ = greedy_splits(rows, 1, rng, growth=Growth(oblique=False), linear=True)
     assert weights[0].argmax() == 55
