@@ -49,7 +49,7 @@ def export(arguments: Namespace) -> None:
         "text": lambda: to_text(tree).rstrip("\n") + "\n",
         "dot": lambda: to_dot(tree).rstrip("\n") + "\n",
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
-        "html": lambda: _html_page(tree, RunStore(arguments.home), run),
+        "html": lambda: _html_page(tree, arguments, run),
     }
     if arguments.format in writers:
         text = writers[arguments.format]()
@@ -59,11 +59,11 @@ def export(arguments: Namespace) -> None:
     write_output(arguments, text)
 
 
-def _html_page(tree: Tree, store: RunStore, run: Run | None) -> str:
+def _html_page(tree: Tree, arguments: Namespace, run: Run | None) -> str:
     """Write a tree as a page; plotly is not loaded for other formats."""
     from treelab.reports.tree_page import html_page
 
-    return html_page(tree, store, run)
+    return html_page(tree, RunStore(arguments.home), run, arguments.estimator)
 
 
 def _single_tree(model: Model, estimator: int | None) -> Tree:

@@ -1,27 +1,40 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
+from dataclasses import replace
+
 from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.split_scores import headline_scores
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
-from treelab.runs.jobs.model_facts import without_origin
+from treelab.runs.jobs.model_facts import ON_TOP, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.text.numerals import counted, significant
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
 
-def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None) -> str:
+def html_page(
+    tree: Tree,
+    store: RunStore | None = None,
+    run: Run | None = None,
+    estimator: int | None = None,
+) -> str:
     """Return the page of one tree.
 
     Parameters
     ----------
     tree : Tree
     store : RunStore or None, default=None
-        Holds the run's table.
+        Holds the run's table and model.
     run : Run or None, default=None
-        The run that trained it: its training rows make the histograms, and its score
-        is in the caption. None: the tree's own counts alone.
+        The run that trained it: its training rows make the histograms, and the
+        captions name what predicts, with its score. None: the tree's own counts alone.
+    estimator : int or None, default=None
+        Which tree of an ensemble it is.
 
     Returns
     -------
@@ -36,24 +49,45 @@ def html_page(tree: Tree, store: RunStore | None = None, run: Run | None = None)
     if store is None or run is None:
         return viewer_page(tree_payload(tree), text=to_text(tree))
     split = run.problem.split(store.table(run.problem.table_id))
+    model = store.model(run.id) if run.has_model else tree
+    title = run.title
+    if isinstance(model, WeightedTrees) and estimator is not None:
+        title += f", tree {estimator} of {model.n_estimators:,}"
+    if _has_predictor(model):
+        tree = replace(tree, notes=tuple(dict.fromkeys([*tree.notes, ON_TOP])))
     shown = without_origin(tree, run.origin)  # said in the captions
     rows = split.rows(run.fitted_split)
-    payload = tree_payload(shown, *rows, split=run.fitted_split, title=run.title)
-    return viewer_page(payload, text=to_text(tree), captions=_captions(run))
+    payload = tree_payload(shown, *rows, split=run.fitted_split, title=title)
+    captions = _captions(tree, model, run, split.rows("test"))
+    return viewer_page(payload, text=to_text(tree), captions=captions)
 
 
-def _captions(run: Run) -> list[str]:
-    """Return the run's score with its rows, and how the tree came about."""
+def _has_predictor(model: Model) -> bool:
+    """Whether a predictor on top of the tree makes the predictions."""
+    return isinstance(model, PruningPath) and model.predictors[model.chosen] is not None
+
+
+def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]:
+    """Return what predicts and how well, and how the tree came about."""
     name = headline(run.problem.task)
     measured = run.metrics.get("test", {})
     origin = [] if run.origin is None else [str(run.origin)]
     if run.follows_paper:
         origin.insert(0, "Trained by the paper's recipe.")
+    what, alone = "", ""
+    if isinstance(model, WeightedTrees):
+        n_trees = counted(model.n_estimators, "tree")
+        what = f"The ensemble of {n_trees} predicts, not this one tree"
+        alone = "this tree alone"
+    elif _has_predictor(model):
+        what = "A predictor on top of this tree makes the predictions"
+        alone = "the leaves of the tree alone"
     if name not in measured:
-        return origin
-    n_rows = int(measured["n_rows"])
-    score = (
-        f"{TITLES[name]} {significant(measured[name])} on {counted(n_rows, 'test row')}"
-    )
-    rows = ROWS_LABELS[run.fitted_split]
-    return [f"{score}. Rows and bars in the picture: {rows}.", *origin]
+        return [f"{what}.", *origin] if what else origin
+    rows = counted(int(measured["n_rows"]), "test row")
+    score = f"{TITLES[name]} {significant(measured[name])} on {rows}"
+    if what:
+        (own,) = headline_scores([tree], run.problem.task, *test_rows)
+        score = f"{what}: {score}; {alone}: {significant(own)}"
+    shown = ROWS_LABELS[run.fitted_split]
+    return [f"{score}. Rows and bars in the picture: {shown}.", *origin]

@@ -56,7 +56,7 @@ def _files(
         for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf")):
             write = partial(_picture, tree, kind)
             files[f"Picture ({kind.upper()})"] = kind, write, mime
-    page = partial(html_page, tree, store(), loaded.run)
+    page = partial(html_page, tree, store(), loaded.run, estimator)
     files["Interactive page (HTML)"] = "html", page, "text/html"
     files["Picture (DOT)"] = "dot", partial(to_dot, tree), "text/vnd.graphviz"
     for title, ending, write in LANGUAGES.values():
