@@ -7,6 +7,7 @@ from pages.common.page import page_title
 from pages.common.views.comparison import (
     fitted_note,
     pair_names,
+    pair_scale,
     score_table,
     show_difference,
     show_side,
@@ -36,11 +37,13 @@ row = st.number_input(
     width=300,
     help="Its decision path is highlighted in both trees.",
 )
+place = None if row is None else row - 1
+scale = pair_scale(pair)
 for column, loaded, name, key in zip(
     st.columns(2, gap="large"), pair, names, ("first", "second")
 ):
     with column:
-        show_side(loaded, name, key, None if row is None else row - 1)
+        show_side(loaded, name, key, place, scale)
 
 st.header("Scores and sizes", anchor=False)
 st.table(score_table(pair, names, differences))

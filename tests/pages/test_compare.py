@@ -114,3 +114,16 @@ def test_runs_fitted_to_different_rows_say_so(visit, store):
         "144 training rows",
         "192 training and validation rows",
     ]
+
+
+@pytest.mark.parametrize("learner", ["gradtree", "grande", "argmin"])
+def test_two_trees_of_numbers_share_one_scale_of_colours(visit, store, learner):
+    add_run(store, "cart", "weight")
+    add_run(store, learner, "weight")
+    views = viewers(visit("compare"))
+    scales = [view["scale"] for view in views]
+    assert scales[0] == scales[1]
+    for view in views:
+        leaves = [n for n in view["trees"][0]["nodes"] if "condition" not in n]
+        for leaf in leaves:
+            assert scales[0]["low"] <= leaf["mean"] <= scales[0]["high"]

@@ -24,6 +24,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.compare import difference_figure
 from treelab.figures.style.colors import learner_color
+from treelab.figures.viewer.legend import value_scale
 from treelab.figures.viewer.rows import row_path
 from treelab.learners.common.origin import STARTS
 from treelab.trees.text.numerals import significant
@@ -96,35 +97,50 @@ def _interval_words(difference: ScoreDifference, names: Names) -> str:
     )
 
 
-def show_side(loaded: LoadedRun, name: str, key: str, place: int | None) -> None:
-    """Draw one run's tree, of an ensemble the heaviest, and a test row's path."""
+def pair_scale(pair: Pair) -> dict | None:
+    """Return one scale for the colours of both trees; None for classes."""
+    return value_scale([shown_tree(loaded, _heaviest(loaded)) for loaded in pair])
+
+
+def show_side(
+    loaded: LoadedRun, name: str, key: str, place: int | None, scale: dict | None
+) -> None:
+    """Draw one run's tree, of an ensemble the heaviest, and a test row's path.
+
+    Colours of predictions are those of ``scale``.
+    """
     color = learner_color(loaded.run.learner, loaded.run.settings)
     st.html(chip(color, name), width="content")
     if words := origin_words(loaded.run):
         st.caption(plain(words))
-    estimator = _heaviest(loaded) if loaded.is_ensemble else None
+    estimator = _heaviest(loaded)
+    if estimator is not None:
+        st.caption(_ensemble_words(loaded))
     tree = shown_tree(loaded, estimator)
     paths = []
     if place is not None:
         row = loaded.split.X_test.iloc[[place]]
         paths.append(row_path(tree, row, f"test row {place + 1:,}"))
-    show_tree(loaded, tree, key, f"tree {estimator}", paths=paths)
+    show_tree(loaded, tree, key, f"tree {estimator}", paths=paths, scale=scale)
     if place is not None:
         note_empty_branch(loaded, row, estimator)
 
 
-def _heaviest(loaded: LoadedRun) -> int:
-    """Return an ensemble's tree of highest weight, and name it on the page."""
+def _heaviest(loaded: LoadedRun) -> int | None:
+    """Return an ensemble's tree of highest weight; None for a single tree."""
+    return int(top_estimators(loaded)[0][0]) if loaded.is_ensemble else None
+
+
+def _ensemble_words(loaded: LoadedRun) -> str:
+    """Say which of an ensemble's trees is drawn, and that all predict together."""
     index, weight = top_estimators(loaded)
     of_all = f"Tree {index[0]} of {loaded.model.n_estimators:,}"
     if are_equal(weight):
-        st.caption(f"{of_all}; all have the same weight and predict together.")
-    else:
-        st.caption(
-            f"{of_all}, the one of highest weight on the test rows; the ensemble "
-            "predicts with all of them."
-        )
-    return int(index[0])
+        return f"{of_all}; all have the same weight and predict together."
+    return (
+        f"{of_all}, the one of highest weight on the test rows; the ensemble predicts "
+        "with all of them."
+    )
 
 
 def fitted_note(pair: Pair, names: Names) -> str:

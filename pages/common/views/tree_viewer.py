@@ -54,6 +54,7 @@ def tree_viewer(
     paths: Iterable[RowPath] = (),
     flow: dict | None = None,
     select: str | None = None,
+    scale: dict | None = None,
     height: int = HEIGHT,
     **options,
 ) -> Selection:
@@ -70,6 +71,8 @@ def tree_viewer(
         As in ``view_settings``.
     select : str or None
         Key of a node that is selected when the component is first drawn.
+    scale : dict or None
+        As in ``view_settings``.
     height : int, default=540
         Pixels of the picture.
     **options
@@ -86,10 +89,12 @@ def tree_viewer(
         paths=paths,
         flow=flow,
         select=None if wanted is None else {"key": wanted, "version": 0},
+        scale=scale,
         total=total,
         **options,
     )
-    # Both are JSON objects: joined without writing the larger one again.
+    # Both are JSON objects: joined without writing the larger one again. Of a name
+    # that both have, the later one counts.
     data = f"{payload.text[:-1]},{to_json(changing)[1:]}".encode()
     result = _mount(
         key=key,

@@ -128,6 +128,7 @@ def view_settings(
     paths: Iterable[RowPath] = (),
     flow: dict | None = None,
     select: dict | None = None,
+    scale: dict | None = None,
     **options,
 ) -> dict:
     """Return what changes while the same trees are shown.
@@ -141,16 +142,20 @@ def view_settings(
     select : dict or None
         ``key`` and ``version``: a node that is selected from outside; the viewer
         selects it once for each version.
+    scale : dict or None
+        As of ``value_scale``: that of several pictures whose colours compare, instead
+        of the payload's own.
     **options
         direction, depth, height (pixels of the picture) or total (of everything),
         live, controls, compact; see the viewer's script.
     """
-    return {
+    settings = {
         "paths": [vars(path) for path in paths],
         "flow": flow,
         "select": select,
         "options": options,
     }
+    return settings if scale is None else settings | {"scale": scale}
 
 
 def to_json(payload: dict | list) -> str:
