@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common.cached.store import split_of, table
+from pages.common.cached.store import split_of, store, table
 from pages.common.cached.tables import (
     column_kinds,
     findings,
@@ -15,23 +15,33 @@ from pages.common.cached.tables import (
 from pages.common.html import split_bar
 from pages.common.page import page_title, show_figure
 from pages.common.state.problem import (
+    FIRST_TABLE,
+    REAL_TABLE,
     choose_problem,
     choose_table,
     current_problem,
+    forget_table,
     table_key,
     table_titles,
+    tables_of,
     with_target,
 )
 from pages.common.state.started_runs import start_runs
 from pages.common.theme import mode
 from pages.common.widgets.columns import column_editor
 from pages.common.widgets.learners import DEFAULT_LEARNERS
-from pages.common.widgets.upload import clear_report, upload_box, upload_report
+from pages.common.widgets.upload import (
+    UPLOAD_OPEN,
+    clear_report,
+    upload_box,
+    upload_report,
+)
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.split import SPLITS
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
+from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
 
 TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
@@ -41,6 +51,39 @@ def follow_table() -> None:
     """Follow the choice of a table."""
     clear_report()
     choose_table(st.session_state["table"])
+
+
+def open_table(key: str) -> None:
+    """Show another table, as if it had been chosen."""
+    st.session_state["table"] = key
+    follow_table()
+
+
+@st.dialog("Delete permanently?")
+def confirm_delete(table_id: str, name: str) -> None:
+    """Ask once more, then delete a table with the runs on it."""
+    runs = [run for run in store().runs() if table_id in tables_of(run)]
+    trained = f" and the {counted(len(runs), 'run')} trained on it" if runs else ""
+    st.markdown(f"The table {plain(name)}{trained}, with curves, trees and models.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Cancel", key="cancel"):
+            st.rerun()
+        st.button(
+            "Delete",
+            type="primary",
+            key="delete-table-sure",
+            on_click=delete_table,
+            args=(table_id, runs),
+        )
+
+
+def delete_table(table_id: str, runs: list[Run]) -> None:
+    """Delete a table with its runs, and show the first one."""
+    for run in runs:
+        store().delete(run.id)
+    store().delete_table(table_id)
+    forget_table(table_id)
+    open_table(FIRST_TABLE)
 
 
 def follow_target(key: str) -> None:
@@ -79,8 +122,14 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         on_change=follow_table,
         width=250,
     )
-    with st.popover("Upload", icon=":material/upload:"):
+    with st.popover(
+        "Upload", icon=":material/upload:", key=UPLOAD_OPEN, on_change="rerun"
+    ):
         upload_box()
+    if key not in BUILTIN and st.button(
+        "Delete", icon=":material/delete:", help="This table.", key="delete-table"
+    ):
+        confirm_delete(key, titles[key])
     target_key = f"target-{problem.table_id}"
     st.selectbox(
         "Target",
@@ -142,6 +191,15 @@ with left:
         f"{about}The first of {counted(len(frame), 'row')}; above each column a "
         "histogram of all rows."
     )
+    if key == FIRST_TABLE:
+        st.button(
+            f"Open {BUILTIN[REAL_TABLE].title.lower()}, a table of patients",
+            icon=":material/table:",
+            type="tertiary",
+            key="open-real-table",
+            on_click=open_table,
+            args=(REAL_TABLE,),
+        )
     with st.expander(
         f"Features used: {len(problem.columns)} of {len(names) - 1}",
         icon=":material/view_column:",

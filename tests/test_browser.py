@@ -1,4 +1,4 @@
-"""A visitor's first minute, and first ten, in a real Chromium, on breast cancer.
+"""A visitor's first minute, and first ten, in a real Chromium.
 
 Screenshots of every step are left in ``test-artifacts/browser``.
 """
@@ -270,7 +270,10 @@ def test_first_ten_minutes(page, address):
     opened(page, "What have I tried?")
     go(page, "Data", "What do you want to predict?")
 
-    # 1. Data: breast cancer is there, its columns, its target, its split.
+    # 1. Data: the greedy trap is there; a click away breast cancer, with its split.
+    expect(page.locator(".tl-table th.target")).to_contain_text("bar")
+    shot(page, "1-data-trap")
+    page.get_by_role("button", name="Open breast cancer").click()
     expect(page.locator(".tl-table th.target")).to_contain_text("diagnosis")
     assert page.locator(".tl-table th").count() == 31
     expect(page.locator(".split .words")).to_contain_text("114 test")

@@ -191,7 +191,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
         target,
         table_id=store.add_table(frame, name),
         table_name=name,
-        columns=["radius", "texture $x$", "colour"],
+        columns=options.get("columns", ["radius", "texture $x$", "colour"]),
         seed=options.get("seed", 0),
         units={"radius": "mm"} | ({"weight": "kg"} if target == "weight" else {}),
     )

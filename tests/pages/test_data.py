@@ -17,13 +17,35 @@ def box(app, label):
     return next(found for found in app.selectbox if found.label == label)
 
 
-def test_the_first_visit_finds_breast_cancer_and_one_prominent_button(visit):
+def test_the_first_visit_finds_the_greedy_trap_and_one_prominent_button(visit):
     app = visit("data")
-    assert box(app, "Table").value == "breast_cancer"
-    assert box(app, "Target").value == "diagnosis"
+    assert box(app, "Table").value == "greedy_trap"
+    assert box(app, "Target").value == "bar"
     assert app.button(key="train-defaults").label == "Train with defaults"
     assert not app.button(key="train-defaults").disabled
+    assert app.query_params["table"] == "greedy_trap"
+
+
+def test_breast_cancer_is_one_click_from_the_first_table(visit):
+    app = visit("data")
+    app.button(key="open-real-table").click().run()
+    assert box(app, "Table").value == "breast_cancer"
     assert app.query_params["table"] == "breast_cancer"
+    assert "open-real-table" not in [button.key for button in app.button]
+
+
+def test_an_uploaded_table_is_deleted_with_its_runs(store, visit):
+    run = add_run(store, "cart")
+    table_id = store.run(run).problem.table_id
+    app = visit("data", table=table_id)
+    app.button(key="delete-table").click().run()
+    assert "and the 1 run trained on it" in " ".join(m.value for m in app.markdown)
+    app.button(key="delete-table-sure").click().run()
+    assert not app.exception
+    assert table_id not in [info.id for info in store.tables()]
+    assert not store.runs()
+    assert box(app, "Table").value == "greedy_trap"
+    assert "delete-table" not in [button.key for button in app.button]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +83,7 @@ def test_a_double_click_starts_nothing_twice(store, visit):
 
 
 def test_another_target_brings_its_own_task(visit):
-    app = visit("data")
+    app = visit("data", table="breast_cancer")
     box(app, "Target").select("mean radius").run()
     assert app.session_state["problem"].task == "regression"
     assert "diagnosis" in app.session_state["problem"].columns
@@ -78,6 +100,7 @@ def test_a_task_that_does_not_fit_is_refused_in_a_sentence(visit):
 
 def test_choices_are_kept_from_page_to_page_and_table_to_table(visit):
     app = visit("data")
+    box(app, "Table").select("breast_cancer").run()
     box(app, "Target").select("mean area").run()
     app.switch_page("pages/runs.py").run()
     app.switch_page("pages/data.py").run()
@@ -96,7 +119,9 @@ def test_the_seed_is_that_of_the_split(visit):
 
 def test_an_upload_becomes_the_table_in_view(store, visit):
     app = visit("data")
+    app.session_state["upload-open"] = True
     app.file_uploader(key="upload").upload("people.csv", CSV, "text/csv").run()
+    assert not app.session_state["upload-open"]  # the table is what comes next
     assert box(app, "Target").value == "ill"
     assert app.session_state["problem"].task == "binary"
     assert store.tables()[0].name == "people.csv"

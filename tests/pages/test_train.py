@@ -309,3 +309,55 @@ def test_a_finished_curve_begins_at_its_start_by_name(store, visit):
     app = visit("train", run=run_id)
     (named,) = [trace for trace in figures(app)[0]["data"] if trace.get("text")]
     assert named["text"] == ["start: random splits"]
+
+
+def test_runs_of_other_seeds_are_not_ranked_in_one_line(store, visit):
+    add_run(store, "cart", seed=1)
+    add_run(store, "gradtree")
+    newest = add_run(store, "cart")
+    lines = [text.value for text in visit("train", run=newest).markdown]
+    (line,) = [line for line in lines if "on 48 test rows" in line]
+    assert line.count("leaves") == 2
+    assert "1 run of another seed had other test rows" in line
+
+
+def test_runs_of_other_columns_say_how_many_they_had(store, visit):
+    add_run(store, "cart", columns=["radius", "texture $x$", "colour", "ripe"])
+    newest = add_run(store, "gradtree")
+    (line,) = [
+        text.value
+        for text in visit("train", run=newest).markdown
+        if "on 48 test rows" in text.value
+    ]
+    assert "from 4 features" in line
+    assert "from 3 features" in line
+
+
+def test_see_the_tree_opens_the_run_that_is_drawn_beside_it(store, visit):
+    best = add_run(store, "gradtree")
+    worse = add_run(store, "argmin")
+    for shown in (best, worse):
+        app = visit("train", run=shown)
+        (link,) = [
+            link for link in app.get("page_link") if link.proto.label == "See the tree"
+        ]
+        assert f"run={shown}" in link.proto.query_string
+
+
+def test_chosen_learners_come_back_with_the_address(visit):
+    app = visit("train")
+    app.pills(key="learners").set_value(["get", "cart"]).run()
+    named = app.query_params["learners"]
+    again = visit("train", learners=named[0] if isinstance(named, list) else named)
+    assert {*again.pills(key="learners").value} == {"get", "cart"}
+    nonsense = visit("train", learners="no,such")
+    assert nonsense.pills(key="learners").value == ["cart", "gradtree"]
+
+
+def test_no_time_left_is_said_before_there_is_something_to_go_by(store, visit):
+    run_id = add_run(store, "gradtree", state="running")
+    store.add_event(run_id, Progress(1, 1000, 1.0, 1.2, 30.0))
+    assert "left" not in cards(visit("train", run=run_id))
+    assert store.run(run_id).remaining is None
+    store.add_event(run_id, Progress(500, 1000, 1.0, 1.2, 60.0))
+    assert store.run(run_id).remaining is not None

@@ -9,8 +9,10 @@ from pages.common.cached.tables import stored_table_id
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem
+from treelab.runs.store.run import Run
 
-FIRST_TABLE = "breast_cancer"
+FIRST_TABLE = "greedy_trap"  # what gradients find and greedy splits do not
+REAL_TABLE = "breast_cancer"  # offered beside it
 
 
 def table_titles() -> dict[str, str]:
@@ -69,6 +71,16 @@ def choose_problem(problem: Problem) -> None:
     """Make a problem the current one, on every page, and remember it for its table."""
     st.session_state["problem"] = problem
     st.session_state.setdefault("problems", {})[table_key(problem)] = problem
+
+
+def tables_of(run: Run) -> set[str]:
+    """Return the ids of the tables that a run needs: its own, and that of clusters."""
+    return {run.problem.table_id, run.problem.origin} - {""}
+
+
+def forget_table(key: str) -> None:
+    """Forget what was chosen for a table that is gone."""
+    st.session_state.get("problems", {}).pop(key, None)
 
 
 def table_key(problem: Problem) -> str:

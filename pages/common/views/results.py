@@ -8,6 +8,7 @@ from pages.common.widgets.clusters import base_table
 from pages.common.words import plain, run_name, score
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.figures.style.colors import learner_color, shade
 from treelab.learners.common.origin import STARTS
 from treelab.learners.registry import CLUSTERS, IMPORTED
@@ -67,23 +68,49 @@ def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def best_run(runs: list[Run]) -> Run | None:
-    """Return the run with the best test score, None before there is one."""
-    return max(_scored(runs), key=score, default=None)
+def ranked_runs(runs: list[Run]) -> list[Run]:
+    """Return the runs tested on the rows of the newest that has a score, best first."""
+    scored = _scored(runs)
+    same = [r for r in scored if have_same_test_rows(r.problem, scored[0].problem)]
+    return sorted(same, key=score, reverse=True)
 
 
 def result_words(runs: list[Run]) -> str:
-    """Write one line on what was found, best first; "" while a run goes on."""
-    best = best_run(runs)
-    if best is None or any(not run.is_finished for run in runs):
+    """Write one line on what was found, best first; "" while a run goes on.
+
+    Runs that were tested on other rows are counted apart: they do not compare.
+    """
+    ranked = ranked_runs(runs)
+    if not ranked or any(not run.is_finished for run in runs):
         return ""
     names = names_and_colors(runs)
+    all_columns = {run.problem.columns for run in ranked}
     found = ", ".join(
-        f"{plain(names[run.id][0])} {significant(score(run))}{_start_words(run)}"
-        for run in sorted(_scored(runs), key=score, reverse=True)
+        f"{plain(names[run.id][0])} {significant(score(run))}"
+        f"{_size_words(run)}{_columns_words(run) if len(all_columns) > 1 else ''}"
+        f"{_start_words(run)}"
+        for run in ranked
     )
-    metric = TITLES[headline(best.problem.task)]
-    return f"**{found}** {metric} on {best.metrics['test']['n_rows']:,} test rows"
+    metric = TITLES[headline(ranked[0].problem.task)]
+    n_rows = counted(ranked[0].metrics["test"]["n_rows"], "test row")
+    words = f"**{found}**, {metric} on {n_rows}"
+    if others := len(_scored(runs)) - len(ranked):
+        words += f". {counted(others, 'run')} of another seed had other test rows"
+    return words
+
+
+def _size_words(run: Run) -> str:
+    """Write how large a run's model is."""
+    if "estimators" in run.summary:
+        return f" with {counted(run.summary['estimators'], 'tree')}"
+    if "leaves" in run.summary:
+        return f" with {counted(run.summary['leaves'], 'leaf', 'leaves')}"
+    return ""
+
+
+def _columns_words(run: Run) -> str:
+    """Write how many features a run was given."""
+    return f" from {counted(len(run.problem.columns), 'feature')}"
 
 
 def _start_words(run: Run) -> str:

@@ -67,7 +67,7 @@ def _progress(run: Run) -> str:
     if run.stop_requested:
         return "saves its best tree so far"
     if not run.max_epochs:
-        return f"reading the table, {duration(run.elapsed)}"
+        return f"preparing, {duration(run.elapsed)}"
     stage = f"{run.stage} · " if run.stage else ""
     progress = f"{stage}{run.progress:.0%}"
     left = run.remaining

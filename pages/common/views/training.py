@@ -7,7 +7,6 @@ from pages.common.cached.store import find_run, queue, store
 from pages.common.state.chosen_run import write_address
 from pages.common.views.curves import show_curves
 from pages.common.views.results import (
-    best_run,
     cluster_result_words,
     names_and_colors,
     newest_of_each_kind,
@@ -48,11 +47,11 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
         now = [found for run in shown if (found := find_run(run.id))]
         if not now:  # deleted elsewhere
             st.rerun()
-        _show_result(now, of_clusters)
+        live = _live_run(now)
+        _show_result(now, live, of_clusters)
         left, right = st.columns([3, 2], gap="medium")
         with left:
             show_curves(now, names, problem, of_clusters=of_clusters)
-        live = _live_run(now)
         with right:
             _show_tree(live, names[live.id][0])
         for run in now:
@@ -73,8 +72,11 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
             st.page_link("pages/runs.py", label="All runs")
 
 
-def _show_result(runs: list[Run], of_clusters: bool) -> None:
-    """Show in one line what was found, or that training goes on."""
+def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
+    """Show in one line what was found, or that training goes on.
+
+    The links lead to the run whose tree is drawn below.
+    """
     with st.container(
         horizontal=True, vertical_alignment="center", key="result", gap="medium"
     ):
@@ -87,12 +89,13 @@ def _show_result(runs: list[Run], of_clusters: bool) -> None:
             st.markdown(training if n_active else none)
             return
         st.markdown(words, width="content")
-        if of_clusters:
-            best = next((run for run in runs if run.has_model), None)
-        else:
-            best = best_run(runs)
-        params = {"run": best.id} if best else {}
-        st.page_link("pages/tree.py", label="See the tree", query_params=params)
+        params = {"run": live.id}
+        st.page_link(
+            "pages/tree.py",
+            label="See the tree",
+            query_params=params,
+            disabled=not live.has_model,
+        )
         if of_clusters:
             st.page_link("pages/pruning.py", label="Prune", query_params=params)
         else:

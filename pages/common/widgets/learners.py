@@ -9,6 +9,7 @@ from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS
 from treelab.trees.text.numerals import counted
 
+ADDRESS = "learners"  # name of the choice in the address
 DEFAULT_LEARNERS = ("cart", "gradtree")
 PILL_COLORS = {  # the theme gives these words the learners' colours
     "cart": "gray",
@@ -20,17 +21,25 @@ PILL_COLORS = {  # the theme gives these words the learners' colours
 
 
 def pick_learners() -> list[str]:
-    """Let the visitor choose learners."""
-    return st.pills(
+    """Let the visitor choose learners; the address brings the choice back."""
+    named = [key for key in st.query_params.get(ADDRESS, "").split(",") if key]
+    if "learners" not in st.session_state:
+        known = named and {*named} <= {*LEARNERS}
+        st.session_state["learners"] = named if known else list(DEFAULT_LEARNERS)
+    chosen = st.pills(
         "Learners",
         list(LEARNERS),
         selection_mode="multi",
-        default=list(DEFAULT_LEARNERS),
         format_func=_pill,
         wrap=True,
         key="learners",
         persist_state="session",
     )
+    if [*chosen] == [*DEFAULT_LEARNERS]:
+        st.query_params.pop(ADDRESS, None)
+    elif st.query_params.get(ADDRESS) != ",".join(chosen):
+        st.query_params[ADDRESS] = ",".join(chosen)
+    return chosen
 
 
 def _pill(key: str) -> str:

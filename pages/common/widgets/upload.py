@@ -9,6 +9,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import TableError
 
+UPLOAD_OPEN = "upload-open"  # key of the popover around the box
 KINDS = ["csv", "tsv", "txt", "gz", "parquet"]
 
 
@@ -56,6 +57,7 @@ def _store_upload() -> None:
         return
     st.session_state["upload-notes"] = found.notes
     st.session_state["table"] = key
+    st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
 
 
 def _free_name(name: str) -> str:

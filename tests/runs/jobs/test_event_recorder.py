@@ -120,3 +120,14 @@ def test_the_curve_of_the_retained_candidate_replaces_the_leaders(store, run_id,
     monitor.retain(1, {0: grown_tree, 3: grown_tree})
     assert store.events(run_id)["valid_loss"].tolist() == [0.8, 0.6]
     assert store.snapshots(run_id) == [0, 3]
+
+
+def test_seconds_before_the_learners_clock_started_count(store, run_id, clock):
+    record = EventRecorder(store, run_id)
+    clock[0] += 30.0  # the learner grows its first trees
+    monitor = Monitor(10, [record])
+    clock[0] += 2.0
+    monitor.report(1, 1.0, 1.2)
+    record.write()
+    monitor.retain(0)
+    assert store.events(run_id)["seconds"].tolist() == [32.0]

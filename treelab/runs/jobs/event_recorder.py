@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Progress, RetainedCurve
@@ -23,6 +24,8 @@ class EventRecorder:
     The first report of a stage is written at once, later ones at most ten times a
     second. Of the reports in between, the one with the lowest validation loss and the
     last one are written, so that the curve has its start, its lowest point and its end.
+    Seconds are counted from when the recorder was made: what a learner does before its
+    own clock starts, as growing first trees, counts as well.
 
     Parameters
     ----------
@@ -51,9 +54,15 @@ class EventRecorder:
         self._stage: tuple | None = None  # of the last report
         self._next_write = 0.0
         self._next_snapshot = 0.0
+        self._made = time.monotonic()
+        self._before: float | None = None  # seconds until the learner's clock started
 
     def __call__(self, report: Progress) -> bool:
         """Record a report; True asks the training to stop."""
+        if self._before is None:
+            passed = time.monotonic() - self._made
+            self._before = max(passed - report.seconds, 0.0)
+        report = replace(report, seconds=report.seconds + self._before)
         if report.retained is not None:
             self._retain(report.retained)
             return self.stop_requested
@@ -80,7 +89,8 @@ class EventRecorder:
     def _retain(self, curve: RetainedCurve) -> None:
         """Put the curve and the trees of the retained candidate in the place of all."""
         self.write()
-        self._store.replace_events(self._run_id, curve.history)
+        seconds = curve.history["seconds"] + (self._before or 0.0)
+        self._store.replace_events(self._run_id, curve.history.assign(seconds=seconds))
         trees = {
             epoch: _single_tree(build()) for epoch, build in curve.snapshots.items()
         }

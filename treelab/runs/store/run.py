@@ -10,6 +10,7 @@ from treelab.data.problem import Problem
 from treelab.learners.common.origin import Origin
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted")
+FIRST_ESTIMATE = 0.05  # of the epochs, before which no time left is estimated
 FINISHED = frozenset(STATES[2:])
 
 
@@ -135,8 +136,9 @@ class Run:
     def remaining(self) -> float | None:
         """Seconds to the last epoch at the pace so far, None where that is unknown.
 
-        Early stopping often ends a training before that.
+        Early stopping often ends a training before that. The first epochs take longer,
+        so they say nothing.
         """
-        if self.state != "running" or self.progress == 0:
+        if self.state != "running" or self.progress < FIRST_ESTIMATE:
             return None
         return self.elapsed * (1 - self.progress) / self.progress

@@ -109,6 +109,22 @@ class RunStore(RunStates):
         """List the tables, newest first."""
         return self._tables.list()
 
+    def delete_table(self, table_id: str) -> None:
+        """Delete a table on which no run is left.
+
+        Raises
+        ------
+        ValueError
+            If a run needs it; delete the run first.
+        """
+        for run in self.runs():
+            if table_id in (run.problem.table_id, run.problem.origin):
+                raise ValueError(
+                    f"The run {run.title!r} was trained on this table; delete the run "
+                    "first."
+                )
+        self._tables.delete(table_id)
+
     # Runs
 
     def create(

@@ -71,6 +71,12 @@ class TableStore:
         self.check(table_id)
         return pd.read_parquet(self._folder / f"{table_id}.parquet")
 
+    def delete(self, table_id: str) -> None:
+        """Delete a table; one that is gone already is no error."""
+        with writing(self._database) as db:
+            db.execute("DELETE FROM tables WHERE id = ?", (table_id,))
+        (self._folder / f"{table_id}.parquet").unlink(missing_ok=True)
+
     def list(self) -> list[TableInfo]:
         """List the tables, newest first."""
         with reading(self._database) as db:
