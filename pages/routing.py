@@ -11,41 +11,26 @@ from pages.common.words import plain, split_words
 from treelab.data.split import SPLITS
 from treelab.figures.routing import levels_to_draw
 
-COLOR_BY = {"level_fraction": "of the rows at its level", "fraction": "of all rows"}
-
 page_title(
     "Where does each class go?",
-    "Each node is as bright as the fraction of a class's rows that pass it; every "
-    "level adds up to 100%.",
+    "Each node is as bright as the fraction of a class's rows that pass it: all of "
+    "them at the root, and all of them again in its leaves together.",
 )
 loaded = pick_loaded_run()
 estimator = pick_estimator(loaded)
 tree = shown_tree(loaded, estimator)
 is_number = loaded.model.classes is None
 
-with st.container(horizontal=True, key="routing-controls"):
-    split = st.segmented_control(
-        "Rows",
-        SPLITS[::-1],
-        default="test",
-        required=True,
-        format_func=lambda name: split_words(loaded, name),
-        wrap=True,
-        key="routing-rows",
-        persist_state="session",
-    )
-    color_by = st.segmented_control(
-        "Brightness: fraction",
-        list(COLOR_BY),
-        default="level_fraction",
-        required=True,
-        format_func=COLOR_BY.__getitem__,
-        wrap=True,
-        key="routing-color",
-        persist_state="session",
-        help="At its level: each level adds up to 100% (the class routing "
-        "distribution). Of all: rows that ended further up do not count below.",
-    )
+split = st.segmented_control(
+    "Rows",
+    SPLITS[::-1],
+    default="test",
+    required=True,
+    format_func=lambda name: split_words(loaded, name),
+    wrap=True,
+    key="routing-rows",
+    persist_state="session",
+)
 groups = row_groups(loaded, split)
 shown = st.pills(
     f"Bands of {plain(loaded.model.target)}" if is_number else "Classes",
@@ -81,7 +66,6 @@ for place, group in enumerate(shown):
             group,
             split,
             levels=levels,
-            color_by=color_by,
             key=f"heat-{place}",
         )
 

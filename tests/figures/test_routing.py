@@ -8,16 +8,13 @@ from treelab.figures.routing import heat_tree_figure, levels_to_draw
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("color_by", ["fraction", "level_fraction"])
-def test_nodes_carry_their_number_and_their_fraction(mode, color_by):
+def test_nodes_carry_their_number_and_their_fraction(mode):
     tree, X, _ = stump_and_more()
     table = routing_table(tree, X)
-    figure = heat_tree_figure(
-        tree, table, rows_name="test rows", color_by=color_by, mode=mode
-    )
+    figure = heat_tree_figure(tree, table, rows_name="test rows", mode=mode)
     nodes = next(trace for trace in figure.data if trace.name == "nodes")
     assert list(nodes.customdata) == [0, 1, 2, 3, 4]
-    assert list(nodes.marker.color) == table[color_by].tolist()
+    assert list(nodes.marker.color) == table["fraction"].tolist()
     assert "10 of the test rows (25%)" in nodes.hovertext[1]
 
 
@@ -49,3 +46,12 @@ def test_a_tree_that_is_too_wide_is_cut_at_a_level():
     )
     assert list(figure.data[-1].customdata) == list(range(63))
     assert levels_to_draw(stump_and_more()[0]) == 2
+
+
+def test_a_leaf_of_few_rows_does_not_glow_where_few_come_so_deep():
+    tree, X, _ = stump_and_more()
+    rows = X.loc[[0] * 63 + [10, 11, 12, 13, 14]]  # 5 of 68 pass the first leaf
+    figure = heat_tree_figure(tree, routing_table(tree, rows), rows_name="rows")
+    nodes = next(trace for trace in figure.data if trace.name == "nodes")
+    assert nodes.marker.color[4] == 3 / 68
+    assert nodes.text[4] == "4%"

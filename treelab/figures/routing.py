@@ -37,11 +37,12 @@ def heat_tree_figure(
     table: pd.DataFrame,
     *,
     rows_name: str,
-    color_by: str = "level_fraction",
     max_depth: int | None = None,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the tree with each node as bright as its fraction of the rows.
+
+    Not of the rows at its level: where few come so deep, a handful would glow.
 
     Parameters
     ----------
@@ -51,8 +52,6 @@ def heat_tree_figure(
         What ``routing_table`` made of it and some rows.
     rows_name : str
         The rows' name, for the hover text: "'malignant' test rows".
-    color_by : {"level_fraction", "fraction"}, default="level_fraction"
-        The column that sets the colour and the number in the node.
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
     mode : {"light", "dark"}, default="light"
@@ -70,10 +69,10 @@ def heat_tree_figure(
     shown = np.flatnonzero(tree.level <= depth)
     figure = go.Figure()
     _add_edges(figure, drawing, shown, table["fraction"].to_numpy(), colors)
-    _add_nodes(figure, drawing, shown, table[color_by].to_numpy()[shown], colors)
+    _add_nodes(figure, drawing, shown, table["fraction"].to_numpy()[shown], colors)
     figure.update_traces(
         hovertext=[_hover(table.iloc[node], rows_name) for node in shown],
-        marker_colorbar=_color_bar(_SCALE_TITLES[color_by], colors.muted),
+        marker_colorbar=_color_bar("fraction of these rows", colors.muted),
         selector={"name": "nodes"},
     )
     named = n_ends <= _MOST_NAMED_ENDS
@@ -87,12 +86,6 @@ def heat_tree_figure(
         yaxis={"visible": False, "range": [-depth - below, 0.35]},
         margin={"l": 0, "r": 0, "t": 0, "b": 64},
     )
-
-
-_SCALE_TITLES = {
-    "level_fraction": "fraction of the rows at this level",
-    "fraction": "fraction of all these rows",
-}
 
 
 @dataclass(frozen=True)

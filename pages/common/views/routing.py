@@ -44,7 +44,6 @@ def show_heat_tree(
     split: str,
     *,
     levels: int,
-    color_by: str,
     key: str,
 ) -> None:
     """Draw where the rows of one group go, and name the leaf where most of them end.
@@ -59,7 +58,6 @@ def show_heat_tree(
     split : {"train", "valid", "test"}
     levels : int
         Deepest level that is drawn.
-    color_by : {"level_fraction", "fraction"}
     key : str
         Names the chart.
     """
@@ -79,7 +77,6 @@ def show_heat_tree(
             tree,
             table,
             rows_name=f"{group} rows, {SPLIT_NAMES[split]}",
-            color_by=color_by,
             max_depth=levels,
             mode=mode(),
         ),
