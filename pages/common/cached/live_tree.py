@@ -10,7 +10,7 @@ from pages.common.cached.predictions import top_estimators
 from pages.common.cached.store import store
 from pages.common.cached.tree_pictures import ViewerPayload, viewer_payload
 from pages.common.cached.trees import shown_tree
-from treelab.evaluation.estimator_weights import are_equal
+from treelab.evaluation.ensembles.estimator_weights import are_equal
 from treelab.figures.style.colors import label_colors
 from treelab.figures.viewer.payload import tree_payload
 from treelab.learners.registry import find_spec

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from treelab.evaluation.disagreement import misclassified
-from treelab.evaluation.estimator_weights import heaviest_estimators
+from treelab.evaluation.ensembles.estimator_weights import heaviest_estimators
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 

@@ -19,7 +19,7 @@ from pages.common.words import (
     split_words,
 )
 from treelab.data.split import JOINED
-from treelab.evaluation.estimator_weights import are_equal
+from treelab.evaluation.ensembles.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.compare import difference_figure

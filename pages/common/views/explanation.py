@@ -12,7 +12,7 @@ from pages.common.theme import mode
 from pages.common.views.tree_viewer import note_empty_branch, show_tree
 from pages.common.widgets.row import Row
 from pages.common.words import plain, short_rule, with_unit
-from treelab.evaluation.estimator_predictions import estimator_predictions
+from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
 from treelab.figures.style.colors import palette
 from treelab.figures.viewer.rows import row_path

@@ -1,0 +1,1 @@
+"""What decides in an ensemble of weighted trees."""
