@@ -13,6 +13,7 @@ from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted
 from treelab.runs.jobs.fit import fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.save_model import save_fitted
+from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback, Progress, notify
@@ -144,6 +145,6 @@ def error_sentence(error: Exception) -> str:
 
 def _log(folder: Path, text: str) -> None:
     """Add to a run's log."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "log.txt").open("a", encoding="utf-8") as file:
+    make_private_folder(folder)
+    with open_private(folder / "log.txt", "a", "utf-8") as file:
         file.write(text)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from treelab.runs.store.private import FILE_MODE, open_private
+
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 30  # how long a write waits for another process's write
 
@@ -54,7 +56,10 @@ def prepare(path: Path) -> None:
         If a newer treelab wrote it.
     """
     try:
-        with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
+        lock = path.with_suffix(".lock")
+        with FileLock(lock, timeout=BUSY_SECONDS, mode=FILE_MODE):
+            # SQLite gives its other files the mode of this one.
+            open_private(path, "ab").close()
             _create_or_check(path)
     except Timeout as error:
         raise TimeoutError(

@@ -15,6 +15,7 @@ from treelab.learners.registry import complete_settings, find_spec, learner_titl
 from treelab.runs.store import snapshots
 from treelab.runs.store.database import prepare, reading, writing
 from treelab.runs.store.events import read_events, replace_events, write_events
+from treelab.runs.store.private import make_private_folder
 from treelab.runs.store.run import Run
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
@@ -50,7 +51,8 @@ class RunStore(RunStates):
     Parameters
     ----------
     home : path-like, optional
-        The folder; made when it is not there. Default: see ``default_home``.
+        The folder; made when it is not there, for its owner alone. Default: see
+        ``default_home``.
 
     Raises
     ------
@@ -69,7 +71,7 @@ class RunStore(RunStates):
         self.home = Path(home or default_home()).expanduser().absolute()
         self._path = self.home / "treelab.sqlite"
         try:
-            self.home.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.home)
             prepare(self._path)
         except (OSError, sqlite3.OperationalError) as error:
             raise OSError(
@@ -181,7 +183,7 @@ class RunStore(RunStates):
                     time.time(),
                 ),
             )
-        self.folder(run_id).mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.folder(run_id))
         return run_id
 
     def run(self, run_id: str) -> Run:

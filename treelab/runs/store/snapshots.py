@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from treelab.runs.store.private import make_private_folder, open_private
 from treelab.trees.tree import Tree
 
 MOST_SNAPSHOTS = 60
@@ -14,10 +15,11 @@ def write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
     Of more than ``MOST_SNAPSHOTS`` the one goes whose neighbours are nearest to each
     other; the first and the newest stay, so they cover the whole training evenly.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     path = folder / f"{epoch:013.4f}.json"
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(tree.to_dict()), "utf-8")
+    with open_private(part, "w", "utf-8") as file:
+        json.dump(tree.to_dict(), file)
     part.replace(path)
     files = _files(folder)
     if len(files) > MOST_SNAPSHOTS:

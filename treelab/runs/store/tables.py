@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from treelab.runs.store.database import reading, writing
+from treelab.runs.store.private import make_private_folder, open_private
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,10 @@ class TableStore:
         table_id = hashlib.sha256(content).hexdigest()
         path = self._folder / f"{table_id}.parquet"
         if not path.exists():
-            self._folder.mkdir(exist_ok=True)
+            make_private_folder(self._folder)
             part = path.with_suffix(f".{id(content)}.part")
-            part.write_bytes(content)
+            with open_private(part, "wb") as file:
+                file.write(content)
             part.replace(path)
         with writing(self._database) as db:
             db.execute(

@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.run_one import PROCESS_ENDED, train
+from treelab.runs.store.private import FILE_MODE
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers.slots import QUICK, slot_device
@@ -106,7 +107,7 @@ class Worker:
             psutil.Process().nice(NICENESS)
         # Not all at once: the first are ready sooner, and pages find a free core.
         lane = int(self._slot[-1]) % WARMING_LANES if self._slot[-1].isdigit() else 0
-        lock = FileLock(self._store.home / f"warming-{lane}.lock")
+        lock = FileLock(self._store.home / f"warming-{lane}.lock", mode=FILE_MODE)
         with suppress(Timeout):  # after so long it warms up beside the other
             lock.acquire(timeout=WARMING_SECONDS)
         try:

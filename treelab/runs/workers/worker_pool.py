@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 from filelock import FileLock, Timeout
 
+from treelab.runs.store.private import FILE_MODE, make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import SILENT_SECONDS
@@ -54,7 +55,7 @@ class WorkerPool:
         if not self._app_is_registered:
             self._registry.register_app(ProcessId.here())
             self._app_is_registered = True
-        lock = FileLock(self._home / "workers.lock", timeout=0)
+        lock = FileLock(self._home / "workers.lock", timeout=0, mode=FILE_MODE)
         with suppress(Timeout), lock:  # a timeout: another process starts them
             for slot, failures in self._missing().items():
                 self._start_worker(slot, failures)
@@ -107,14 +108,14 @@ class WorkerPool:
     def _start_worker(self, slot: str, failures: int) -> None:
         """Start a worker process and register it."""
         log = self._log(slot)
-        log.parent.mkdir(exist_ok=True)
+        make_private_folder(log.parent)
         is_new = not log.exists() or log.stat().st_size > MOST_LOG_BYTES
         # Our own session, so that Ctrl-C in the app's terminal ends no training.
         options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         named = ["--home", str(self._home), "--slot", slot]
-        with log.open("wb" if is_new else "ab") as out:
+        with open_private(log, "wb" if is_new else "ab") as out:
             child = subprocess.Popen(
                 [*self._command, *named, "--end-when-unused"],
                 stdin=subprocess.DEVNULL,
