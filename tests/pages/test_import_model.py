@@ -18,6 +18,11 @@ TABLE = BUILTIN["breast_cancer"].load()
 X, Y = TABLE.drop(columns="diagnosis"), TABLE["diagnosis"]
 
 
+def train(visit):
+    """The Train page, on the table that the models were fitted to."""
+    return visit("train", table="breast_cancer")
+
+
 def import_file(app, text: str, name: str = "theirs.json"):
     """Put a file into the box and press the button."""
     app.file_uploader(key="import-file").upload(name, text.encode(), "application/json")
@@ -34,7 +39,7 @@ def boosted(n_trees: int) -> str:
 def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
     text = json.dumps(treelab.from_sklearn(model).to_dict())
-    app = import_file(visit("train"), text)
+    app = import_file(train(visit), text)
     assert not app.error
     run = store.runs()[0]
     assert (run.learner, run.state, run.title) == ("imported", "done", "theirs")
@@ -53,7 +58,10 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
 )
 def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind):
     model = kind(4, max_depth=5, random_state=0).fit(X, Y)
-    app = import_file(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+    app = import_file(
+        train(visit),
+        json.dumps(treelab.from_sklearn(model).to_dict()),
+    )
     assert not app.error
     run = store.runs()[0]
     saved = store.model(run.id)
@@ -69,7 +77,8 @@ def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
     model = RandomForestClassifier(30, max_depth=3, random_state=0).fit(X, Y)
     for _ in range(2):
         app = import_file(
-            visit("train"), json.dumps(treelab.from_sklearn(model).to_dict())
+            train(visit),
+            json.dumps(treelab.from_sklearn(model).to_dict()),
         )
     assert "Show 24 trees" in [toggle.label for toggle in app.toggle]
     assert live_tree(store.runs()[0]).words == "tree 0 of 30, all of equal weight"
@@ -80,24 +89,27 @@ def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
 
 @pytest.mark.parametrize("n_trees", [1, 3])
 def test_a_model_of_xgboost_learns_its_classes_from_the_page(store, visit, n_trees):
-    app = import_file(visit("train"), boosted(n_trees))
+    app = import_file(train(visit), boosted(n_trees))
     assert not app.error
     assert store.runs()[0].metrics["test"]["accuracy"] > 0.85
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert ("are added up" in notes) == (n_trees > 1)
     assert NOTE in notes
+    assert "wrong order" not in notes
     assert ("all have the same weight" in page_text(app)) == (n_trees > 1)
-    app = visit("train")
+    app = train(visit)
     order = next(m for m in app.multiselect if m.key.startswith("import-classes"))
     assert order.value == ["benign", "malignant"]
     order.set_value(["malignant", "benign"]).run()
-    import_file(app, boosted(n_trees))
+    app = import_file(app, boosted(n_trees))
     assert store.runs()[0].metrics["test"]["accuracy"] < 0.15
+    notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
+    assert "classes may be in the wrong order" in notes
 
 
 @pytest.mark.parametrize("text", ["", "\x80\x04cos", "[1]", '{"type": "Tree"}'])
 def test_what_is_no_model_is_refused_in_a_sentence(store, visit, text):
-    app = import_file(visit("train"), text)
+    app = import_file(train(visit), text)
     assert not app.exception
     assert len(app.error) == 1
     assert app.title[0].value == "How do the trees learn?"
@@ -107,6 +119,9 @@ def test_what_is_no_model_is_refused_in_a_sentence(store, visit, text):
 def test_a_model_of_another_table_is_refused(store, visit):
     other = X.rename(columns={"mean radius": "size"})
     model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(other[["size"]], Y)
-    app = import_file(visit("train"), json.dumps(treelab.from_sklearn(model).to_dict()))
+    app = import_file(
+        train(visit),
+        json.dumps(treelab.from_sklearn(model).to_dict()),
+    )
     assert "reads 'size'" in app.error[0].value
     assert store.runs() == []

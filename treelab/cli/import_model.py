@@ -1,5 +1,6 @@
 """``python -m treelab import``: show a model from elsewhere on every page."""
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -39,4 +40,7 @@ def import_run(arguments: Namespace) -> int:
     store = RunStore(arguments.home)
     problem = store_problem(store, frame, problem)
     run_id = import_model(store, model, problem, arguments.name)
-    return print_report(store, store.run(run_id))
+    run = store.run(run_id)
+    for note in run.summary["notes"]:
+        print(note, file=sys.stderr)
+    return print_report(store, run)

@@ -4,11 +4,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from scipy.optimize import linear_sum_assignment
 
 from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS, DataSplit
+from treelab.evaluation import metrics
 from treelab.evaluation.split_scores import split_scores
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.model_facts import with_names
@@ -26,6 +29,8 @@ NOTE = (
     "This model was trained elsewhere, perhaps on some of these rows; a score on test "
     "rows that it was trained on is too high."
 )
+
+MUCH_BETTER = 0.2  # accuracy that another order of the classes must gain to be noted
 
 
 def read_model(path: Path, classes: list | None = None) -> Model:
@@ -112,8 +117,9 @@ def import_model(
         model = model.with_rows(split.X_train, split.y_train)
     if isinstance(model, WeightedTrees) and model.n_rows is None:
         model = model.with_rows(split.X_train)
+    notes = [NOTE, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
-        model = replace(model, notes=(*model.notes, NOTE))
+        model = replace(model, notes=(*model.notes, *notes))
     scores = split_scores(model, problem.task, split)
     run_id = store.create(IMPORTED, {}, problem, device="cpu", title=title)
     store.start(run_id, ProcessId.here())
@@ -125,7 +131,7 @@ def import_model(
             split,
             seconds=0.0,
             device="no device: trained elsewhere",
-            notes=[NOTE],
+            notes=notes,
         )
     except BaseException:
         store.finish(run_id, "failed", error="Its model could not be saved.")
@@ -146,10 +152,11 @@ def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Pr
     if problem.target in model.columns:
         raise ValueError(f"The model reads the target {problem.target!r} itself.")
     if (model.classes is None) != (problem.task == "regression"):
-        what = "numbers" if model.classes is None else "classes"
+        kinds_of = ("numbers", "classes")
+        what, other = kinds_of if model.classes is None else kinds_of[::-1]
         raise ValueError(
-            f"The model predicts {what}, but {problem.target!r} looks like "
-            f"{problem.task}. Choose another target, or name the task."
+            f"The model predicts {what}, but {problem.target!r} holds {other}. Choose "
+            "another target, or name the task."
         )
     columns = [name for name in kinds if name in frame.columns]
     columns += [name for name in problem.columns if name not in kinds]
@@ -161,6 +168,26 @@ def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Pr
         kinds=tuple({**dict(problem.kinds), **kinds}.items()),
         units=tuple({**units, **dict(problem.units)}.items()),
     )
+
+
+def _order_notes(model: Model, split: DataSplit) -> list[str]:
+    """Warn where the predictions would fit the labels far better under other names."""
+    if model.classes is None:
+        return []
+    X, y = split.rows("train")
+    codes = {label: code for code, label in enumerate(model.classes)}
+    truth, predicted = (
+        np.array([codes[label] for label in labels]) for labels in (y, model.predict(X))
+    )
+    counts = metrics.confusion_matrix(truth, predicted, len(codes))
+    best = counts[linear_sum_assignment(counts, maximize=True)].sum() / len(y)
+    accuracy = counts.trace() / len(y)
+    if best <= accuracy + MUCH_BETTER:
+        return []
+    return [
+        f"The classes may be in the wrong order: the model is right on {accuracy:.0%} "
+        f"of the training rows, and in another order of the classes on {best:.0%}."
+    ]
 
 
 def _check_labels(classes: tuple, split: DataSplit, target: str) -> None:
