@@ -65,9 +65,9 @@ export function cardPlan(data, node, status, tier, { leaves = 1, note = null } =
     w = plan.w;
     blocks = [...plan.blocks, ...chartBlocks(data, node, tier)];
   } else if (status === "folded") ({ w, blocks } = foldedPlan(data, node, tier, leaves));
-  else if (tier === "chip") return chipLeaf(data, node);
+  else if (tier === "chip") return chipLeaf(data, node, leaves);
   else {
-    w = leafWidth(data, node, tier);
+    w = Math.max(leafWidth(data, node, tier), pillWidth(leaves));
     blocks = leafBlocks(data, node, tier, w - 2 * pad);
   }
   // What a sum comes to for a row that is followed cannot be seen at a glance.
@@ -233,7 +233,17 @@ function noteText(text, room) {
   return isolate(cut(text.slice(0, at), room - measure(value, 11, 600), 11, 600)) + value;
 }
 
-function chipLeaf(data, node) {
+/** What a leaf that stands for several wears at its foot. */
+export function pillText(leaves) {
+  return `${countShort(leaves)} leaves`;
+}
+
+/** How wide that is; nothing for a single leaf. */
+export function pillWidth(leaves) {
+  return leaves > 1 ? Math.ceil(measure(pillText(leaves), 11, 600)) + 12 : 0;
+}
+
+function chipLeaf(data, node, leaves) {
   const pad = PAD.chip;
   const prediction = predictionText(data, node);
   const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
@@ -243,7 +253,7 @@ function chipLeaf(data, node) {
     lineBlock(words, 10.5, 400, "quiet", 13),
     thinBar(data, node),
   ];
-  return { w: inner + 2 * pad, h: 27 + 7 + 2 * pad - 3, blocks, pad };
+  return { w: Math.max(inner + 2 * pad, pillWidth(leaves)), h: 27 + 7 + 2 * pad - 3, blocks, pad };
 }
 
 function thinBar(data, node) {

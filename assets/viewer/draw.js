@@ -1,10 +1,10 @@
 /** The picture: draws what is in view, glides nodes by key, reuses elements. */
 
-import { drawBlock, drawCard, predictionText } from "./card.js";
+import { drawBlock, drawCard, pillText, pillWidth, predictionText } from "./card.js";
 import { edgeEnds, edgePath, edgePlate, edgeWidth, edgeWord, LOW_ACTIVITY, platePlace } from "./edges.js";
 import { leavesBelow, nodeOf } from "./model.js";
 import { svg } from "./svg.js";
-import { measure, percent, rowsText } from "./text.js";
+import { percent, rowsText } from "./text.js";
 
 const GLIDE = 250; // milliseconds
 const FAR = 0.45; // zoom below which words cannot be read
@@ -205,8 +205,9 @@ export class Picture {
     const { plan } = item;
     const { status, i } = item.entry;
     const folded = status !== "split";
-    const word = status === "alike" ? `${leavesBelow(index, i)} leaves` : folded ? "+" : "−";
-    const w = folded ? Math.max(24, measure(word, 11, 600) + 12) : 18;
+    const leaves = leavesBelow(index, i);
+    const word = status === "alike" ? pillText(leaves) : folded ? "+" : "−";
+    const w = status === "alike" ? pillWidth(leaves) : folded ? 24 : 18;
     const [x, y] = direction === "right" ? [plan.w + (folded ? w / 2 - 2 : 0), plan.h / 2] : [plan.w / 2, plan.h + (folded ? 7 : 0)];
     return svg("g", { class: `handle ${folded ? "closed" : "open"}`, "data-fold": item.key, transform: `translate(${x} ${y})` },
       svg("rect", { x: -w / 2, y: -9, width: w, height: 18, rx: 9 }),

@@ -16,8 +16,9 @@ export function indexTree(tree) {
   // Of a large tree some branches are only counted.
   const below = nodes.map((node) => node.hidden ?? 0);
   for (let i = nodes.length - 1; i > 0; i -= 1) below[nodes[i].parent] += below[i] + 1;
+  const depth = level.reduce((a, b) => Math.max(a, b), 0);
   const alike = sameClass(nodes, children);
-  return { nodes, byKey, children, level, below, alike };
+  return { nodes, byKey, children, level, below, depth, alike };
 }
 
 /** For each split below the root whose leaves predict one class, the leaf that it amounts to. */
@@ -52,7 +53,7 @@ export function nodeOf(index, { i, status }) {
   return status === "alike" ? index.alike[i] : index.nodes[i];
 }
 
-/** The deepest level that is drawn where nothing is folded. */
+/** The deepest level that is drawn where nothing is folded; leaves of one class may be one. */
 export function fullDepth(index, state, forced) {
   const open = { ...createState(), apart: state.apart, unfolded: state.unfolded };
   return visibleNodes(index, open, forced).reduce((deepest, { level }) => Math.max(deepest, level), 0);

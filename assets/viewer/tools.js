@@ -45,8 +45,8 @@ export function buildTools(bar, actions) {
       button("Zoom out", "out", () => actions.zoom(1 / 1.4)), button("Zoom in", "in", () => actions.zoom(1.4)),
       button("Fit the tree into view", "fit", actions.fit, "Fit"), button("Rotate the tree", "rotate", actions.rotate, "Rotate"), save));
   return {
-    update({ index, state, matches, shown, depth }) {
-      levels.textContent = `${shown} of ${depth}`;
+    update({ index, state, matches, shown }) {
+      levels.textContent = `${shown} of ${index.depth}`;
       found.textContent = state.find.trim() ? `${matches} ${matches === 1 ? "split" : "splits"}` : "";
       filter.update(index, state);
     },

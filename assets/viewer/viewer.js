@@ -229,8 +229,7 @@ class Viewer {
     this.camera.closest = CLOSEST / this.picture.smallest;
     if (held) this.picture.element(this.state.focus)?.focus({ preventScroll: true });
     const shown = list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
-    const depth = fullDepth(this.index, this.state, scene.forced);
-    this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown, depth });
+    this.tools.update({ index: this.index, state: this.state, matches: this.look.matches.length, shown });
     const bars = list.some(({ i, status }) => status === "split" && isSum(this.index.nodes[i]));
     fillLegend(this.legend, this.data, this.index, this.direction, { bars, apart: this.state.apart });
     this.notes.hidden = !scene.tree.notes?.length;
@@ -248,9 +247,12 @@ class Viewer {
   }
 
   #levels(step) {
-    const depth = fullDepth(this.index, this.state, this.scene.forced);
+    const { depth } = this.index;
     const shown = this.arrangement.list.reduce((deepest, { level }) => Math.max(deepest, level), 0);
     this.asked = step === null ? depth : Math.min(depth, Math.max(1, shown + step));
+    // Who wants all levels, or one more than branches have, asks for leaves of one class.
+    const open = fullDepth(this.index, this.state, this.scene.forced);
+    if (step === null || (step > 0 && shown >= open && shown < depth)) this.state.apart = true;
     setLimit(this.state, this.asked);
     this.#choose();
     this.#refresh(true);

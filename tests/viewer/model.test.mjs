@@ -183,7 +183,7 @@ test("who asks sees them apart: all, one branch, a path through it, or what is r
   }
 });
 
-test("levels are counted as they are drawn", () => {
+test("a tree whose leaves are drawn as one is as deep as what is drawn", () => {
   assert.equal(fullDepth(predicting("aabbaabb"), createState()), 2);
   assert.equal(fullDepth(predicting("aabbaabb"), createState({ leaves_apart: true })), 3);
 });

@@ -151,6 +151,20 @@ def test_leaves_of_one_class_are_one_leaf_until_they_are_asked_for(page, width):
     assert page.evaluate(CLIPPED) == []
 
 
+@pytest.mark.parametrize("name", ["All", "One level more"])
+def test_who_asks_for_the_deepest_level_sees_all_leaves(page, name):
+    data = with_like_leaves()
+    for node in data["trees"][0]["nodes"]:
+        if node["key"].startswith("01"):
+            node["prediction"] = "benign"
+    show(page, data)
+    assert page.locator(".levels").text_content() == "2 of 3"
+    page.get_by_role("button", name=name).click()
+    settle(page)
+    assert page.locator(".levels").text_content() == "3 of 3"
+    assert len(keys(page)) == 15
+
+
 def test_a_node_inside_leaves_of_one_class_is_shown_where_it_is_selected(page):
     show(page, with_like_leaves())
     page.evaluate("viewer.select('101')")
