@@ -11,7 +11,7 @@ export const TIERS = ["chip", "plain", "full"];
 // Of splits, as wide as their condition needs, within bounds; of leaves, as their prediction does.
 const SPLIT_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 140] };
 const LIST_WIDTH = { full: [224, 264], plain: [176, 220], chip: [100, 172] };
-const SUM_WIDTH = { full: [224, 340], plain: [160, 280], chip: [100, 192] };
+const SUM_WIDTH = { full: [224, 340], plain: [160, 280], chip: [100, 220] };
 const LEAF_WIDTH = { full: [148, 224], plain: [116, 188] };
 const PAD = { full: 11, plain: 9, chip: 7 };
 const TYPE = { full: 13, plain: 13, chip: 11 };
@@ -34,11 +34,12 @@ function className(data, node) {
 /** A node's prediction as far as it fits: the target's name is cut, the class stays. */
 function fitPrediction(data, node, room, size, weight) {
   const text = predictionText(data, node);
-  const tail = data.task === "regression" ? "" : className(data, node);
-  const named = text !== tail && text.endsWith(tail) ? `: ${tail}` : "";
-  const left = room - measure(named, size, weight);
-  if (!named || left < measure("…", size, weight)) return isolate(cut(named ? tail : text, room, size, weight));
-  return isolate(cut(text.slice(0, -named.length), left, size, weight)) + named;
+  const label = data.task === "regression" ? text : className(data, node);
+  if (text === label) return isolate(cut(text, room, size, weight));
+  const tail = `: ${label}`;
+  const left = room - measure(tail, size, weight);
+  if (left < measure("…", size, weight)) return isolate(cut(label, room, size, weight));
+  return isolate(cut(text.slice(0, -tail.length), left, size, weight)) + tail;
 }
 
 /** The column's name in a node's condition, where it begins with it. */

@@ -115,6 +115,19 @@ def test_a_leaf_of_a_class_called_yes_or_no_names_its_class(page, target, width,
     assert f"{target}: yes" in legend
 
 
+@pytest.mark.parametrize(("width", "depth"), [(1200, 2), (1200, 4), (390, 2)])
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+def test_a_leaf_begins_with_its_prediction(page, width, depth, n_classes):
+    page.set_viewport_size({"width": width, "height": 800})
+    nodes = tree_nodes(depth, n_classes=n_classes, seed=1)
+    show(page, payload(nodes, n_classes=n_classes))
+    leaves = [n for n in nodes if "condition" not in n and n["key"] in keys(page)]
+    for node in leaves:
+        texts = page.locator(f"{NODE.format(node['key'])} .main").all_text_contents()
+        assert unmarked(texts[0]) == node["prediction"]
+    assert page.evaluate(CLIPPED) == []
+
+
 ALL_OF_ONE_CLASS = {"00": ("malignant", 2), "1": ("benign", 4)}
 
 
