@@ -5,6 +5,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
+from pages.common.views.deciders import show_simple_rules
 from pages.common.views.explanation import (
     explain_ensemble,
     explain_tree,
@@ -39,5 +40,6 @@ with prediction:
     show_prediction(loaded, row)
 if loaded.is_ensemble:
     explain_ensemble(loaded, row)
+    show_simple_rules(loaded)
 else:
     explain_tree(loaded, row)

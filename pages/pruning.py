@@ -5,23 +5,15 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.page import page_title
+from pages.common.views.deciders import show_dial
 from pages.common.views.pruning import show_pruning, show_sizes
 from pages.common.views.tree_viewer import show_tree
 from pages.common.widgets.run_picker import pick_loaded_run
 
 
-def show_ensemble_note(loaded: LoadedRun) -> None:
-    """Explain why an ensemble is not pruned here, and what to do instead."""
-    st.info(
-        f"This run has no slider: its {loaded.model.n_estimators:,} trees predict "
-        "together, so pruning one changes every prediction.",
-        icon=":material/info:",
-    )
-    st.markdown(
-        "For a smaller model, train GRANDE with fewer estimators or less depth. For a "
-        "single tree, choose a run of CART, GradTree, GET or the argmin tree above."
-    )
-    st.page_link("pages/train.py", label="Train again", icon=":material/show_chart:")
+def show_ensemble(loaded: LoadedRun) -> None:
+    """Show how few of an ensemble's trees suffice; none of them is pruned."""
+    show_dial(loaded)
     st.page_link(
         "pages/tree.py",
         label="See its trees of highest weight",
@@ -35,7 +27,7 @@ page_title(
 )
 loaded = pick_loaded_run()
 if loaded.is_ensemble:
-    show_ensemble_note(loaded)
+    show_ensemble(loaded)
     st.stop()
 steps = pruning_steps(loaded)
 if len(steps.trees) < 2:

@@ -5,6 +5,7 @@ import pytest
 
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
+from treelab.evaluation.ensembles.deciders import rows_decided_by_one
 
 
 def split_of(store, run):
@@ -54,6 +55,36 @@ def test_an_ensemble_shows_its_estimator_weights(visit, store):
     assert "90% of the weight" in page_text(app)
     app.button_group[0].set_value(int(index[0, 1])).run()
     assert f"Tree {index[0, 1]}" in page_text(app)
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_rows_that_one_tree_decides_are_listed_with_its_rules(visit, store, target):
+    run = add_run(store, "grande", target)
+    model, (X, y) = store.model(run), split_of(store, run).rows("test")
+    app = visit("explain", run=run, row="1")
+    for share in (0.5, 0.9):
+        app.button_group(key=f"share-{run}").set_value(share).run()
+        found = rows_decided_by_one(model, X, y, share=share)
+        if not found:
+            assert "No tree has more than" in page_text(app)
+            continue
+        listed = app.dataframe[-1].value
+        assert listed["test rows"].tolist() == [len(own.rows) for own in found]
+        assert listed["rule"].tolist() == [own.rule for own in found]
+        n_rows = sum(listed["test rows"])
+        assert f"on {n_rows:,} of {len(y):,} test rows" in page_text(app)
+    assert not app.exception
+
+
+def test_the_heaviest_tree_says_whether_it_agrees(visit, store):
+    run = add_run(store, "grande")
+    model, X = store.model(run), split_of(store, run).X_test
+    for row in range(4):
+        app = visit("explain", run=run, row=str(row + 1))
+        own = X.iloc[[row]]
+        alone = model.estimator(int(model.top_estimators(own)[0][0, 0])).predict(own)
+        same = alone[0] == model.predict(own)[0]
+        assert ("Alone it predicts the same" in page_text(app)) == same
 
 
 def test_a_changed_value_changes_the_prediction_and_has_no_target(visit, store):

@@ -1,5 +1,8 @@
 """The Pruning page."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from pages.common.cached import pruning_steps as cached_steps
@@ -10,6 +13,7 @@ from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
+from treelab.evaluation.ensembles.deciders import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import scores
 from treelab.trees.text.numerals import significant
 
@@ -93,11 +97,32 @@ def test_the_routing_of_a_class_is_one_click_away(visit, store):
     assert not viewers(app)
 
 
-def test_an_ensemble_says_why_it_has_no_slider(visit, store):
-    app = visit("pruning", run=add_run(store, "grande"))
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_an_ensembles_dial_shows_what_fewer_trees_score(visit, store, target):
+    run = add_run(store, "grande", target)
+    model = store.model(run)
+    X, y = load_run(store.run(run)).split.rows("test")
+    app = visit("pruning", run=run)
+    counts = counts_to_try(model.n_estimators)
+    of_test = scores_of_heaviest(model, X, y, counts)
+    for place, at in enumerate(of_test):
+        slide(app, place)
+        assert app.header[0].value.startswith(significant(at))
+        assert significant(of_test[-1]) in app.header[0].value
+    (figure,) = figures(app)
+    assert len([trace for trace in figure["data"] if "name" in trace]) == 2
+    assert not app.exception
+
+
+def test_trees_of_equal_weight_have_no_dial(visit, store):
+    run = add_run(store, "grande")
+    equal = replace(
+        store.model(run), leaf_weight=np.zeros_like(store.model(run).leaf_weight)
+    )
+    store.add_model(run, equal)
+    app = visit("pruning", run=run)
     assert not app.select_slider
-    assert "no slider" in page_text(app)
-    assert "fewer estimators" in page_text(app)
+    assert "have the same weight" in page_text(app)
 
 
 @pytest.mark.parametrize("learner", ["cart", "argmin"])

@@ -12,6 +12,7 @@ from pages.common.theme import mode
 from pages.common.views.tree_viewer import note_empty_branch, show_tree
 from pages.common.widgets.row import Row
 from pages.common.words import plain, short_rule, with_unit
+from treelab.evaluation.ensembles.deciders import weight_that_agrees
 from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
 from treelab.figures.style.colors import palette
@@ -96,7 +97,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
     st.markdown(
         f"Of {counted(model.n_estimators, 'tree')}, tree {index[0]} has "
         f"{percent(weight[0])} of the weight of this prediction; {most} "
-        f"{MOST_OF_IT:.0%} of the weight."
+        f"{MOST_OF_IT:.0%} of the weight.{_agreement_words(loaded, row, int(index[0]))}"
     )
     left, right = st.columns([5, 3], gap="large")
     with right:
@@ -109,6 +110,19 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
         score = score_leaf(tree, path[-1], *loaded.split.rows("test"))
         st.markdown(f"Rule: {plain(short_rule(tree, path[-1]))}.")
         st.caption(_score_words(loaded, score))
+
+
+def _agreement_words(loaded: LoadedRun, row: Row, heaviest: int) -> str:
+    """Write whether the heaviest tree alone, and how much of the weight, agrees."""
+    model = loaded.model
+    if model.classes is None:
+        alone = shown_tree(loaded, heaviest).predict(row.values)[0]
+        return f" Tree {heaviest} alone: {plain(with_unit(loaded, float(alone)))}."
+    (alone,) = estimator_predictions(model, row.values, [heaviest])
+    same = alone == model.predict(row.values)[0]
+    verb = "predicts the same" if same else f"predicts “{plain(alone)}”"
+    agrees = percent(weight_that_agrees(model, row.values))
+    return f" Alone it {verb}; trees with {agrees} of the weight agree."
 
 
 def _show_weights(loaded: LoadedRun, row: Row, index, weight) -> int:

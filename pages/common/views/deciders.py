@@ -1,0 +1,144 @@
+"""How few trees of an ensemble decide: a dial, and the rows that one tree decides."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.common.cached.deciders import decided_rows, heaviest_scores
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.predictions import top_estimators
+from pages.common.page import show_figure
+from pages.common.theme import mode
+from pages.common.words import plain, split_words, with_unit
+from treelab.evaluation.ensembles.deciders import DecidedRows
+from treelab.evaluation.ensembles.estimator_weights import are_equal
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.figures.deciders import deciders_figure
+from treelab.trees.text.numerals import counted, percent, significant
+
+CLOSE = 0.01  # a score that is at most so much lower is as good
+SHARES = (0.3, 0.5, 0.7, 0.9)
+MOST_RULES = 200
+TREE, ROWS, RULE, PREDICTION, WEIGHT = (
+    "tree",
+    "test rows",
+    "rule",
+    "prediction",
+    "mean weight",
+)
+
+
+@st.fragment
+def show_dial(loaded: LoadedRun) -> None:
+    """Let the visitor say how many trees may decide, and show what that costs."""
+    if are_equal(top_estimators(loaded)[1]):
+        st.info(
+            f"All {counted(loaded.model.n_estimators, 'tree')} have the same weight, "
+            "so none decides more than another.",
+            icon=":material/info:",
+        )
+        return
+    counts, scores = heaviest_scores(loaded)
+    metric = TITLES[headline(loaded.run.problem.task)]
+    judged = scores["test"]
+    enough = int((judged >= judged[-1] - CLOSE).argmax())
+    shown = st.select_slider(
+        "How many trees may decide",
+        range(len(counts)),
+        value=enough,
+        format_func=lambda at: _count_words(counts, at),
+        key=f"deciders-{loaded.run.id}",
+        help="Each row is predicted by its trees of highest weight alone, their "
+        "weights scaled up to 1. Nothing is trained anew.",
+    )
+    alone = _count_words(counts, shown)
+    st.header(
+        f"{significant(judged[shown])} {metric} with {alone}; "
+        f"{significant(judged[-1])} with all {counts[-1]:,}",
+        anchor=False,
+    )
+    st.caption(
+        f"Scores: {split_words(loaded, 'test')}. The fewest trees within {CLOSE} of "
+        f"all of them: {counts[enough]:,}. Which trees they are differs by row."
+    )
+    show_figure(
+        deciders_figure(
+            counts,
+            {
+                split_words(loaded, split): of_split
+                for split, of_split in scores.items()
+            },
+            shown=shown,
+            score_title=metric,
+            mode=mode(),
+        ),
+        key="deciders",
+        alt=f"{metric} against the number of trees that decide.",
+    )
+
+
+@st.fragment
+def show_simple_rules(loaded: LoadedRun) -> None:
+    """List the rules that decide test rows by themselves."""
+    st.subheader("Rows that one tree decides", anchor=False)
+    share = st.segmented_control(
+        "Its weight is above",
+        SHARES,
+        default=0.5,
+        required=True,
+        format_func=lambda own: f"{own:.0%}",
+        key=f"share-{loaded.run.id}",
+        help="Where a single tree has most of the weight, its rule is the whole "
+        "explanation of the prediction.",
+    )
+    found = decided_rows(loaded, share)
+    n_test = len(loaded.split.y_test)
+    n_rows = sum(len(decided.rows) for decided in found)
+    if not found:
+        st.markdown(
+            f"No tree has more than {share:.0%} of the weight on any of "
+            f"{counted(n_test, 'test row')}."
+        )
+        return
+    trees = len({decided.estimator for decided in found})
+    st.markdown(
+        f"One tree has more than {share:.0%} of the weight on {n_rows:,} of "
+        f"{counted(n_test, 'test row')}: {counted(len(found), 'rule')} of "
+        f"{counted(trees, 'tree')}."
+    )
+    chosen = st.dataframe(
+        pd.DataFrame([_facts(loaded, decided) for decided in found[:MOST_RULES]]),
+        hide_index=True,
+        key="simple-rules",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={RULE: st.column_config.TextColumn(width="large")},
+    ).selection.rows
+    if not chosen or chosen[0] >= len(found):
+        st.caption("Tick a rule to read it whole and to open a row that it decides.")
+        return
+    decided = found[chosen[0]]
+    st.markdown(f"Tree {decided.estimator}: {plain(decided.rule)}.")
+    row = int(decided.rows[0]) + 1
+    st.page_link(
+        "pages/explain.py",
+        label=f"Explain row {row:,}",
+        icon=":material/help:",
+        query_params={"run": loaded.run.id, "row": str(row)},
+    )
+
+
+def _count_words(counts: tuple[int, ...], at: int) -> str:
+    """Name a number of trees; the last one is all."""
+    return "all" if at == len(counts) - 1 else counted(counts[at], "tree")
+
+
+def _facts(loaded: LoadedRun, decided: DecidedRows) -> dict:
+    """Return a line of the table."""
+    facts = {TREE: str(decided.estimator), ROWS: len(decided.rows)}
+    if decided.n_right is not None:
+        facts["correct"] = percent(decided.n_right / len(decided.rows))
+        facts[PREDICTION] = str(decided.prediction)
+    else:
+        facts["mean error"] = with_unit(loaded, decided.mean_absolute_error)
+        facts[PREDICTION] = with_unit(loaded, float(decided.prediction))
+    return facts | {WEIGHT: percent(decided.weight), RULE: decided.rule}

@@ -1,0 +1,81 @@
+"""How well an ensemble's heaviest trees predict alone, against how many they are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treelab.figures.style.colors import LEARNER_COLORS, Mode, palette
+from treelab.figures.style.template import template
+
+_DASHES = ("dash", "solid")
+
+
+def deciders_figure(
+    counts: Sequence[int],
+    scores: dict[str, np.ndarray],
+    *,
+    shown: int,
+    score_title: str,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw the score of the k heaviest trees of each row, for every k that was tried.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        How many trees decide, ascending; the last one is all.
+    scores : dict of str to ndarray of shape (n_counts,)
+        By the name of the rows, for the legend: "validation, 91 rows".
+    shown : int
+        Index of the count that a ring marks.
+    score_title : str
+        Of the axis: "macro F1".
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+
+    Returns
+    -------
+    go.Figure
+        Counts on a log scale.
+    """
+    colors = palette(mode)
+    solid = LEARNER_COLORS["grande"]
+    figure = go.Figure()
+    for (name, values), dash in zip(scores.items(), _DASHES[-len(scores) :]):
+        figure.add_scatter(
+            x=list(counts),
+            y=values,
+            mode="lines+markers",
+            name=name,
+            line={"color": solid, "width": 2, "dash": dash},
+            marker={"size": 7},
+            hovertemplate=f"{name}: %{{y:.3f}} with %{{x}} trees<extra></extra>",
+        )
+        figure.add_scatter(
+            x=[counts[shown]],
+            y=[values[shown]],
+            mode="markers",
+            marker={
+                "symbol": "circle-open",
+                "size": 17,
+                "color": colors.text,
+                "line": {"width": 2},
+            },
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    names = [f"{count:,}" for count in counts[:-1]] + [f"all {counts[-1]:,}"]
+    return figure.update_layout(
+        template=template(mode),
+        height=340,
+        margin_t=48,
+        xaxis={
+            "title": "trees of highest weight that decide",
+            "type": "log",
+            "tickvals": list(counts),
+            "ticktext": names,
+        },
+        yaxis={"title": score_title},
+        legend={"y": 1, "yref": "container", "yanchor": "top"},
+    )
