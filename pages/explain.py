@@ -5,7 +5,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
-from pages.common.views.deciders import show_simple_rules
+from pages.common.views.ensembles.simple_rules import show_simple_rules
 from pages.common.views.explanation import (
     explain_ensemble,
     explain_tree,

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.page import page_title
-from pages.common.views.deciders import show_dial
+from pages.common.views.ensembles.dial import show_dial
 from pages.common.views.pruning import show_pruning, show_sizes
 from pages.common.views.tree_viewer import show_tree
 from pages.common.widgets.run_picker import pick_loaded_run
