@@ -50,7 +50,7 @@ def has_default_name(run: Run) -> bool:
 def origin_words(run: Run) -> str:
     """Write in one or two sentences how a run's model came about; "" where unknown."""
     recipe = "Paper's recipe. " if run.follows_paper else ""
-    return recipe + (run.origin.headline if run.origin else "")
+    return recipe + (run.origin.headline if run.origin else run.provenance)
 
 
 def score(run: Run, split: str = "test") -> float | None:

@@ -15,7 +15,9 @@ from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
 from treelab.evaluation.ensembles.deciders import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import scores
+from treelab.learners.common.origin import Origin
 from treelab.trees.text.numerals import significant
+from treelab.trees.tree import Tree
 
 
 def slide(app, step: int):
@@ -162,15 +164,72 @@ def test_without_labels_clusters_are_not_scored_against_themselves(visit, store)
     assert not any("test" in (name or "") or "purity" in (name or "") for name in names)
 
 
-def test_the_best_trees_by_size_stand_below_with_their_errors(store, visit):
-    add_run(store, "gradtree", sizes=True)
-    app = visit("pruning")
-    curve, ring = figures(app)[-1]["data"]
-    assert curve["error_y"]["array"]
-    assert ring["name"] == "chosen"
-    assert "Chosen: 4 leaves, 0.900." in page_text(app).replace("\\", "")
+def test_a_run_that_knows_its_trees_by_size_is_judged_on_held_out_rows(store, visit):
+    app = visit("pruning", run=add_run(store, "gradtree", sizes=True))
+    (figure,) = figures(app)
+    curves = {trace.get("name"): trace for trace in figure["data"]}
+    assert curves["held-out rows, 192 rows"]["error_y"]["array"]
+    assert "chosen" in curves
+    assert not any("validation" in (name or "") for name in curves)  # it learned them
+    assert "knee" not in curves
+    assert app.select_slider[0].options[0] == "4 leaves"
+    assert app.select_slider[0].value == 0
+    text = page_text(app).replace("\\", "")
+    assert "Chosen: 4 leaves, 0.900." in text
+    assert "each row by a tree that was not fitted to it" in text
 
 
-def test_a_run_without_sizes_has_no_such_section(store, visit):
-    add_run(store, "gradtree")
-    assert "Best tree at each size" not in [h.value for h in visit("pruning").header]
+def test_the_kind_of_path_is_said_in_words(store, visit):
+    argmin = page_text(visit("pruning", run=add_run(store, "argmin")))
+    assert "these are different trees, not prunings of one" in argmin
+    cart = page_text(visit("pruning", run=add_run(store, "cart")))
+    assert "One tree, cut back more and more" in cart
+
+
+@pytest.mark.parametrize(
+    ("learner", "sizes", "label"),
+    [
+        ("cart", False, "Use this size"),
+        ("gradtree", True, "Use this size"),
+        ("argmin", False, "Use this lambda"),
+    ],
+)
+def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes, label):
+    run = add_run(store, learner, sizes=sizes, origin=Origin("greedy", True, 3, 2))
+    app = visit("pruning", run=run)
+    slide(app, 0)
+    assert app.button(key=f"use-{run}").label == label
+    slide(app, len(app.select_slider[0].options) - 2 + (learner == "argmin"))
+    shown = app.header[0].value
+    app.button(key=f"use-{run}").click().run()
+    app.button(key=f"use-{run}").click().run()  # the same again is the same run
+    assert len(store.runs()) == 2
+    saved = store.runs()[0]
+    assert saved.id != run
+    assert saved.learner == learner
+    assert saved.state == "done"
+    assert saved.summary["leaves"] < store.run(run).summary["leaves"]
+    score = significant(saved.metrics["test"]["macro_f1"])
+    assert f", {score} macro F1" in shown.replace("\\", "")
+    assert "Chosen by hand on the pruning path" in saved.provenance
+    assert "Began as a greedy tree" in saved.provenance
+    tree = visit("tree", run=saved.id)
+    assert saved.provenance in page_text(tree).replace("\\", "")
+    assert len(conditions(viewers(tree)[0])) == saved.summary["splits"]
+    assert saved.title in visit("runs").dataframe[0].value["name"].tolist()
+    beside = visit("compare", first=run, second=saved.id)
+    assert beside.selectbox(key="second").value == saved.id
+    again = visit("pruning", run=saved.id)
+    assert f"{saved.summary['leaves']} lea" in again.header[0].value
+
+
+def test_the_runs_own_tree_is_not_saved_twice(store, visit):
+    run = add_run(store, "argmin")
+    app = visit("pruning", run=run)
+    assert app.button(key=f"use-{run}").disabled
+    app.button_group(key=f"predictor-{run}").set_value(True).run()
+    assert not app.button(key=f"use-{run}").disabled
+    app.button(key=f"use-{run}").click().run()
+    alone = store.model(store.runs()[0].id)
+    assert isinstance(alone, Tree)
+    assert store.runs()[0].title.endswith("tree alone")

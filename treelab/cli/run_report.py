@@ -35,8 +35,8 @@ def print_report(store: RunStore, run: Run) -> int:
     print(f"Fitted to {ROWS_WORDS[run.fitted_split]} rows")
     if run.follows_paper:
         print("Trained by the paper's recipe.")
-    if run.origin is not None:
-        print(run.origin)
+    if run.provenance:
+        print(run.provenance)
     print(f"Saved in {store.folder(run.id) / 'model'}")
     return 0
 

@@ -37,11 +37,12 @@ def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
 
 def judged_by(table: pd.DataFrame) -> str:
     """Name the column of a pruning path by which its trees are judged."""
-    return "valid_score" if "valid_score" in table else "valid_loss"
+    names = ("held_out_score", "valid_score", "valid_loss")
+    return next((name for name in names if name in table), names[-1])
 
 
 def knee_of(table: pd.DataFrame) -> int:
     """Find the knee of a pruning path's table; of a loss, less is better."""
-    sign = 1 if judged_by(table) == "valid_score" else -1
+    sign = -1 if judged_by(table) == "valid_loss" else 1
     size = "leaves" if "leaves" in table else "active_splits"
     return knee(table[size], sign * table[judged_by(table)])

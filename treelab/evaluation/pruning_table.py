@@ -8,8 +8,10 @@ import pandas as pd
 from treelab.data.split import DataSplit
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.pruned_scores import pruned_depths, pruned_scores
+from treelab.evaluation.split_scores import headline_scores
 from treelab.trees.pruning.cost_complexity import CostComplexityPath
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
 
 SCORED = ("valid", "test")  # data splits that did not fit the trees
@@ -62,6 +64,31 @@ def trained_path_table(
     if "purity" in path.scores:  # of clusters, by labels that no split saw
         table["purity"] = path.scores["purity"].to_numpy()
     return table
+
+
+def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
+    """Measure each tree of a path by size, the largest first.
+
+    Returns
+    -------
+    DataFrame
+        A row a tree: ``strength``, its number of leaves; ``held_out_score`` with its
+        ``standard_error``, as the path has them; ``test_score``, ``leaves`` and
+        ``depth``.
+    """
+    trees = path.trees[::-1]
+    scores_held_out = path.scores[::-1].reset_index(drop=True)
+    leaves = [tree.n_leaves for tree in trees]
+    return pd.DataFrame(
+        {
+            "strength": leaves,
+            "held_out_score": scores_held_out["score"],
+            "standard_error": scores_held_out["standard_error"],
+            "test_score": headline_scores(trees, trees[0].task, *split.rows("test")),
+            "leaves": leaves,
+            "depth": [tree.depth for tree in trees],
+        }
+    )
 
 
 def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.DataFrame:

@@ -30,6 +30,7 @@ class _Line:
 
 
 _SCORES = {
+    "held_out_score": _Line("held-out rows", "dash", "circle"),
     "valid_score": _Line("validation", "dash", "circle"),
     "test_score": _Line("test", "solid", "diamond"),
     "valid_loss": _Line("validation loss", "dash", "circle"),
@@ -57,7 +58,8 @@ def pruning_figure(
     Parameters
     ----------
     table : DataFrame of n_steps rows
-        ``strength``, ascending; ``valid_score`` and/or ``test_score``, or
+        ``strength``, ascending, or numbers of leaves, descending; ``held_out_score``
+        with its ``standard_error``, or ``valid_score``, and ``test_score``;
         ``valid_loss`` where there is nothing to score against; perhaps ``purity``, a
         dendrogram purity in [0, 1]; any of ``active_splits``, ``empty_nodes``,
         ``leaves``, ``depth``.
@@ -137,14 +139,25 @@ def _add_line(
         mode="lines+markers" if len(table) <= _MOST_MARKERS else "lines",
         line={"color": color, "dash": line.dash, "width": 2},
         marker={"symbol": line.symbol, "size": 7},
+        error_y=_error_bars(table, column, color),
         customdata=np.column_stack([steps, strengths]),
         row=row,
         col=1,
     )
 
 
+def _error_bars(table: pd.DataFrame, column: str, color: str) -> dict | None:
+    """Bars of one standard error, where one was measured."""
+    if column != "held_out_score":
+        return None
+    bars = table["standard_error"].fillna(0.0)
+    return {"array": bars, "color": color, "thickness": 1.2, "width": 3}
+
+
 def _marks(table: pd.DataFrame, chosen: int | None) -> dict[int, str]:
     """The steps that are marked, each with its name."""
+    if "held_out_score" in table and chosen is not None:
+        return {chosen: "chosen"}
     knee = knee_of(table)
     if chosen is None:
         return {knee: "knee"}

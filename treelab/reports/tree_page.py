@@ -55,7 +55,7 @@ def html_page(
         title += f", tree {estimator} of {model.n_estimators:,}"
     if _has_predictor(model):
         tree = replace(tree, notes=tuple(dict.fromkeys([*tree.notes, ON_TOP])))
-    shown = without_origin(tree, run.origin)  # said in the captions
+    shown = without_origin(tree, run.provenance)  # said in the captions
     rows = split.rows(run.fitted_split)
     payload = tree_payload(shown, *rows, split=run.fitted_split, title=title)
     captions = _captions(tree, model, run, split.rows("test"))
@@ -71,7 +71,7 @@ def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]
     """Return what predicts and how well, and how the tree came about."""
     name = headline(run.problem.task)
     measured = run.metrics.get("test", {})
-    origin = [] if run.origin is None else [str(run.origin)]
+    origin = [run.provenance] if run.provenance else []
     if run.follows_paper:
         origin.insert(0, "Trained by the paper's recipe.")
     what, alone = "", ""

@@ -49,7 +49,7 @@ def _live_tree(home: Path, run_id: str, epoch: float | None, _run: Run) -> LiveT
     colors = None
     if tree.classes is not None:
         colors = label_colors(split.y_train, tree.classes)
-    shown = without_origin(tree, _run.origin)  # beside the picture
+    shown = without_origin(tree, _run.provenance)  # beside the picture
     fitted = fitted_split(tree, split)
     payload = tree_payload(shown, *split.rows(fitted), split=fitted, colors=colors)
     return LiveTree(words, viewer_payload(payload))

@@ -3,16 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.store import size_path_of
 from pages.common.cached.trees import shown_tree
-from treelab.evaluation.pruning_table import cost_complexity_table, trained_path_table
+from treelab.evaluation.pruning_table import (
+    cost_complexity_table,
+    size_path_table,
+    trained_path_table,
+)
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
 
 
@@ -23,16 +30,28 @@ class PruningSteps:
     Attributes
     ----------
     trees : sequence of Tree
-        As they are drawn; some are made only when they are asked for.
+        As they are drawn, large to small; some are made only when they are asked for.
     table : DataFrame
         A row a step; see ``treelab.evaluation.pruning_table``.
     chosen : int or None
-        The step that training chose.
+        The step of the run's own tree, where training chose among them.
+    kind : {"lambda", "leaves", "alpha"}
+        Trees trained one a strength, the best tree found at each size, or one tree cut
+        back by cost-complexity pruning.
     """
 
     trees: Sequence[Tree]
     table: pd.DataFrame
     chosen: int | None
+    kind: Literal["lambda", "leaves", "alpha"]
+
+
+def scored_path_of(loaded: LoadedRun) -> SizePath | None:
+    """Return a run's trees by size, where their scores on held-out rows are known."""
+    path = None if loaded.epoch is not None else size_path_of(loaded.run)
+    if path is None or path.scores["score"].notna().sum() < 2:
+        return None
+    return path
 
 
 def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
@@ -50,6 +69,10 @@ def _pruning_steps(
     """``pruning_steps``, by values that name them."""
     if isinstance(_loaded.model, PruningPath):
         return _trained_steps(_loaded, tree_alone)
+    if (path := scored_path_of(_loaded)) is not None:
+        table = size_path_table(path, _loaded.split)
+        chosen = len(path) - 1 - path.chosen
+        return PruningSteps(path.trees[::-1], table, chosen, "leaves")
     return _cost_complexity_steps(_loaded)
 
 
@@ -59,13 +82,14 @@ def _trained_steps(loaded: LoadedRun, tree_alone: bool) -> PruningSteps:
     trees = tuple(shown_tree(loaded, strength=i) for i in range(len(path)))
     split = loaded.split if loaded.has_labels else None
     table = trained_path_table(path, trees, split, tree_alone=tree_alone)
-    return PruningSteps(trees, table, path.chosen)
+    return PruningSteps(trees, table, path.chosen, "lambda")
 
 
 def _cost_complexity_steps(loaded: LoadedRun) -> PruningSteps:
     """Steps of cost-complexity pruning, from the tree as trained to its root."""
-    tree = loaded.model
-    if tree.n_rows[0] == 0 or np.isnan(tree.impurity).any():
-        tree = tree.with_rows(loaded.split.X_train, loaded.split.y_train)
+    tree = shown_tree(loaded)
+    if np.isnan(tree.impurity).any():
+        tree = tree.with_rows(*loaded.rows("fitted"))
     path = cost_complexity_path(tree)
-    return PruningSteps(path.trees, cost_complexity_table(path, loaded.split), None)
+    table = cost_complexity_table(path, loaded.split)
+    return PruningSteps(path.trees, table, None, "alpha")

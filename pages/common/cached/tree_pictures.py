@@ -223,7 +223,7 @@ def _plain_payload(
     if split == "fitted":
         split = loaded.fitted_split
     return tree_payload(
-        [without_origin(tree, loaded.run.origin) for tree in several],
+        [without_origin(tree, loaded.run.provenance) for tree in several],
         *loaded.rows(split),
         split=split,
         colors=run_colors(loaded) or None,

@@ -6,11 +6,11 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.pruning_steps import PruningSteps, pruning_steps
-from pages.common.cached.store import size_path_of
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
 from pages.common.views.tree_viewer import show_tree
+from pages.common.widgets.chosen_step import offer_run
 from pages.common.widgets.pruning_slider import pick_step, step_labels, strength_name
 from pages.common.words import plain, split_words
 from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
@@ -18,11 +18,15 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.routing import routing_table
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw
-from treelab.figures.size_path import size_figure
-from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.text.numerals import counted, significant
 
 TEST = "test_score"
+_KINDS = {
+    "lambda": "Each strength trained a tree of its own: these are different trees, not "
+    "prunings of one.",
+    "leaves": "The best tree found at each number of leaves.",
+    "alpha": "One tree, cut back more and more.",
+}
 _MOST_CLASSES = 6  # whose routing is offered
 PREDICTIONS = "Predictions"
 
@@ -36,7 +40,8 @@ def show_pruning(loaded: LoadedRun) -> None:
     strength = strength_name(steps)
     step = pick_step(loaded, steps, labels)
     st.header(plain(_finding(loaded, steps, step)), anchor=False)
-    st.caption(_scores_note(loaded))
+    st.caption(f"{_KINDS[steps.kind]} {_scores_note(loaded)}")
+    offer_run(loaded, steps, step, tree_alone=tree_alone)
     left, right = st.columns([3, 2], gap="large")
     path = right.container(key="path")
     path.html(_line_over(step, len(labels)))  # first: it moves at once
@@ -51,16 +56,13 @@ def show_pruning(loaded: LoadedRun) -> None:
                 steps,
                 strength[0].lower() + strength[1:],
                 metric,
-                {
-                    "valid_score": len(loaded.split.y_valid),
-                    TEST: len(loaded.split.y_test),
-                },
+                _rows_behind(loaded),
             ),
             key="pruning-path",
-            alt=f"{metric} and size of {counted(len(labels), 'tree')} against the "
-            f"strength of pruning; the knee is at {labels[knee_of(steps.table)]}.",
+            alt=f"{metric} and size of {counted(len(labels), 'tree')} against "
+            f"{strength.lower()}; {_marked_words(steps, labels)}.",
         )
-    right.caption(_knee_note(loaded, steps))
+    right.caption(_choice_note(loaded, steps))
 
 
 def _pick_predictor(loaded: LoadedRun) -> bool:
@@ -124,21 +126,64 @@ def _scores_note(loaded: LoadedRun) -> str:
     )
 
 
-def _knee_note(loaded: LoadedRun, steps: PruningSteps) -> str:
-    """Explain the knee, and for what else the validation rows were used."""
+def _rows_behind(loaded: LoadedRun) -> dict[str, int]:
+    """Count the rows behind each score of the path."""
+    return {
+        "held_out_score": len(loaded.rows(_held_out(loaded))[1]),
+        "valid_score": len(loaded.split.y_valid),
+        TEST: len(loaded.split.y_test),
+    }
+
+
+def _held_out(loaded: LoadedRun) -> str:
+    """Name the rows that scored the trees by size: all, in folds, or validation."""
+    return "valid" if loaded.fitted_split == "train" else "fitted"
+
+
+def _marked_words(steps: PruningSteps, labels: list[str]) -> str:
+    """Name the step that is marked in the figure."""
+    if steps.kind == "leaves":
+        return f"chosen: {labels[steps.chosen]}"
+    return f"the knee is at {labels[knee_of(steps.table)]}"
+
+
+def _choice_note(loaded: LoadedRun, steps: PruningSteps) -> str:
+    """Explain the marked step, and which rows its score is of."""
+    if steps.kind == "leaves":
+        return _size_note(loaded, steps)
     words = (
         f"Knee: the smallest tree that is at most {KNEE_TOLERANCE} worse than the best "
         "on the validation rows."
     )
     if steps.chosen is not None:
         words += " Validation rows chose the strength."
-    n_rows = getattr(loaded.model, "n_rows", None)
-    if n_rows is not None and n_rows[0] > len(loaded.split.y_train):
+    if loaded.fitted_split != "train":
         words += (
             " This tree was fitted to the validation rows as well, so its validation "
             "score is too high; the test score is not."
         )
     return words
+
+
+def _size_note(loaded: LoadedRun, steps: PruningSteps) -> str:
+    """Write which size was chosen, and on which held-out rows."""
+    score = steps.table["held_out_score"]
+    best = int(score.argmax())
+
+    def facts(at: int) -> str:
+        leaves = counted(steps.table["leaves"].iloc[at], "leaf", "leaves")
+        return f"{leaves}, {significant(score.iloc[at])}"
+
+    words = f"Chosen: {facts(steps.chosen)}."
+    if best != steps.chosen:
+        words += f" Highest: {facts(best)}."
+    how = "the validation rows"
+    if loaded.fitted_split != "train":
+        how = "by cross-validation, each row by a tree that was not fitted to it"
+    return (
+        f"{words} Held-out rows: {how}; no test row is among them. Bars: one standard "
+        "error."
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -206,36 +251,3 @@ def _show_step(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
     n_rows = counted(len(X), "test row")
     show_figure(figure, key="pruning-heat", alt=f"{shown}, {n_rows}.")
     st.caption(f"{n_rows}. Circles: splits, squares: leaves; yes goes left.")
-
-
-def show_sizes(loaded: LoadedRun) -> None:
-    """Draw the scores of a run's trees by size; nothing where none were measured."""
-    path = size_path_of(loaded.run)
-    if path is None or path.scores["score"].notna().sum() < 2:
-        return
-    metric = TITLES[headline(loaded.run.problem.task)]
-    st.header("Best tree at each size", anchor=False)
-    show_figure(
-        size_figure(path, score_title=f"{metric}, held-out rows", mode=mode()),
-        key="sizes",
-        alt=f"{metric} of {counted(len(path), 'tree')} on held-out rows, against their "
-        "leaves.",
-    )
-    st.caption(
-        f"{_sizes_finding(path)} Each point is the best tree with at most that many "
-        "leaves, scored on rows that it was not trained on, by cross-validation or on "
-        "the validation rows; no test row. Bars: one standard error."
-    )
-
-
-def _sizes_finding(path: SizePath) -> str:
-    """Write the size and score that were chosen, and those of the highest score."""
-    score = path.scores["score"].reset_index(drop=True)
-    best = int(score.argmax())
-
-    def facts(at: int) -> str:
-        leaves = counted(path.trees[at].n_leaves, "leaf", "leaves")
-        return f"{leaves}, {significant(score[at])}"
-
-    words = f"Chosen: {facts(path.chosen)}."
-    return words if best == path.chosen else f"{words} Highest: {facts(best)}."

@@ -14,7 +14,7 @@ from pages.common.views.results import (
 )
 from pages.common.views.run_cards import run_card
 from pages.common.views.tree_viewer import tree_viewer
-from pages.common.words import plain
+from pages.common.words import origin_words, plain
 from treelab.data.problem import Problem
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
@@ -106,8 +106,8 @@ def _show_tree(run: Run, name: str) -> None:
     """Draw a run's tree as it stands now."""
     live = live_tree(run)
     st.markdown(f"**{plain(name)}**, {plain(live.words)}")
-    if run.origin is not None:
-        st.caption(plain(run.origin.headline))
+    if words := origin_words(run):
+        st.caption(plain(words))
     if live.payload is not None:
         tree_viewer(
             live.payload,

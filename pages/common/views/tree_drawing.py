@@ -58,7 +58,7 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
 
 def tree_notes(tree: Tree, loaded: LoadedRun) -> None:
     """Write the notes of a tree below its picture."""
-    notes = [*without_origin(tree, loaded.run.origin).notes]
+    notes = [*without_origin(tree, loaded.run.provenance).notes]
     if loaded.has_predictor:
         notes.append(ON_TOP)
     for note in dict.fromkeys(notes):

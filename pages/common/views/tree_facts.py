@@ -14,8 +14,8 @@ from treelab.trees.tree import Tree
 def show_facts(loaded: LoadedRun, tree: Tree) -> None:
     """Show the score, how the model came about, and how large the tree is."""
     _show_score(loaded, tree)
-    if loaded.run.origin is not None:
-        st.markdown(plain(loaded.run.origin))
+    if loaded.run.provenance:
+        st.markdown(plain(loaded.run.provenance))
     sizes = {
         "Fitted to": fitted_words(loaded),
         "Leaves": f"{tree.n_leaves:,}",

@@ -6,7 +6,6 @@ import numpy as np
 
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, DataSplit
-from treelab.learners.common.origin import Origin
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
@@ -32,9 +31,9 @@ def target_names(problem: Problem) -> tuple[str, str]:
     return problem.target, dict(problem.units).get(problem.target, "")
 
 
-def without_origin(tree: Tree, origin: Origin | None) -> Tree:
+def without_origin(tree: Tree, provenance: str) -> Tree:
     """Return a tree without the note of its origin, for where that is said already."""
-    notes = tuple(note for note in tree.notes if note != str(origin))
+    notes = tuple(note for note in tree.notes if note != provenance)
     return tree if notes == tree.notes else replace(tree, notes=notes)
 
 

@@ -119,6 +119,13 @@ class Run:
         return None if stored is None else Origin.from_dict(stored)
 
     @property
+    def provenance(self) -> str:
+        """How the model came about, in sentences; "" where that is unknown."""
+        if self.origin is not None:
+            return str(self.origin)
+        return self.summary.get("provenance", "")
+
+    @property
     def elapsed(self) -> float:
         """Seconds from start to end, or to now while it runs; 0 before the start."""
         if self.started is None:

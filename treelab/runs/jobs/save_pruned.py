@@ -1,0 +1,85 @@
+"""Another tree of a run's pruning path becomes a run of its own."""
+
+from dataclasses import replace
+
+from treelab.evaluation.split_scores import split_scores
+from treelab.runs.jobs.model_facts import model_size, without_origin
+from treelab.runs.jobs.save_model import save_model
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.text.numerals import counted
+from treelab.trees.tree import Tree
+
+
+def save_pruned(
+    store: RunStore, run: Run, model: Tree | PruningPath, path: SizePath | None = None
+) -> str:
+    """Save a tree that was chosen by hand as a run that is done; return the run's id.
+
+    The same tree again is the same run.
+
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+        That which trained it.
+    model : Tree or PruningPath
+        Of a trained path the whole, its chosen tree the one.
+    path : SizePath or None, default=None
+        The run's trees by size, where the tree is one of them.
+    """
+    leaves = model_size(model)["leaves"]
+    title = f"{_base_title(run)}, {counted(leaves, 'leaf', 'leaves')}"
+    if isinstance(model, PruningPath):
+        title += f", lambda {model.strengths[model.chosen]:g}"
+    elif isinstance(store.model(run.id), PruningPath):
+        title += ", tree alone"
+    for known in store.runs():
+        if known.summary.get("pruned_from") == run.id and known.title == title:
+            return known.id
+    split = run.problem.split(store.table(run.problem.table_id))
+    sentence = (
+        f"Chosen by hand on the pruning path of “{run.title}”, which has "
+        f"{counted(run.summary['leaves'], 'leaf', 'leaves')}; test scores were shown "
+        "beside it."
+    )
+    if run.origin is not None:
+        sentence += f" Of that run: {run.origin.headline}"
+    model = _noted(model, sentence, run)
+    run_id = store.create(
+        run.learner, run.settings, run.problem, device=run.device, title=title
+    )
+    store.start(run_id, ProcessId.here())
+    summary = save_model(
+        store,
+        run_id,
+        model,
+        split,
+        seconds=run.summary.get("seconds", run.elapsed),
+        device=run.summary.get("device", run.device),
+        notes=[sentence],
+    )
+    if path is not None:
+        store.add_path(run_id, path)
+    summary |= {"pruned_from": run.id, "provenance": sentence}
+    metrics = split_scores(model, run.problem.task, split)
+    store.finish(run_id, "done", metrics=metrics, summary=summary)
+    return run_id
+
+
+def _base_title(run: Run) -> str:
+    """Return a run's title without its table."""
+    return run.title.removesuffix(f" · {run.problem.table_name}")
+
+
+def _noted(model: Tree | PruningPath, sentence: str, run: Run) -> Tree | PruningPath:
+    """Return the model with a sentence in the place of its run's origin."""
+    if isinstance(model, Tree):
+        tree = without_origin(model, run.provenance)
+        return replace(tree, notes=(sentence, *tree.notes))
+    trees = [*model.trees]
+    trees[model.chosen] = replace(model.tree, notes=(sentence, *model.tree.notes))
+    return replace(model, trees=tuple(trees))
