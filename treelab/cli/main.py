@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from treelab.cli import (
     bench,
     cluster,
+    explain,
     export,
     import_model,
     predict,
@@ -15,7 +16,7 @@ from treelab.cli import (
     worker,
 )
 
-COMMANDS = (train, cluster, predict, export, runs, import_model, worker, bench)
+COMMANDS = (train, cluster, predict, explain, export, runs, import_model, worker, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:

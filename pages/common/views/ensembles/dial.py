@@ -7,7 +7,7 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import top_estimators
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.words import split_words
+from pages.common.words import SPLIT_NAMES, split_words
 from treelab.evaluation.ensembles.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.deciders import deciders_figure
@@ -28,7 +28,8 @@ def show_dial(loaded: LoadedRun) -> None:
         return
     counts, scores = heaviest_scores(loaded)
     metric = TITLES[headline(loaded.run.problem.task)]
-    judged = scores["test"]
+    chosen_by = "valid" if "valid" in scores else "test"
+    judged, tested = scores[chosen_by], scores["test"]
     enough = int((judged >= judged[-1] - CLOSE).argmax())
     shown = st.select_slider(
         "How many trees may decide",
@@ -41,13 +42,14 @@ def show_dial(loaded: LoadedRun) -> None:
     )
     alone = _count_words(counts, shown)
     st.header(
-        f"{significant(judged[shown])} {metric} with {alone}; "
-        f"{significant(judged[-1])} with all {counts[-1]:,}",
+        f"{significant(tested[shown])} {metric} with {alone}; "
+        f"{significant(tested[-1])} with all {counts[-1]:,}",
         anchor=False,
     )
     st.caption(
         f"Scores: {split_words(loaded, 'test')}. The fewest trees within {CLOSE} of "
-        f"all of them: {counts[enough]:,}. Which trees they are differs by row."
+        f"all of them on {SPLIT_NAMES[chosen_by]} rows: {counts[enough]:,}. Which "
+        "trees they are differs by row."
     )
     show_figure(
         deciders_figure(
