@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab.cli.common.settings import parse_settings
 from treelab.cli.main import build_parser
-from treelab.cli.settings import parse_settings
 from treelab.data.problem import make_problem
 from treelab.learners.registry import (
     CLUSTERS,

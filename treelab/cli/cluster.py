@@ -5,17 +5,17 @@ from functools import partial
 
 import numpy as np
 
-from treelab.cli.arguments import (
+from treelab.cli.common.arguments import (
     add_device,
     add_run,
     add_seed,
     add_settings,
     add_table,
 )
+from treelab.cli.common.settings import parse_settings
+from treelab.cli.common.tables import read_named_table
 from treelab.cli.progress_bar import ProgressBar
 from treelab.cli.run_report import print_report
-from treelab.cli.settings import parse_settings
-from treelab.cli.tables import read_named_table
 from treelab.learners.registry import CLUSTERS, complete_settings
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.run_one import run_one

@@ -5,7 +5,7 @@ from argparse import Namespace
 import numpy as np
 import pandas as pd
 
-from treelab.cli.arguments import add_home
+from treelab.cli.common.arguments import add_home
 from treelab.evaluation.ensembles.deciders import (
     rows_decided_by_one,
     weight_that_agrees,

@@ -4,8 +4,8 @@ import json
 from argparse import Namespace
 from dataclasses import replace
 
-from treelab.cli.arguments import add_model, add_output
-from treelab.cli.saved_models import find_model, write_output
+from treelab.cli.common.arguments import add_model, add_output
+from treelab.cli.common.saved_models import find_model, write_output
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore

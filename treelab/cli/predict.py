@@ -4,9 +4,9 @@ from argparse import Namespace
 
 import pandas as pd
 
-from treelab.cli.arguments import add_model, add_output, add_table
-from treelab.cli.saved_models import find_model, write_output
-from treelab.cli.tables import read_named_table
+from treelab.cli.common.arguments import add_model, add_output, add_table
+from treelab.cli.common.saved_models import find_model, write_output
+from treelab.cli.common.tables import read_named_table
 from treelab.data.columns import as_frame
 from treelab.data.values import cast_column
 from treelab.trees.pruning.shown_tree import Model

@@ -3,7 +3,7 @@
 import time
 from argparse import Namespace
 
-from treelab.cli.arguments import add_home
+from treelab.cli.common.arguments import add_home
 from treelab.evaluation.metrics import headline
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore

@@ -2,11 +2,11 @@
 
 from argparse import Namespace
 
-from treelab.cli.arguments import add_device, add_problem, add_run, add_settings
+from treelab.cli.common.arguments import add_device, add_problem, add_run, add_settings
+from treelab.cli.common.settings import parse_settings
+from treelab.cli.common.tables import read_problem, store_problem
 from treelab.cli.progress_bar import ProgressBar
 from treelab.cli.run_report import print_report
-from treelab.cli.settings import parse_settings
-from treelab.cli.tables import read_problem, store_problem
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
