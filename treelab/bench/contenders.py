@@ -231,8 +231,8 @@ CONTENDERS = {
         _ours("get-quick", n_steps=150),
         _ours("get-linear-quick", leaves="linear", n_steps=150),
         *CART,
-        Contender("get-untrained", untrained("get")),
-        Contender("get-linear-untrained", untrained("get", leaves="linear")),
+        Contender("get-untrained", untrained("get", n_steps=1)),
+        Contender("get-linear-untrained", untrained("get", n_steps=1, leaves="linear")),
         Contender("random-forest", random_forest()),
         Contender(
             "get-oblique",
@@ -247,7 +247,7 @@ CONTENDERS = {
         _ours("get"),
         *CART,
         _ours("get-quick", n_steps=150),
-        Contender("get-untrained", untrained("get")),
+        Contender("get-untrained", untrained("get", n_steps=1)),
         _ours("get-paper", recipe="paper"),
     ),
     "argmin-classes": (

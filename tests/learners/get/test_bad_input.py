@@ -55,17 +55,6 @@ def test_tiny_tables_with_an_outlier_and_a_constant_column_are_survived(n_rows):
     assert np.allclose(model.predict(X), 3.0)
 
 
-def test_a_leaf_with_few_rows_is_noted_as_constant():
-    rng = np.random.default_rng(0)
-    X = rng.random((400, 12))
-    y = np.where(X[:, 0] < 0.03, 50.0, X[:, 1] * 3) + 0.01 * rng.normal(size=400)
-    tree = GetRegressor(leaves="linear", **QUICK).fit(X, y).tree_
-    constant = tree.is_leaf & ~tree.leaf_weights.any(axis=1)
-    few = tree.is_leaf & (tree.n_rows <= 13)
-    assert (constant == few).all()
-    assert (len(tree.notes) > 1) == constant.any()  # the first is the origin
-
-
 def test_a_class_of_one_row_is_survived():
     X, y = mixed_table(60)
     labels = np.where(y > 1, "high", "low").astype(object)

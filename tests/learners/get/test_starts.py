@@ -4,7 +4,6 @@ import pytest
 from tests.learners.get.tables import wavy_rows
 from treelab.learners.get.rows import Rows
 from treelab.learners.get.starts import (
-    Growth,
     greedy_splits,
     linear_residual,
     linear_scores,
@@ -45,8 +44,8 @@ def test_scores_of_a_linear_model_sum_to_little():
 def test_splits_leave_enough_rows_on_both_sides(oblique, linear):
     rows = wavy_rows(500, 0)
     rng = np.random.default_rng(0)
-    growth = Growth(min_samples_leaf=25, oblique=oblique)
-    weights, threshold = greedy_splits(rows, 5, rng, growth=growth, linear=linear)
+    options = {"min_samples_leaf": 25, "oblique": oblique, "linear": linear}
+    weights, threshold = greedy_splits(rows, 5, rng, **options)
     leaf = hard_leaf(rows.x, weights[None], threshold[None])[0]
     assert np.unique(leaf, return_counts=True)[1].min() >= 25
     assert np.isfinite(threshold).sum() >= 5
@@ -69,5 +68,5 @@ def test_with_many_columns_the_one_that_changes_the_slope_is_found():
     x = rng.random((600, 60))
     y = np.where(x[:, 55] > 0.5, x[:, 0], -x[:, 0])
     rows = Rows(x, y, np.ones(600), 0)
-    weights, _ = greedy_splits(rows, 1, rng, growth=Growth(oblique=False), linear=True)
+    weights, _ = greedy_splits(rows, 1, rng, oblique=False, linear=True)
     assert weights[0].argmax() == 55

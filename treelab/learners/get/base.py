@@ -89,12 +89,12 @@ class GetEstimator(TableEstimator):
     def _retain(self, found: Found, data: TrainingData, settings: GetSettings) -> None:
         """Set what the fit leaves: path, tree and origin, leaves from all rows."""
         valid = self._rows(data.X_valid, data.y_valid)
-        sizes = choose_sizes(found.tree, found.rows, valid, settings.max_leaf_nodes)
-        chosen, scores = sizes.chosen, sizes.scores
+        limit = settings.max_leaf_nodes
+        sizes, scores, chosen = choose_sizes(found.tree, found.rows, valid, limit)
         if settings.recipe == "paper":  # not pruned, and trained on all rows
-            chosen = len(sizes.trees) - 1
+            chosen = len(sizes) - 1
             scores = scores.assign(score=np.nan, standard_error=np.nan)
-        kept = sizes.trees[chosen]
+        kept = sizes[chosen]
         self._choose_class_weights(kept, data)
         frame, y = data.frame, data.y
         # Categories were cross-fitted for training; prediction sees their plain rates.
@@ -107,23 +107,20 @@ class GetEstimator(TableEstimator):
         export = partial(
             self._export, rows=rows, encoder=data.encoder, frame=frame, y=y
         )
-        trees = [export(tree) for tree in sizes.trees]
+        trees = [export(tree) for tree in sizes]
         retained = np.isfinite(kept.threshold[0])
-        start, dense = (
-            export(each.cut_to(retained)) for each in (found.start, found.dense)
+        start, end = (
+            export(each.cut_to(retained[: each.threshold.shape[1]]))
+            for each in (found.start, found.trained)
         )
         spread = feature_spread([*feature_matrix(start.features, frame).T])
-        # Of what training changed, that which the steps after it left changed.
-        n_changed = min(
-            changed_splits(start, end, spread) for end in (dense, trees[chosen])
-        )
         n_splits = trees[chosen].n_splits
         pruned = retained.sum() < np.isfinite(found.tree.threshold).sum()
         self.origin_ = Origin(
             found.kind,
             trained=settings.learning_rate > 0,
             n_splits=n_splits,
-            n_changed=min(n_splits, n_changed),
+            n_changed=min(n_splits, changed_splits(start, end, spread)),
             later=(*found.later, "pruning") if pruned else found.later,
             held_out=self._held_out(data, settings),
         )

@@ -45,8 +45,8 @@ class GetClassifier(GetEstimator, TableClassifier):
     l1 : float, default=0.0
         L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
     sparse_tolerance : float, default=0.002
-        Fraction of the explained loss that may be lost, on the training and on the
-        validation rows, by leaving columns out of the splits, at least 0.
+        Fraction by which the loss of a level's splits may rise where columns are left
+        out of them, at least 0.
     class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
         Weight of a row of each class. "auto" trains with equal weights and then shifts
         the leaves to that power of the balanced ones, from 0 to 1.5, which has the
@@ -159,8 +159,7 @@ class GetRegressor(GetEstimator, TableRegressor):
         Trees trained side by side, at least 1: N_start of the paper. CART comes first,
         then random splits and greedy oblique ones take turns.
     leaves : {"constant", "linear"}, default="constant"
-        What a leaf predicts with. Linear leaves with too few rows stay constant; the
-        tree's notes count them.
+        What a leaf predicts with.
     n_steps : int, default=1500
         Gradient steps in each stage.
     batch_size : int or None, default=512
@@ -174,8 +173,8 @@ class GetRegressor(GetEstimator, TableRegressor):
     l1 : float, default=0.0
         L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
     sparse_tolerance : float, default=0.002
-        Fraction of the explained loss that may be lost, on the training and on the
-        validation rows, by leaving columns out of the splits, at least 0.
+        Fraction by which the loss of a level's splits may rise where columns are left
+        out of them, at least 0.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts, the batches and the rows held out; with an int every fit
         gives the same tree.

@@ -89,7 +89,7 @@ def to_tree(
     tree = _with_children_swapped(tree, np.flatnonzero(unit < 0))
     tree = simplify(tree.with_rows(frame, y)).with_rows(frame, y)
     tree = with_midpoint_thresholds(tree)
-    return replace(tree, notes=(*notes, *_notes(tree)))
+    return replace(tree, notes=notes)
 
 
 def _with_children_swapped(tree: Tree, nodes: np.ndarray) -> Tree:
@@ -97,17 +97,3 @@ def _with_children_swapped(tree: Tree, nodes: np.ndarray) -> Tree:
     left, right = tree.left.copy(), tree.right.copy()
     left[nodes], right[nodes] = tree.right[nodes], tree.left[nodes]
     return replace(tree, left=left, right=right)
-
-
-def _notes(tree: Tree) -> tuple[str, ...]:
-    """What a reader of the tree must know about its leaves."""
-    if tree.leaf_weights is None:
-        return ()
-    constant = int((tree.is_leaf & ~tree.leaf_weights.any(axis=1)).sum())
-    if not constant:
-        return ()
-    leaves = "1 leaf predicts" if constant == 1 else f"{constant} leaves predict"
-    return (
-        f"{leaves} one value instead of a linear model: fewer rows than a linear "
-        f"model of {len(tree.features)} features needs.",
-    )

@@ -6,7 +6,7 @@ it (algorithm 2); ``paper.py`` does just that. Ours trains the upper levels of s
 trees from soft to hard and grows the best of them greedily to full depth.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from treelab.learners.get.prune import prune_by_validation, sparse_splits
 from treelab.learners.get.rows import Rows
 from treelab.learners.get.stages import Fit, train_stages
-from treelab.learners.get.starts import Growth, greedy_splits, random_splits
+from treelab.learners.get.starts import greedy_splits, random_splits
 from treelab.learners.get.trees import HardTrees
 
 TRAINED_DEPTH = 6  # levels trained as a whole
@@ -29,11 +29,10 @@ class Found:
     ----------
     tree : HardTrees
         Not pruned by its last validation losses yet.
-    dense : HardTrees
-        The same before columns left its splits.
+    trained : HardTrees
+        The levels that were trained, as training left them.
     start : HardTrees
-        What training began from, of the same depth: a start's splits above, and below
-        them the splits that were grown.
+        The same levels as they began.
     kind : str
         How the start was made, a key of ``origin.STARTS``.
     rows : Rows
@@ -43,7 +42,7 @@ class Found:
     """
 
     tree: HardTrees
-    dense: HardTrees
+    trained: HardTrees
     start: HardTrees
     kind: str
     rows: Rows
@@ -55,17 +54,16 @@ class Found:
 def fit_tree(fit: Fit) -> Found:
     """Find the best tree for the validation rows."""
     starts, kinds = initial_trees(fit)
-    trained = train_stages(fit, starts, fit.rows, fit.valid)
-    best = int(np.argmin(trained.losses))
-    trained.retain(fit, best, starts)
-    dense = grow(fit, trained.trees.take(best))
+    trained, _, best = train_stages(fit, starts, fit.rows, fit.valid)
+    dense = grow(fit, trained)
     tolerance = fit.settings.sparse_tolerance
     sparse = sparse_splits(dense, fit.rows, fit.valid, tolerance)
     later = ["growth below the trained levels"]
     if (sparse.weights != dense.weights).any():
         later.append("leaving columns out of splits")
-    start = _with_top(dense, starts.take(best))
-    return Found(sparse, dense, start, kinds[best], fit.rows, tuple(later))
+    return Found(
+        sparse, trained, starts.take(best), kinds[best], fit.rows, tuple(later)
+    )
 
 
 def initial_trees(fit: Fit) -> tuple[HardTrees, list[str]]:
@@ -81,10 +79,15 @@ def initial_trees(fit: Fit) -> tuple[HardTrees, list[str]]:
             found.append(random_splits(fit.rows.x, depth, fit.rng))
             kinds.append("random")
         else:
-            growth = Growth(MIN_SAMPLES_LEAF[linear], oblique=start > 0)
-            found.append(
-                greedy_splits(fit.rows, depth, fit.rng, growth=growth, linear=linear)
+            splits = greedy_splits(
+                fit.rows,
+                depth,
+                fit.rng,
+                min_samples_leaf=MIN_SAMPLES_LEAF[linear],
+                oblique=start > 0,
+                linear=linear,
             )
+            found.append(splits)
             kinds.append("greedy")
         if fit.should_stop():
             break
@@ -97,21 +100,14 @@ def grow(fit: Fit, trained: HardTrees) -> HardTrees:
     linear = fit.settings.linear
     splits = trained.weights[0], trained.threshold[0]
     if not fit.should_stop():
-        growth = Growth(MIN_SAMPLES_LEAF[linear])
         splits = greedy_splits(
-            fit.rows, fit.depth, fit.rng, growth=growth, linear=linear, top=splits
+            fit.rows,
+            fit.depth,
+            fit.rng,
+            min_samples_leaf=MIN_SAMPLES_LEAF[linear],
+            linear=linear,
+            top=splits,
         )
     weights, threshold = (part[None] for part in splits)
     tree = HardTrees.fit(weights, threshold, fit.rows, linear=linear)
-    limit = fit.settings.max_leaf_nodes
-    return prune_by_validation(tree, fit.rows, fit.valid, limit)[0]
-
-
-def _with_top(tree: HardTrees, start: HardTrees) -> HardTrees:
-    """The tree, its upper splits as they were in a start, where it still has them."""
-    weights, threshold = tree.weights.copy(), tree.threshold.copy()
-    n_top = min(threshold.shape[1], start.threshold.shape[1])
-    retained = np.isfinite(threshold[0, :n_top])
-    weights[0, :n_top][retained] = start.weights[0, :n_top][retained]
-    threshold[0, :n_top][retained] = start.threshold[0, :n_top][retained]
-    return replace(tree, weights=weights, threshold=threshold)
+    return prune_by_validation(tree, fit.rows, fit.valid)

@@ -70,8 +70,8 @@ def leaf_models(
 
     A node's linear model is that of its parent plus a ridge regression on the parent's
     residuals, whose penalty is that of `shrinkage` rows that vary like all rows. Where
-    a node's own columns hardly vary, its slopes so remain its parent's. A leaf with no
-    more rows than a model has coefficients predicts a constant.
+    a node's own columns hardly vary, or its rows are few, its slopes so remain its
+    parent's.
 
     Parameters
     ----------
@@ -108,10 +108,6 @@ def leaf_models(
                 design[at], y[at] - design[at] @ models[node], penalty
             )
         n_rows_above, width = n_rows, 2 * width
-    means = leaf_means(leaf[None], y[:, None], np.ones(len(y)), n_leaves, shrinkage)
-    few = n_rows_above <= design.shape[1]
-    models[few] = 0.0
-    models[few, 0] = means[0, few, 0]
     models[:, 0] -= models[:, 1:] @ centre
     return models
 

@@ -54,9 +54,12 @@ class GetNetwork(nn.Module):
         self.n_candidates = len(trees.weights)
         self.linear, self.shrinkage = trees.models is not None, trees.shrinkage
 
-        def tensor(array):
-            return torch.tensor(array, dtype=torch.float32, device=rows.device)
+        def tensor(array, dtype=torch.float32):
+            return torch.tensor(array, dtype=dtype, device=rows.device)
 
+        self.x = tensor(np.ascontiguousarray(rows.x.T))  # (F, n)
+        self.y = tensor(rows.y, torch.long if rows.n_classes else torch.float32)
+        self.row_weight = tensor(rows.weight)
         self.scale_factor = tensor(scale_factor)[:, None, None]
         self.weights = nn.Parameter(tensor(trees.weights))
         self.threshold = nn.Parameter(tensor(np.minimum(trees.threshold, ALWAYS_LEFT)))
@@ -64,9 +67,8 @@ class GetNetwork(nn.Module):
 
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Soft loss (E,) on training rows of these indices (B,): equations 3 and 5."""
-        x = self.rows.x_tensor[:, rows]  # (F, B)
+        x, y, weight = self.x[:, rows], self.y[rows], self.row_weight[rows]  # x (F, B)
         margin = oblique_margin(x, self.weights, self.threshold)  # (E, N, B)
-        y, weight = self.rows.y_tensor[rows], self.rows.weight_tensor[rows]
         losses = (self._leaf_losses if self.of_leaves else self._losses)(margin, x, y)
         loss = (losses * weight).sum(1) / weight.sum()
         if self.l1:

@@ -16,10 +16,9 @@ from treelab.learners.get.fit import Found
 from treelab.learners.get.rows import Rows, join_rows
 from treelab.learners.get.settings import MAX_DEPTH
 from treelab.learners.get.stages import Fit, train_stages
-from treelab.learners.get.starts import Growth, Splits, greedy_splits
+from treelab.learners.get.starts import Splits, greedy_splits
 from treelab.learners.get.trees import HardTrees
 
-CART = Growth(min_samples_leaf=1, oblique=False, max_rows=10**9)
 NO_SHRINKAGE = 1e-9  # leaves are means and least squares
 
 
@@ -48,10 +47,8 @@ def _polished_tree(fit: Fit, rows: Rows, depth: int, *, reports: bool) -> Found:
     The paper's GET-Linear is not polished (appendix F).
     """
     starts = _starts(fit, rows, depth, None)
-    trained = train_stages(fit, starts, rows, rows, reports=reports)
-    best = int(np.argmin(trained.losses))
-    trained.retain(fit, best, starts)
-    tree, loss = trained.trees.take(best), trained.losses[best]
+    trained, loss, best = train_stages(fit, starts, rows, rows, reports=reports)
+    tree = trained
     polishes = not fit.settings.linear
     for split in (
         range(2**depth - 1) if polishes else ()
@@ -60,7 +57,7 @@ def _polished_tree(fit: Fit, rows: Rows, depth: int, *, reports: bool) -> Found:
             break
         tree, loss = _polish_subtree(fit, rows, tree, loss, split)
     kind = "greedy" if best == 0 else "random"
-    return Found(tree, tree, starts.take(best), kind, rows, ("polish",) * polishes)
+    return Found(tree, trained, starts.take(best), kind, rows, ("polish",) * polishes)
 
 
 def _polish_subtree(
@@ -78,8 +75,7 @@ def _polish_subtree(
     splits = subtree_splits(tree.depth, level)[root]
     warm = tree.weights[0, splits], tree.threshold[0, splits]
     starts = _starts(fit, own, tree.depth - level, warm)
-    trained = train_stages(fit, starts, own, own, reports=False)
-    best = trained.trees.take(int(np.argmin(trained.losses)))
+    best, _, _ = train_stages(fit, starts, own, own, reports=False)
     found = tree.with_splits(splits, best.weights[0], best.threshold[0], rows)
     after = float(rows.loss(found.predict(rows.x))[0])
     return (found, after) if after < loss else (tree, loss)
@@ -87,7 +83,7 @@ def _polish_subtree(
 
 def _starts(fit: Fit, rows: Rows, depth: int, warm: Splits | None) -> HardTrees:
     """CART, the warm start where there is one, and random trees: line 5."""
-    found = [greedy_splits(rows, depth, fit.rng, growth=CART)]
+    found = [greedy_splits(rows, depth, fit.rng, min_samples_leaf=1, oblique=False)]
     found += [] if warm is None else [warm]
     while len(found) < fit.settings.n_starts:
         shape = 2**depth - 1, rows.x.shape[1]

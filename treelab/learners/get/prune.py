@@ -6,7 +6,7 @@ has an L1 penalty for the columns (equation 5).
 Shapes: N splits and L leaves breadth first, S sizes, n rows.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -58,53 +58,35 @@ def subtrees(trees: HardTrees, rows: Rows) -> list[HardTrees]:
     return found
 
 
-def prune_by_validation(
-    trees: HardTrees, rows: Rows, valid: Rows, max_leaf_nodes: int | None = None
-) -> tuple[HardTrees, float]:
-    """Prune a batch of one tree for the lowest validation loss; return both."""
+def prune_by_validation(trees: HardTrees, rows: Rows, valid: Rows) -> HardTrees:
+    """Prune a batch of one tree for the lowest validation loss."""
     found = subtrees(trees, rows)
-    losses = [float(valid.loss(tree.predict(valid.x))[0]) for tree in found]
-    best = int(np.where(_fits(found, max_leaf_nodes), losses, np.inf).argmin())
-    return found[best], losses[best]
-
-
-def _fits(found: list[HardTrees], max_leaf_nodes: int | None) -> np.ndarray:
-    """Which trees (S,) have few enough leaves."""
-    n_leaves = np.array([tree.n_leaves for tree in found])
-    return n_leaves <= (max_leaf_nodes or n_leaves.max())
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Trees of ascending size, each a batch of one, and the one that is chosen.
-
-    ``scores`` are those of a ``SizePath``.
-    """
-
-    trees: list[HardTrees]
-    scores: pd.DataFrame
-    chosen: int
+    losses = [valid.loss(tree.predict(valid.x))[0] for tree in found]
+    return found[int(np.argmin(losses))]
 
 
 def choose_sizes(
     trees: HardTrees, rows: Rows, valid: Rows, max_leaf_nodes: int | None = None
-) -> Sizes:
+) -> tuple[list[HardTrees], pd.DataFrame, int]:
     """Prune a batch of one tree to all sizes, and choose one.
 
     Chosen is the smallest tree whose mean validation loss is within one standard error
     of the best one's; with ``max_leaf_nodes`` the best of those that are small enough.
+
+    Returns the trees, ascending in leaves, the scores of a ``SizePath`` and the number
+    of the tree that is chosen.
     """
     found = subtrees(trees, rows)
     predicted = [tree.predict(valid.x)[0] for tree in found]
     gain = -np.array([valid.row_loss(each) for each in predicted])  # (S, n)
     chosen, _ = within_one_standard_error(gain)
     if max_leaf_nodes is not None:
-        fits = _fits(found, max_leaf_nodes)
+        fits = np.array([tree.n_leaves for tree in found]) <= max_leaf_nodes
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
     scores = [
         (tree.n_leaves, *_score(each, valid)) for tree, each in zip(found, predicted)
     ]
-    return Sizes(found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen)
+    return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
 
 
 def _score(predicted: np.ndarray, valid: Rows) -> tuple[float, float]:
@@ -127,7 +109,7 @@ def sparse_splits(
 
     Level by level from the bottom, each split's sum is approximated with few columns,
     their weights refitted, and the leaves are recomputed. The fewest columns are taken
-    that keep the loss of the split's own rows within its part of the tolerance.
+    with which the loss of the split's own rows rises by no more than the tolerance.
 
     Parameters
     ----------
@@ -137,20 +119,16 @@ def sparse_splits(
         Training rows, from which leaves are computed, and validation rows; the loss is
         that of all of them.
     tolerance : float
-        Fraction of what the tree explains that it may lose, at least 0: of the
-        difference between its loss and that of one leaf for all rows.
+        Fraction by which the loss may rise on each level, at least 0.
 
     Returns
     -------
     HardTrees
-        A batch of one tree, its loss within the tolerance.
+        A batch of one tree.
     """
     both = join_rows(rows, valid)
-    allowed = tolerance * explained_loss(trees, rows, both) * both.weight.sum()
     for level in range(trees.depth - 1, -1, -1):
-        node = trees.nodes_at(both.x, level)
-        fraction = np.bincount(node, minlength=2**level) / len(node)
-        bound = trees.node_losses(both, level) + allowed / trees.depth * fraction
+        bound = (1 + tolerance) * trees.node_losses(both, level)
         trees = _sparse_level(trees, rows, both, bound)
     return trees
 
@@ -183,13 +161,3 @@ def _sparse_level(
         )
         waiting = {at: waiting[at] for at in nodes[~within].tolist()}
     return trees
-
-
-def explained_loss(trees: HardTrees, rows: Rows, on: Rows) -> float:
-    """Loss of one leaf for all rows less that of a batch of one tree, at least 0.
-
-    The one leaf predicts the mean of ``rows``; losses are those of the rows ``on``.
-    """
-    mean = np.average(rows.target, axis=0, weights=rows.weight)
-    constant = np.broadcast_to(mean, (1, len(on.x), len(mean)))
-    return float(max(0.0, on.loss(constant)[0] - on.loss(trees.predict(on.x))[0]))

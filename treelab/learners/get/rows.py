@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from torch import Tensor
 
 MIN_PROBABILITY = 1e-6  # of a class, before the logarithm
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as GET sees them, as arrays and as tensors on the device.
+    """Rows as GET sees them.
 
     Attributes
     ----------
@@ -26,10 +25,10 @@ class Rows:
         Of each row.
     n_classes : int
         0 for regression.
+    device : torch.device
+        On which they train.
     loss_unit : float
         By which losses are divided: the variance of the values.
-    x_tensor : Tensor of shape (F, n), float32
-    y_tensor, weight_tensor : Tensor of shape (n,)
     """
 
     x: np.ndarray
@@ -38,19 +37,6 @@ class Rows:
     n_classes: int
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     loss_unit: float = 1.0
-    x_tensor: Tensor = field(init=False, repr=False)
-    y_tensor: Tensor = field(init=False, repr=False)
-    weight_tensor: Tensor = field(init=False, repr=False)
-
-    def __post_init__(self):
-        """Copy the arrays to the device."""
-        put = object.__setattr__
-        dtype = torch.long if self.n_classes else torch.float32
-        x = torch.tensor(self.x, dtype=torch.float32, device=self.device)
-        put(self, "x_tensor", x.T.contiguous())
-        put(self, "y_tensor", torch.tensor(self.y, dtype=dtype, device=self.device))
-        weight = torch.tensor(self.weight, dtype=torch.float32, device=self.device)
-        put(self, "weight_tensor", weight)
 
     @property
     def target(self) -> np.ndarray:

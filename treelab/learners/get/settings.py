@@ -84,7 +84,7 @@ class GetSettings:
     sparse_tolerance: float = setting(
         0.002,
         "float",
-        "Fraction of the explained loss given up to leave features out of splits.",
+        "Fraction by which a level's loss may rise to leave features out of splits.",
         minimum=0,
     )
     class_weight: Any = setting(

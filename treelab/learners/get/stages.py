@@ -7,7 +7,7 @@ larger ones, begins.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -58,12 +58,6 @@ class Fit:
         """Whether the paper's recipe is followed."""
         return self.settings.recipe == "paper"
 
-    def next_stage(self, stage: str, n_epochs: float, tree: HardTrees) -> None:
-        """Begin another stage of the reports, which shows a tree."""
-        self.monitor = self.monitor.next_stage(
-            stage, math.ceil(n_epochs), snapshot=lambda: self.export(tree)
-        )
-
     def should_stop(self) -> bool:
         """Report that the fit goes on, if that is due; return ``stopped``."""
         if self.monitor.is_due():
@@ -71,82 +65,59 @@ class Fit:
         return self.stopped
 
 
-@dataclass(frozen=True)
-class Trained:
-    """Starts after training.
-
-    Attributes
-    ----------
-    trees : HardTrees
-        Of each start the step with the lowest hard loss, never the start itself.
-    losses : ndarray of shape (E,)
-        That loss.
-    monitors : list of Monitor
-        Of the stages that were reported.
-    """
-
-    trees: HardTrees
-    losses: np.ndarray
-    monitors: list[Monitor]
-
-    def retain(self, fit: Fit, start: int, starts: HardTrees) -> None:
-        """Let the curve be that of one start, in place of the leaders' so far."""
-        before, after = (
-            partial(fit.export, trees.take(start)) for trees in (starts, self.trees)
-        )
-        for monitor in self.monitors:
-            monitor.retain(start, {0.0: before, monitor.history[-1][0]: after})
-
-
 def train_stages(
-    fit: Fit,
-    trees: HardTrees,
-    rows: Rows,
-    valid: Rows,
-    *,
-    reports: bool = True,
-) -> Trained:
+    fit: Fit, starts: HardTrees, rows: Rows, valid: Rows, *, reports: bool = True
+) -> tuple[HardTrees, float, int]:
     """Train all starts on rows, stage by stage: lines 6 to 16 of algorithm 1.
 
     Parameters
     ----------
     fit : Fit
-    trees : HardTrees
-        The starts.
+    starts : HardTrees
     rows, valid : Rows
         Those of the gradients, and those whose hard loss chooses the step.
     reports : bool
         Whether the losses are reported.
+
+    Returns
+    -------
+    tree : HardTrees
+        A batch of one: of all steps the one with the lowest hard loss, never a start.
+    loss : float
+        That loss.
+    start : int
+        Which start it began as.
     """
     n_epochs = fit.settings.stage_epochs(len(rows.x))
     stages, monitors = fit.settings.stages, []
     generator = torch.Generator(rows.device)
     generator.manual_seed(int(fit.rng.integers(2**31)))
-    best, lowest = trees, np.full(len(trees.weights), np.inf)
+    trees, tree, lowest, start = starts, starts.take(0), np.inf, 0
     for number, (low, high) in enumerate(stages, start=1):
         if fit.stopped and number > 1:
             break
         monitor = Monitor(n_epochs, [lambda _: fit.should_stop()])
         if reports:
-            left = n_epochs * (len(stages) - number + 1)
-            fit.next_stage(f"stage {number} of {len(stages)}", left, trees.take(0))
-            monitor = fit.monitor
+            fit.monitor = monitor = fit.monitor.next_stage(
+                f"stage {number} of {len(stages)}",
+                n_epochs * (len(stages) - number + 1),
+                snapshot=partial(fit.export, trees.take(0)),
+            )
             monitors.append(monitor)
             if number == 1:
-                start = (on.loss(trees.predict(on.x)) for on in (rows, valid))
-                fit.stopped |= monitor.report(0, *start)
+                before = (on.loss(starts.predict(on.x)) for on in (rows, valid))
+                fit.stopped |= monitor.report(0, *before)
         scale_factor = fit.rng.uniform(low, high, len(trees.weights))
         trees, losses = _train_stage(
             fit, trees, scale_factor, rows, valid, generator, monitor
         )
-        better = losses < lowest
-        best = replace(
-            trees,
-            weights=np.where(better[:, None, None], trees.weights, best.weights),
-            threshold=np.where(better[:, None], trees.threshold, best.threshold),
-        ).refit(rows)
-        lowest = np.minimum(lowest, losses)
-    return Trained(best, lowest, monitors)
+        leader = int(np.argmin(losses))
+        if losses[leader] < lowest:
+            tree, lowest, start = trees.take(leader), float(losses[leader]), leader
+    for monitor in monitors:  # the curve of this start, in place of the leaders'
+        shown = {0.0: starts.take(start), monitor.history[-1][0]: tree}
+        monitor.retain(start, {at: partial(fit.export, t) for at, t in shown.items()})
+    return tree, lowest, start
 
 
 def _train_stage(

@@ -6,7 +6,7 @@ ours.
 Shapes: N = 2**D - 1 splits breadth first, n rows, F features, C outputs.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -19,31 +19,10 @@ Splits = tuple[np.ndarray, np.ndarray]
 
 RIDGE = (1e-3, 0.1, 1.0)  # penalties a row, of the regressions that give directions
 N_RANDOM_DIRECTIONS = 20  # that a greedy split may test, besides every column
+MAX_ROWS = 5000  # by which an oblique split is chosen
 COLUMNS_PER_DIRECTION = 3  # that enter a random direction, on average
-N_THRESHOLDS = 19  # tried along the direction of a split above linear leaves
+QUANTILES = np.linspace(0.05, 0.95, 19)  # tried as thresholds above linear leaves
 LINEAR_PENALTY = 3.0  # of a node's linear model, in rows that vary like its own
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How a tree is grown greedily.
-
-    Attributes
-    ----------
-    min_samples_leaf : int
-        Fewest rows on either side of a split.
-    oblique : bool
-        False: splits test single columns, as CART's do.
-    max_rows : int
-        By which a split is chosen.
-    """
-
-    min_samples_leaf: int = 5
-    oblique: bool = True
-    max_rows: int = 5000
-
-
-DEFAULT_GROWTH = Growth()
 
 
 def random_splits(x: np.ndarray, depth: int, rng: np.random.Generator) -> Splits:
@@ -71,7 +50,8 @@ def greedy_splits(
     depth: int,
     rng: np.random.Generator,
     *,
-    growth: Growth = DEFAULT_GROWTH,
+    min_samples_leaf: int = 5,
+    oblique: bool = True,
     linear: bool = False,
     top: Splits | None = None,
 ) -> Splits:
@@ -86,7 +66,10 @@ def greedy_splits(
     depth : int
         Most splits on a path.
     rng : numpy Generator
-    growth : Growth
+    min_samples_leaf : int
+        Fewest rows on either side of a split.
+    oblique : bool
+        False: splits test single columns, as CART's do.
     linear : bool
         Whether leaves will hold linear models: see ``linear_scores``.
     top : (weights, threshold), optional
@@ -107,13 +90,13 @@ def greedy_splits(
     waiting = [(0, np.arange(len(rows.x)))]
     while waiting:
         split, reach = waiting.pop()
-        if split >= len(threshold) or len(reach) < 2 * growth.min_samples_leaf:
+        if split >= len(threshold) or len(reach) < 2 * min_samples_leaf:
             continue
         if split >= n_top:
             sample = reach
-            if len(reach) > growth.max_rows:
-                sample = rng.choice(reach, growth.max_rows, replace=False)
-            best = _best_split(rows, sample, growth, linear, rng)
+            if oblique and len(reach) > MAX_ROWS:
+                sample = rng.choice(reach, MAX_ROWS, replace=False)
+            best = _best_split(rows, sample, min_samples_leaf, oblique, linear, rng)
             if best is None:
                 continue
             weights[split], threshold[split] = best
@@ -126,7 +109,8 @@ def greedy_splits(
 def _best_split(
     rows: Rows,
     sample: np.ndarray,
-    growth: Growth,
+    min_samples_leaf: int,
+    oblique: bool,
     linear: bool,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, float] | None:
@@ -139,17 +123,20 @@ def _best_split(
     if np.ptp(explained, axis=0).max() <= 1e-9:
         return None
     tried = np.eye(x.shape[1])
-    if growth.oblique:
+    if oblique:
         tried = np.hstack([tried, directions(x, target, weight, rng)])
     stump = DecisionTreeRegressor(
-        max_depth=1, min_samples_leaf=growth.min_samples_leaf, random_state=0
+        max_depth=1, min_samples_leaf=min_samples_leaf, random_state=0
     )
     found = stump.fit(x @ tried, explained, sample_weight=weight).tree_
     if found.feature[0] < 0:
         return None
     direction, threshold = tried[:, found.feature[0]], found.threshold[0]
     if linear:
-        threshold = _best_threshold(x @ direction, threshold, design, residual, growth)
+        thresholds = threshold, *np.quantile(x @ direction, QUANTILES)
+        threshold = _best_threshold(
+            x @ direction, thresholds, design, residual, min_samples_leaf
+        )
     return direction, threshold
 
 
@@ -174,25 +161,25 @@ def linear_scores(design: np.ndarray, residual: np.ndarray) -> np.ndarray:
 
 def _best_threshold(
     sums: np.ndarray,
-    threshold: float,
+    thresholds: Sequence[float],
     design: np.ndarray,
     residual: np.ndarray,
-    growth: Growth,
+    min_samples_leaf: int,
 ) -> float:
-    """The threshold, or a quantile of the sums, at which two models explain most."""
-    quantiles = np.quantile(sums, np.linspace(0, 1, N_THRESHOLDS + 2)[1:-1])
-    best, lowest = threshold, np.inf
-    for each in (threshold, *quantiles):
-        error = 0.0
-        for side in (sums <= each, sums > each):
-            if side.sum() < growth.min_samples_leaf:
-                error = np.inf
-                break
-            here, left = design[side], residual[side]
-            error += ((left - here @ ridge(here, left, LINEAR_PENALTY)) ** 2).sum()
-        if error < lowest:
-            best, lowest = each, error
-    return best
+    """The threshold, after which two linear models explain most; else the first."""
+    errors = []
+    for threshold in thresholds:
+        sides = sums <= threshold, sums > threshold
+        if min(side.sum() for side in sides) < min_samples_leaf:
+            errors.append(np.inf)
+            continue
+        left_over = [
+            residual[side]
+            - design[side] @ ridge(design[side], residual[side], LINEAR_PENALTY)
+            for side in sides
+        ]
+        errors.append(sum((part**2).sum() for part in left_over))
+    return thresholds[int(np.argmin(errors))]
 
 
 def directions(
