@@ -94,8 +94,8 @@ class GetEstimator(TableEstimator):
         if settings.recipe == "paper":  # not pruned, and trained on all rows
             chosen = len(sizes) - 1
             scores = scores.assign(score=np.nan, standard_error=np.nan)
-        kept = sizes[chosen]
-        self._choose_class_weights(kept, data)
+        tree = sizes[chosen]
+        self._choose_class_weights(tree, data)
         frame, y = data.frame, data.y
         # Categories were cross-fitted for training; prediction sees their plain rates.
         x = data.encoder.transform(frame)
@@ -108,7 +108,7 @@ class GetEstimator(TableEstimator):
             self._export, rows=rows, encoder=data.encoder, frame=frame, y=y
         )
         trees = [export(tree) for tree in sizes]
-        retained = np.isfinite(kept.threshold[0])
+        retained = np.isfinite(tree.threshold[0])
         start, end = (
             export(each.cut_to(retained[: each.threshold.shape[1]]))
             for each in (found.start, found.trained)

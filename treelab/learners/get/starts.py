@@ -173,12 +173,12 @@ def _best_threshold(
         if min(side.sum() for side in sides) < min_samples_leaf:
             errors.append(np.inf)
             continue
-        left_over = [
+        residuals = [
             residual[side]
             - design[side] @ ridge(design[side], residual[side], LINEAR_PENALTY)
             for side in sides
         ]
-        errors.append(sum((part**2).sum() for part in left_over))
+        errors.append(sum((part**2).sum() for part in residuals))
     return thresholds[int(np.argmin(errors))]
 
 
