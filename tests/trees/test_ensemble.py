@@ -12,6 +12,7 @@ from tests.trees.make import cell_value, make_features, make_table, same_arrays
 from treelab.trees import ensemble as ensemble_module
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
+from treelab.trees.logits import WEIGHTINGS
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -48,11 +49,26 @@ def walk(trees, e, row):
     return node - n_splits
 
 
+def slow_entmax15(scores):
+    """1.5-entmax of a list, its threshold by bisection."""
+    low, high = max(scores) / 2 - 1, max(scores) / 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        if sum(max(s / 2 - middle, 0) ** 2 for s in scores) > 1:
+            low = middle
+        else:
+            high = middle
+    return [max(s / 2 - low, 0) ** 2 for s in scores]
+
+
 def slow_prediction(trees, row):
     """Leaves, estimator weights and weighted sum for a row, number by number."""
     leaves = [walk(trees, e, row) for e in range(trees.n_estimators)]
-    raised = [exp(trees.leaf_weight[e, leaf]) for e, leaf in enumerate(leaves)]
-    weights = [r / sum(raised) for r in raised]
+    scores = [trees.leaf_weight[e, leaf] for e, leaf in enumerate(leaves)]
+    weights = slow_entmax15(scores)
+    if trees.weighting == "softmax":
+        raised = [exp(score) for score in scores]
+        weights = [r / sum(raised) for r in raised]
     total = np.zeros(trees.leaf_value.shape[2])
     for e, leaf in enumerate(leaves):
         total += weights[e] * trees.leaf_value[e, leaf]
@@ -65,10 +81,14 @@ def slow_prediction(trees, row):
     n_trees=st.integers(1, 20),
     depth=st.integers(0, 6),
     n_classes=st.sampled_from([0, 2, 3]),
+    weighting=st.sampled_from(WEIGHTINGS),
 )
-def test_predictions_are_those_of_the_slow_walk(seed, n_trees, depth, n_classes):
+def test_predictions_are_those_of_the_slow_walk(
+    seed, n_trees, depth, n_classes, weighting
+):
     rng = np.random.default_rng(seed)
     trees = make_ensemble(rng, n_trees, depth, n_classes)
+    trees = replace(trees, weighting=weighting)
     table = make_table(rng, 12)
     rows = [slow_prediction(trees, row) for row in table.to_dict("records")]
     leaves, weights, total = (np.array(part) for part in zip(*rows))
@@ -254,3 +274,22 @@ def test_arguments_that_make_no_sense_are_refused():
         trees.estimator(3)
     with pytest.raises(ValueError, match="no class probabilities"):
         trees.predict_proba(table)
+
+
+def test_trees_without_weight_on_any_row_can_be_left_out():
+    rng = np.random.default_rng(3)
+    trees = replace(make_ensemble(rng, 40, 3), weighting="entmax15")
+    table = make_table(rng, 30)
+    weights = trees.estimator_weights(table)
+    decides = np.flatnonzero(weights.any(axis=0))
+    assert 0 < len(decides) < 40
+    fewer = trees.with_rows(table).only(decides)
+    assert fewer.n_estimators == len(decides)
+    np.testing.assert_allclose(fewer.estimator_weights(table), weights[:, decides])
+    np.testing.assert_allclose(fewer.predict_proba(table), trees.predict_proba(table))
+
+
+def test_a_weighting_must_be_known():
+    trees = make_ensemble(np.random.default_rng(0), 2, 1)
+    with pytest.raises(ValueError, match="weighting"):
+        replace(trees, weighting="sparsemax")

@@ -8,7 +8,6 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
-from torch.optim.lr_scheduler import LRScheduler
 
 from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Monitor
@@ -37,6 +36,14 @@ class Candidates(Protocol):
         ...
 
 
+class Scheduler(Protocol):
+    """What changes from step to step, as learning rates do."""
+
+    def step(self) -> None:
+        """Called after each step of the optimizer."""
+        ...
+
+
 @dataclass(frozen=True)
 class TrainingPlan:
     """How long to train, and in what batches.
@@ -56,6 +63,10 @@ class TrainingPlan:
     n_averaged : int, default=1
         With 2 or more, the mean of that many of a candidate's best checkpoints is
         tried at the end and retained where its validation loss is lower.
+    first_epoch : int, default=1
+        The first whose parameters may be retained; patience counts from it.
+    validates : bool, default=True
+        Whether a validation loss is measured; without one the last parameters stay.
     """
 
     n_rows: int
@@ -64,6 +75,8 @@ class TrainingPlan:
     patience: int
     evaluate_every: int = 1
     n_averaged: int = 1
+    first_epoch: int = 1
+    validates: bool = True
 
     def evaluates(self, epoch: int) -> bool:
         """Whether the validation loss is measured after an epoch, counted from 1."""
@@ -114,7 +127,7 @@ def train(
     *,
     generator: torch.Generator,
     monitor: Monitor | None = None,
-    scheduler: LRScheduler | None = None,
+    scheduler: Scheduler | None = None,
     after_epoch: Callable[[Tensor], None] | None = None,
 ) -> TrainResult:
     """Train until ``max_epochs``, no improvement for ``patience`` epochs, or a stop.
@@ -137,7 +150,7 @@ def train(
         On the device of the data; draws the batches.
     monitor : Monitor, optional
         Gets the reports and records the history.
-    scheduler : LRScheduler, optional
+    scheduler : Scheduler, optional
         Its ``step`` is called after each step of the optimizer.
     after_epoch : callable, optional
         Gets each validation loss (K,), for schedules that depend on it.
@@ -156,23 +169,28 @@ def train(
         train_loss, stopped = steps.run_epoch(epoch, monitor, checkpoints)
         if not plan.evaluates(epoch) and not stopped:
             continue
-        valid_loss = _valid_loss(candidates)
-        improved = checkpoints.update(valid_loss, epoch)
-        if after_epoch is not None:
-            after_epoch(valid_loss)
+        valid_loss = torch.full_like(checkpoints.loss, math.nan)
+        if plan.validates:
+            valid_loss = _valid_loss(candidates)
+            if after_epoch is not None:
+                after_epoch(valid_loss)
         stopped |= monitor.report(
             epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
         )
-        epochs_in_vain += plan.evaluate_every
-        if bool(improved.any()):
-            epochs_in_vain = 0
+        if plan.validates and (epoch >= plan.first_epoch or stopped):
+            improved = checkpoints.update(valid_loss, epoch)
+            epochs_in_vain += plan.evaluate_every
+            if bool(improved.any()):
+                epochs_in_vain = 0
+        measured = valid_loss if plan.validates else train_loss
         if stopped:
             reason = "callback"
-        elif not bool(torch.isfinite(valid_loss).any()):
+        elif not bool(torch.isfinite(measured).any()):
             reason = "nan"
         elif epochs_in_vain >= plan.patience:
             reason = "patience"
-    _restore_best(candidates, checkpoints, plan, monitor)
+    if plan.validates:
+        _restore_best(candidates, checkpoints, plan, monitor)
     return TrainResult(
         checkpoints.loss, checkpoints.epoch, reason or "max_epochs", epoch
     )
@@ -190,7 +208,7 @@ class _Steps:
 
     candidates: Candidates
     optimizer: torch.optim.Optimizer
-    scheduler: LRScheduler | None
+    scheduler: Scheduler | None
     plan: TrainingPlan
     generator: torch.Generator
 

@@ -13,7 +13,7 @@ from treelab.trees.arrays import Arrays
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.labels import most_probable, task_of
 from treelab.trees.leaf_codes import LeafCodes
-from treelab.trees.logits import class_probabilities, softmax
+from treelab.trees.logits import WEIGHTINGS, class_probabilities, unscaled_weights
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 
@@ -25,11 +25,11 @@ _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a numbe
 class WeightedTrees(Arrays):
     """An ensemble of E complete trees; each leaf holds a value and its weight.
 
-    For each row, the weights of the leaves it reaches, one a tree, pass a softmax over
-    the trees: the estimator weights. The prediction is the weighted sum of the leaves'
-    values, ``G(x) = sigma(w(x)) . p(x)`` (equation 7 of the paper); for classes it is
-    the softmax of that, or, where leaves hold probabilities, the sum itself: the
-    weighted mean of the trees' distributions.
+    For each row, the weights of the leaves it reaches, one a tree, pass a softmax or an
+    entmax over the trees: the estimator weights, which sum to 1. The prediction is the
+    weighted sum of the leaves' values, ``G(x) = sigma(w(x)) . p(x)`` (equation 7 of the
+    paper); for classes it is the softmax of that, or, where leaves hold probabilities,
+    the sum itself: the weighted mean of the trees' distributions.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class WeightedTrees(Arrays):
         Logits, one a class (or one for two classes), class probabilities, or values
         of the target.
     leaf_weight : float64 array of shape (E, L)
-        Weight of each leaf before the softmax over trees.
+        Weight of each leaf before the softmax or entmax over trees.
     classes : tuple or None
         Labels; None for regression.
     target, target_unit : str
@@ -54,6 +54,8 @@ class WeightedTrees(Arrays):
         Sentences that a picture must show.
     leaf_output : {"logits", "probabilities"}, default="logits"
         What leaves hold where there are classes.
+    weighting : {"softmax", "entmax15"}, default="softmax"
+        What turns leaf weights into estimator weights; entmax gives exact zeros.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class WeightedTrees(Arrays):
     n_rows: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     leaf_output: str = "logits"
+    weighting: str = "softmax"
 
     array_types: ClassVar[dict[str, type]] = {
         "feature": np.int32,
@@ -127,10 +130,10 @@ class WeightedTrees(Arrays):
 
     def _check_outputs(self):
         """Raise ValueError unless leaves hold what ``leaf_output`` names."""
-        if self.leaf_output not in LEAF_OUTPUTS:
-            raise ValueError(
-                f"leaf_output must be one of {LEAF_OUTPUTS}, got {self.leaf_output!r}."
-            )
+        known = {"weighting": WEIGHTINGS, "leaf_output": LEAF_OUTPUTS}
+        for name, choices in known.items():
+            if (given := getattr(self, name)) not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {given!r}.")
         n_outputs = self.leaf_value.shape[2]
         wanted = {1} if self.classes is None else {len(self.classes)}
         if len(self.classes or ()) == 2 and self.leaf_output == "logits":
@@ -208,9 +211,8 @@ class WeightedTrees(Arrays):
 
     def leaves(self, X) -> np.ndarray:
         """Return the leaf, 0 to L - 1, that each row reaches, int64 (n_rows, E)."""
-        return self._collect(
-            X, lambda leaf: leaf.T.astype(np.int64), (self.n_estimators,), np.int64
-        )
+        shape = (self.n_estimators,)
+        return self._collect(X, lambda leaf: leaf.T.astype(np.int64), shape, np.int64)
 
     def estimator_weights(self, X) -> np.ndarray:
         """Return each tree's weight for each row, float64 (n_rows, E).
@@ -218,13 +220,14 @@ class WeightedTrees(Arrays):
         ``sigma(w(x))`` in equation 7 of arXiv:2309.17130; the weights of a row sum
         to 1.
         """
-        return self._collect(
-            X, lambda leaf: self._softmax(leaf).T, (self.n_estimators,)
-        )
+        shape = (self.n_estimators,)
+        return self._collect(X, lambda leaf: self._weights(leaf).T, shape)
 
-    def _softmax(self, leaf: np.ndarray) -> np.ndarray:
+    def _weights(self, leaf: np.ndarray) -> np.ndarray:
         """Return the estimator weights (E, rows) at these leaves."""
-        return softmax(self.leaf_weight.ravel().take(self._flat(leaf)), axis=0)
+        scores = self.leaf_weight.ravel().take(self._flat(leaf))
+        unscaled = unscaled_weights(scores, self.weighting)
+        return unscaled / unscaled.sum(axis=0)
 
     def top_estimators(self, X, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return the ``k`` highest-weighted trees for each row, the highest first.
@@ -250,7 +253,7 @@ class WeightedTrees(Arrays):
             )
 
         def top(leaf):
-            weights = self._softmax(leaf).T
+            weights = self._weights(leaf).T
             index = np.sort(np.argpartition(-weights, k - 1, axis=1)[:, :k], axis=1)
             weight = np.take_along_axis(weights, index, axis=1)
             order = np.argsort(-weight, axis=1, kind="stable")
@@ -283,7 +286,7 @@ class WeightedTrees(Arrays):
             raise ValueError(f"share must be above 0 and at most 1, got {share!r}.")
 
         def count(leaf):
-            weights = -np.sort(-self._softmax(leaf), axis=0)
+            weights = -np.sort(-self._weights(leaf), axis=0)
             total = np.cumsum(weights, axis=0)
             # The last sum may miss 1 by rounding.
             enough = total >= share * total[-1] * (1 - 1e-12)
@@ -298,11 +301,10 @@ class WeightedTrees(Arrays):
 
         def decide(leaf):
             at = self._flat(leaf)
-            weight = self.leaf_weight.ravel().take(at)
+            weight = unscaled_weights(self.leaf_weight.ravel().take(at), self.weighting)
             # Divided at the end: trees of equal weight add up exactly where votes tie.
-            raised = np.exp(weight - weight.max(axis=0))
-            sums = [np.einsum("eb,eb->b", raised, value.take(at)) for value in values]
-            return np.stack(sums, axis=1) / raised.sum(axis=0)[:, None]
+            sums = [np.einsum("eb,eb->b", weight, value.take(at)) for value in values]
+            return np.stack(sums, axis=1) / weight.sum(axis=0)[:, None]
 
         return self._collect(X, decide, (n_outputs,))
 
@@ -331,6 +333,16 @@ class WeightedTrees(Arrays):
         return most_probable(self.classes, self.predict_proba(X))
 
     # Its trees
+
+    def only(self, estimators) -> "WeightedTrees":
+        """Return the ensemble of some of its trees, by number, their weights rescaled.
+
+        Trees that have no weight on a row change nothing there by being left out.
+        """
+        trees = np.asarray(estimators, dtype=np.int64)
+        arrays = {name: getattr(self, name) for name in self.array_types}
+        own = {name: a[trees] for name, a in arrays.items() if a is not None}
+        return replace(self, **own)
 
     def estimator(self, e: int, X=None, y=None) -> Tree:
         """Return one of its trees, simplified.

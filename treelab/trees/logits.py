@@ -1,6 +1,9 @@
-"""Logits become probabilities."""
+"""Logits become probabilities, and leaf weights become estimator weights."""
 
 import numpy as np
+
+WEIGHTINGS = ("entmax15", "softmax")
+_NEWTON_STEPS = 60  # far more than are ever needed
 
 
 def softmax(logits: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -8,6 +11,35 @@ def softmax(logits: np.ndarray, axis: int = -1) -> np.ndarray:
     raised = np.exp(logits - logits.max(axis=axis, keepdims=True))
     raised /= raised.sum(axis=axis, keepdims=True)
     return raised
+
+
+def unscaled_weights(scores: np.ndarray, weighting: str) -> np.ndarray:
+    """Return weights (E, ...) of E scores, up to a factor that the E have in common.
+
+    Those of softmax are not scaled to sum to 1: equal ones then add up exactly.
+    """
+    if weighting == "entmax15":
+        return entmax15(scores)
+    return np.exp(scores - scores.max(axis=0))
+
+
+def entmax15(scores: np.ndarray) -> np.ndarray:
+    """Return the 1.5-entmax of scores (E, ...) along the first axis: sparse weights.
+
+    ``(scores / 2 - tau)_+ ** 2`` with the ``tau`` at which they sum to 1 (Peters et
+    al., "Sparse Sequence-to-Sequence Models", arXiv:1905.05702). That sum is convex and
+    falls in ``tau``: Newton's steps from the left never pass the root.
+    """
+    half = scores / 2
+    tau = half.max(axis=0) - 1
+    for _ in range(_NEWTON_STEPS):
+        root = np.maximum(half - tau, 0)
+        step = (np.square(root).sum(axis=0) - 1) / (2 * root.sum(axis=0))
+        if not (step > 1e-14).any():
+            break
+        tau = tau + np.maximum(step, 0)
+    weights = np.square(np.maximum(half - tau, 0))
+    return weights / weights.sum(axis=0)
 
 
 def class_probabilities(logits: np.ndarray, n_classes: int) -> np.ndarray:

@@ -1,5 +1,7 @@
 """The heaviest trees of an ensemble are found as plain sums over all rows find them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from treelab.data.problem import make_problem
 from treelab.evaluation.ensembles import estimator_weights
 from treelab.evaluation.ensembles.estimator_weights import (
     are_equal,
+    deciding_estimators,
     heaviest_estimators,
     mean_estimator_weights,
 )
@@ -43,3 +46,12 @@ def test_the_heaviest_come_first():
 def test_equal_weights_are_told_from_different_ones():
     assert are_equal(np.full(3, 1 / 3))
     assert not are_equal(np.array([0.5, 0.3, 0.2]))
+
+
+def test_trees_decide_that_have_weight_on_some_row():
+    model, X = model_and_rows()
+    sparse = replace(model, leaf_weight=9 * model.leaf_weight, weighting="entmax15")
+    weights = sparse.estimator_weights(X)
+    expected = [e for e, own in enumerate(weights.T) if any(w > 0 for w in own)]
+    assert deciding_estimators(sparse, X).tolist() == expected
+    assert deciding_estimators(model, X).tolist() == [*range(model.n_estimators)]

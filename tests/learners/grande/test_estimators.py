@@ -11,7 +11,9 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.grande.settings import GrandeSettings
+from treelab.learners.grande.weighting import tree_weights
 from treelab.ops.axis_trees import axis_trees
+from treelab.trees.logits import WEIGHTINGS
 from treelab.trees.tree import Tree
 
 FAST_RATES = {
@@ -39,10 +41,12 @@ def table(key):
 
 
 class Recording:
-    """A learner that remembers what it exported last."""
+    """A learner that remembers the first network it exported, and the last."""
 
     def _export(self, network, table, objective):
         self.exported = (network, table, objective)
+        if not hasattr(self, "on_folds"):
+            self.on_folds = network
         return super()._export(network, table, objective)
 
 
@@ -56,7 +60,7 @@ class RecordingRegressor(Recording, GrandeRegressor):
 
 @torch.no_grad()
 def of_all_trees(network, x):
-    """Raw outputs (C, B) of the trees of all folds under one softmax."""
+    """Raw outputs (C, B) of the trees under one weighting."""
     columns = network.columns
     reached = axis_trees(
         x,
@@ -65,15 +69,19 @@ def of_all_trees(network, x):
         network.leaves(),
         columns=None if columns is None else columns.flatten(0, 1),
     ).double()  # (E, C + 1, B)
-    estimator_weights = reached[:, -1].softmax(0)
+    estimator_weights = tree_weights(reached[:, -1], network.weighting)
     return (estimator_weights[:, None] * reached[:, :-1]).sum(0).numpy()
 
 
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("key", sorted(BUILTIN))
-def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(key):
+def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
+    key, weighting
+):
     task, X, y = table(key)
     learner = RecordingRegressor if task == "regression" else RecordingClassifier
-    fitted = learner(**{**QUICK, "max_epochs": 3}).fit(X, y)
+    settings = QUICK | {"max_epochs": 3, "weighting": weighting}
+    fitted = learner(**settings).fit(X, y)
     network, folded, objective = fitted.exported
     encoded = torch.as_tensor(to_float32(folded.encoder.transform(X)))
     output = of_all_trees(network, encoded)  # (C, B)
@@ -92,9 +100,10 @@ def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(key)
 
 def test_the_estimator_weights_of_a_row_sum_to_one():
     _, X, y = table("wine")
-    fitted = GrandeClassifier(**QUICK).fit(X, y)
+    fitted = GrandeClassifier(**QUICK, weighting="softmax").fit(X, y)
     weights = fitted.ensemble_.estimator_weights(X)
     assert weights.shape == (len(X), 16)
+    assert (weights > 0).all()
     np.testing.assert_allclose(weights.sum(1), 1)
     estimator, top = fitted.ensemble_.top_estimators(X, 3)
     assert (np.diff(top, axis=1) <= 0).all()
@@ -177,6 +186,8 @@ def test_a_loss_that_is_no_number_says_what_to_try(cosine_decay):
         ("selected_variables", 0),
         ("data_fraction", 1.5),
         ("dropout", 1.0),
+        ("weighting", "sparsemax"),
+        ("concentration", 0.5),
         ("loss", "hinge"),
         ("learning_rate_weights", -1),
         ("patience", 0),
@@ -203,7 +214,7 @@ def test_logits_shift_to_a_rare_class_where_that_scores_better_on_validation():
 def test_every_row_is_held_out_by_one_sub_ensemble_alone():
     _, X, y = table("wine")
     fitted = RecordingClassifier(**QUICK, n_folds=3).fit(X, y)
-    network, *_ = fitted.exported
+    network = fitted.on_folds
     held_out = torch.cat(network.held_out).sort().values
     assert held_out.tolist() == list(range(len(X)))
     assert network.n_candidates == 3
@@ -211,7 +222,8 @@ def test_every_row_is_held_out_by_one_sub_ensemble_alone():
 
 def test_the_number_of_folds_need_not_divide_that_of_estimators():
     _, X, y = table("wine")
-    fitted = GrandeClassifier(**{**QUICK, "n_estimators": 10, "dropout": 0.8}).fit(X, y)
+    settings = QUICK | {"n_estimators": 10, "dropout": 0.8, "weighting": "softmax"}
+    fitted = GrandeClassifier(**settings).fit(X, y)
     assert fitted.ensemble_.n_estimators == 10
 
 
@@ -227,7 +239,8 @@ def test_given_validation_rows_all_others_are_trained_on():
 def test_an_ensemble_that_training_does_not_improve_stays_as_it_started():
     _, X, y = table("breast_cancer")
     wild = {"learning_rate_leaf": 1e4, "learning_rate_weights": 1e4}
-    fitted = GrandeClassifier(**{**QUICK, **wild, "max_epochs": 2}).fit(X, y)
+    settings = QUICK | wild | {"max_epochs": 2, "weighting": "softmax"}
+    fitted = GrandeClassifier(**settings).fit(X, y)
     assert fitted.score(X, y) > 0.9
 
 
@@ -285,6 +298,7 @@ def test_the_papers_recipe_is_that_of_its_appendix():
     assert (paper["n_estimators"], paper["n_folds"]) == (1024, 1)
     assert (paper["batch_size"], paper["patience"]) == (64, 25)
     assert (paper["n_averaged"], paper["class_weight"]) == (5, "balanced")
+    assert (paper["weighting"], paper["concentration"]) == ("softmax", 1.0)
     _, X, y = table("breast_cancer")
     fitted = GrandeClassifier(
         recipe="paper", n_estimators=16, depth=3, max_epochs=30, random_state=0
@@ -301,7 +315,7 @@ def test_the_origin_counts_the_splits_that_training_changed(init):
     fitted = RecordingClassifier(**QUICK, init=init).fit(X, y)
     origin, ensemble = fitted.origin_, fitted.ensemble_
     assert origin.start == ("random" if init == "normal" else init)
-    assert origin.n_splits == 16 * 7
+    assert origin.n_splits == 7 * ensemble.n_estimators
     assert 0 < origin.n_changed <= origin.n_splits
     assert ensemble.notes[0] == str(origin)
 
@@ -316,6 +330,39 @@ def test_with_learning_off_the_ensemble_is_its_start():
 
 def test_the_curve_begins_at_the_start():
     _, X, y = table("breast_cancer")
-    history = GrandeClassifier(**{**QUICK, "max_epochs": 3}).fit(X, y).history_
-    assert history["epoch"].tolist() == [0, 1, 2, 3]
-    assert np.isfinite(history[["train_loss", "valid_loss"]]).all(axis=None)
+    fitted = GrandeClassifier(**{**QUICK, "max_epochs": 3}).fit(X, y)
+    on_folds, on_all = (
+        rows for _, rows in fitted.history_.groupby("stage", sort=False)
+    )
+    assert on_folds["epoch"].tolist() == [0, 1, 2, 3]
+    assert np.isfinite(on_folds[["train_loss", "valid_loss"]]).all(axis=None)
+    best = int(on_folds["valid_loss"][1:].argmin()) + 1
+    assert on_all["epoch"].tolist() == list(range(4, 4 + best))
+    assert np.isfinite(on_all["train_loss"]).all()
+
+
+def test_the_final_ensemble_is_trained_on_all_rows():
+    _, X, y = table("breast_cancer")
+    fitted = RecordingClassifier(**QUICK).fit(X, y)
+    network, *_ = fitted.exported
+    assert network.n_candidates == 1
+    assert (network.train_weight > 0).all()
+    assert fitted.origin_.held_out == "the rows held out of 4 folds in turn"
+
+
+def test_entmax_lets_few_trees_decide_and_leaves_the_others_out():
+    _, X, y = table("breast_cancer")
+    settings = QUICK | {"n_estimators": 128, "max_epochs": 20}
+    few = GrandeClassifier(**settings).fit(X, y)
+    fewer = GrandeClassifier(**settings, concentration=6.0).fit(X, y)
+    many = GrandeClassifier(**settings, weighting="softmax").fit(X, y)
+    counts = [
+        np.median(m.ensemble_.n_estimators_for_share(X, 0.9))
+        for m in (fewer, few, many)
+    ]
+    assert counts[0] < counts[1] < counts[2]
+    assert (few.ensemble_.estimator_weights(X) == 0).mean() > 0.5
+    assert few.ensemble_.estimator_weights(X).any(axis=0).all()
+    assert fewer.ensemble_.n_estimators < many.ensemble_.n_estimators == 128
+    assert f"{fewer.ensemble_.n_estimators} of 128 trees" in fewer.ensemble_.notes[1]
+    assert fewer.origin_.n_splits == fewer.ensemble_.feature.size

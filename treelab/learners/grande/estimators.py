@@ -17,9 +17,9 @@ from treelab.ops.losses import log_proba
 class GrandeClassifier(GrandeFit, TableClassifier):
     """Ensemble of hard, axis-aligned trees, trained end to end and weighted by row.
 
-    Every tree has a weight at each of its leaves; for each row, a softmax over the
-    trees turns the weights of the leaves it reaches into estimator weights, so that
-    different trees decide different rows.
+    Every tree has a weight at each of its leaves; for each row, an entmax over the
+    trees turns the weights of the leaves it reaches into estimator weights, most of
+    them zero, so that different trees decide different rows.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
@@ -37,9 +37,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         of each; random ones, with thresholds from the rows; or ones whose every
         parameter is a small normal number.
     n_folds : int, default=4
-        Folds of the training rows. The trees are divided into as many sub-ensembles;
-        each holds out another fold for early stopping, so that all rows are trained
-        on. 1 holds out a fifth of the rows for all trees.
+        Folds of the training rows, each held out by a sub-ensemble of its own to find
+        how long to train; the ensemble is then trained on all rows for as long. 1
+        holds out a fifth of the rows for good.
     selected_variables : float, default=0.8
         Fraction of the features that each tree may test, above 0 up to 1.
     data_fraction : float, default=1.0
@@ -52,6 +52,12 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         See ``treelab.ops.losses.class_loss``.
     focal_gamma : float, default=2.0
         Focusing parameter of the focal loss, at least 0.
+    weighting : {"entmax15", "softmax"}, default="entmax15"
+        What turns the weights of the leaves that a row reaches into estimator weights:
+        entmax gives most trees an exact zero, the paper's softmax none.
+    concentration : float, default=2.0
+        Leaf weights are multiplied by this, from 1 growing over the first epochs, at
+        least 1; the higher, the fewer trees decide a row.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -110,6 +116,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         data_fraction=GrandeSettings.data_fraction,
         dropout=GrandeSettings.dropout,
         leaf_weights=GrandeSettings.leaf_weights,
+        weighting=GrandeSettings.weighting,
+        concentration=GrandeSettings.concentration,
         loss=GrandeSettings.loss,
         focal_gamma=GrandeSettings.focal_gamma,
         decision=GrandeSettings.decision,
@@ -138,6 +146,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.data_fraction = data_fraction
         self.dropout = dropout
         self.leaf_weights = leaf_weights
+        self.weighting = weighting
+        self.concentration = concentration
         self.loss = loss
         self.focal_gamma = focal_gamma
         self.decision = decision
@@ -188,9 +198,10 @@ class GrandeClassifier(GrandeFit, TableClassifier):
 class GrandeRegressor(GrandeFit, TableRegressor):
     """Ensemble of hard, axis-aligned regression trees, weighted by row.
 
-    Every tree has a weight at each of its leaves; for each row, a softmax over the
-    trees turns the weights of the leaves it reaches into estimator weights, so that
-    different trees decide different rows. The target is standardised.
+    Every tree has a weight at each of its leaves; for each row, an entmax over the
+    trees turns the weights of the leaves it reaches into estimator weights, most of
+    them zero, so that different trees decide different rows. The target is
+    standardised.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
@@ -208,9 +219,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         of each; random ones, with thresholds from the rows; or ones whose every
         parameter is a small normal number.
     n_folds : int, default=4
-        Folds of the training rows. The trees are divided into as many sub-ensembles;
-        each holds out another fold for early stopping, so that all rows are trained
-        on. 1 holds out a fifth of the rows for all trees.
+        Folds of the training rows, each held out by a sub-ensemble of its own to find
+        how long to train; the ensemble is then trained on all rows for as long. 1
+        holds out a fifth of the rows for good.
     selected_variables : float, default=0.8
         Fraction of the features that each tree may test, above 0 up to 1.
     data_fraction : float, default=1.0
@@ -219,6 +230,12 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Fraction of the trees that each step leaves out, up to 0.95.
     leaf_weights : bool, default=True
         A weight for each leaf; False has one for each tree, for comparison.
+    weighting : {"entmax15", "softmax"}, default="entmax15"
+        What turns the weights of the leaves that a row reaches into estimator weights:
+        entmax gives most trees an exact zero, the paper's softmax none.
+    concentration : float, default=2.0
+        Leaf weights are multiplied by this, from 1 growing over the first epochs, at
+        least 1; the higher, the fewer trees decide a row.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -275,6 +292,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         data_fraction=GrandeSettings.data_fraction,
         dropout=GrandeSettings.dropout,
         leaf_weights=GrandeSettings.leaf_weights,
+        weighting=GrandeSettings.weighting,
+        concentration=GrandeSettings.concentration,
         decision=GrandeSettings.decision,
         selector=GrandeSettings.selector,
         learning_rate_index=GrandeSettings.learning_rate_index,
@@ -300,6 +319,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.data_fraction = data_fraction
         self.dropout = dropout
         self.leaf_weights = leaf_weights
+        self.weighting = weighting
+        self.concentration = concentration
         self.decision = decision
         self.selector = selector
         self.learning_rate_index = learning_rate_index

@@ -49,4 +49,5 @@ def export_ensemble(
         objective.leaf_values(leaf[..., :-1]),
         leaf[..., -1],
         classes=classes,
+        weighting=network.weighting,
     )

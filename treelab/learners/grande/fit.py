@@ -1,13 +1,13 @@
 """How GRANDE learns: sub-ensembles of trees, stopped by validation, then exported."""
 
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import torch
 from sklearn.utils import check_random_state
 
+from treelab.evaluation.ensembles.estimator_weights import deciding_estimators
 from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
@@ -19,7 +19,11 @@ from treelab.learners.common.origin import (
 )
 from treelab.learners.common.spec import read_settings
 from treelab.learners.grande.export import export_ensemble
-from treelab.learners.grande.fold_encoding import FoldedTable, fold_table
+from treelab.learners.grande.fold_encoding import (
+    FoldedTable,
+    fold_table,
+    table_of_all_rows,
+)
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.objective import Objective
 from treelab.learners.grande.rows import to_rows
@@ -30,14 +34,13 @@ from treelab.learners.grande.starts import (
     normal_starts,
     random_starts,
 )
-from treelab.training.checkpoints import BestCheckpoints
-from treelab.training.events import Callback, Monitor
-from treelab.training.loop import TrainingPlan, train
-from treelab.training.schedule import cosine_decay
+from treelab.learners.grande.training import Course, train_network
+from treelab.training.events import TRAINING, Monitor
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.tree import Tree
 
+ON_FOLDS, ON_ALL_ROWS = "training on folds", "training on all rows"
 ONE_HOT_MAX = 10  # category columns of up to so many categories become 0 and 1
 
 
@@ -54,8 +57,8 @@ class GrandeFit(TableEstimator):
         y : array-like of shape (n_rows,)
             Target.
         X_valid, y_valid : optional
-            Rows for early stopping; without them every row is held out by one
-            sub-ensemble of the trees and trained on by the others.
+            Rows for early stopping; without them folds of the rows are held out in
+            turn, and the ensemble is then trained on all rows.
         callbacks : sequence of callable
             Called with a ``Progress`` now and then; returning True stops training,
             and the best ensemble so far is used.
@@ -68,22 +71,68 @@ class GrandeFit(TableEstimator):
         seeds = check_random_state(self.random_state).randint(2**31, size=3).tolist()
         generator = torch.Generator(device).manual_seed(seeds[0])
         table = fold_table(data, self._n_folds(), task=self._task(), seed=seeds[1])
-        network = make_network(
-            table,
-            self._objective(settings, data.y),
-            settings,
+        make = partial(
+            make_network,
+            objective=self._objective(settings, data.y),
+            settings=settings,
             generator=generator,
             seed=seeds[2],
         )
+        trained = self._train_on_folds(make, table, settings, callbacks, data)
+        self._retain(trained, settings, data)
+        return self
+
+    def _train_on_folds(
+        self, make, table: FoldedTable, settings, callbacks, data: TrainingData
+    ) -> "TrainedTrees":
+        """Train with rows held out; where folds take turns, again on all rows."""
+        network = make(table)
         start = self._export(network, table, network.objective)
-        snapshot = partial(self._highest_weighted_estimator, network, table, data)
-        self.history_ = train_network(network, settings, generator, callbacks, snapshot)
+        takes_turns = table.n_folds > 1
+        max_epochs = Course.of(settings, table.n_train).max_epochs
+        monitor = Monitor(
+            2 * max_epochs if takes_turns else max_epochs,
+            callbacks,
+            snapshot=partial(self._heaviest_tree, network, table, data),
+            stage=ON_FOLDS if takes_turns else TRAINING,
+        )
+        result = train_network(network, settings, network.generator, monitor)
         self.held_out_predictions_ = held_out_predictions(network)
         objective = self._shifted_objective(settings, network)
-        end = self._export(network, table, objective).with_rows(data.frame)
-        self.origin_ = origin_of(start, end, settings, table.n_folds, data)
-        self.model_ = with_origin(end, self.origin_)
-        return self
+        end = self._export(network, table, objective)
+        self.history_ = monitor.history_frame()
+        side_by_side = TrainedTrees(start, end, table.n_folds, is_refitted=False)
+        if not takes_turns or result.reason == "callback":
+            return side_by_side
+        table = table_of_all_rows(data)
+        network = make(table)
+        start = self._export(network, table, network.objective)
+        n_epochs = int(result.best_epoch.max())
+        if n_epochs:
+            snapshot = partial(self._heaviest_tree, network, table, data)
+            monitor = monitor.next_stage(ON_ALL_ROWS, n_epochs, snapshot=snapshot)
+            result = train_network(
+                network, settings, network.generator, monitor, n_epochs=n_epochs
+            )
+            self.history_ = monitor.history_frame()
+            if result.reason == "nan":
+                return side_by_side
+        end = self._export(network, table, objective)
+        return replace(side_by_side, start=start, end=end, is_refitted=True)
+
+    def _retain(self, trained: "TrainedTrees", settings, data: TrainingData) -> None:
+        """Set the model, of the trees that decide some training row, and its origin."""
+        deciding = deciding_estimators(trained.end, data.frame)
+        start, end = trained.start.only(deciding), trained.end.only(deciding)
+        n_trees = trained.end.n_estimators
+        self.origin_ = origin_of(start, end, settings, trained, data)
+        if len(deciding) < n_trees:
+            note = (
+                f"{len(deciding):,} of {n_trees:,} trees have weight on some training "
+                "row; the others were left out."
+            )
+            end = replace(end, notes=(*end.notes, note))
+        self.model_ = with_origin(end.with_rows(data.frame), self.origin_)
 
     @property
     def ensemble_(self) -> WeightedTrees:
@@ -106,9 +155,7 @@ class GrandeFit(TableEstimator):
         """Rewrite the ensemble in the user's columns and units."""
         return export_ensemble(network, table.encoder, objective, self.labels())
 
-    def _highest_weighted_estimator(
-        self, network, table: FoldedTable, data: TrainingData
-    ) -> Tree:
+    def _heaviest_tree(self, network, table: FoldedTable, data: TrainingData) -> Tree:
         """The tree with the largest mean weight on training rows, as training goes."""
         ensemble = self._export(network, table, network.objective)
         estimator = int(ensemble.estimator_weights(data.frame).mean(0).argmax())
@@ -125,11 +172,31 @@ class GrandeFit(TableEstimator):
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class TrainedTrees:
+    """An ensemble before and after training.
+
+    Attributes
+    ----------
+    start, end : WeightedTrees
+        Of the same trees.
+    n_folds : int
+        Folds that took turns at being held out; 1 where they did not.
+    is_refitted : bool
+        Whether it was trained on the rows of all folds, and not on each without one.
+    """
+
+    start: WeightedTrees
+    end: WeightedTrees
+    n_folds: int
+    is_refitted: bool
+
+
 def make_network(
     table: FoldedTable,
+    *,
     objective: Objective,
     settings: GrandeSettings,
-    *,
     generator: torch.Generator,
     seed: int,
 ) -> WeightedTreesNetwork:
@@ -175,85 +242,14 @@ def make_network(
     )
 
 
-def train_network(
-    network: WeightedTreesNetwork,
-    settings: GrandeSettings,
-    generator: torch.Generator,
-    callbacks: Sequence[Callback],
-    snapshot: Callable[[], Tree],
-) -> pd.DataFrame:
-    """Train until validation no longer improves; the initial trees count too.
-
-    They do not in the paper's recipe.
-
-    Returns
-    -------
-    DataFrame
-        One row an epoch; see ``training.events.HISTORY``.
-    """
-    n_rows = network.rows.n_train
-    batch_size = min(settings.batch_size, n_rows)
-    optimizer = torch.optim.Adam(
-        [
-            {"params": [network.logits], "lr": settings.learning_rate_index},
-            {"params": [network.threshold], "lr": settings.learning_rate_values},
-            {"params": [network.leaf_value], "lr": settings.learning_rate_leaf},
-            {"params": [network.leaf_weight], "lr": settings.learning_rate_weights},
-        ],
-        fused=True,
-    )
-    steps = max(1, round(n_rows / batch_size))  # an epoch
-    max_epochs, patience = settings.max_epochs, settings.patience
-    if settings.max_steps is not None:
-        max_epochs = min(max_epochs, -(-settings.max_steps // steps))
-    if settings.patience_steps is not None:
-        patience = min(patience, max(3, -(-settings.patience_steps // steps)))
-    scheduler = None
-    if settings.cosine_decay:
-        scheduler = cosine_decay(optimizer, max_epochs * steps, warm_up=0.05)
-    monitor = Monitor(max_epochs, callbacks, snapshot=snapshot)
-    start = BestCheckpoints(network)
-    loss_at_start = network.valid_loss()
-    monitor.report(0, *_losses_at_start(network, batch_size))
-    result = train(
-        network,
-        optimizer,
-        TrainingPlan(
-            n_rows=n_rows,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            n_averaged=settings.n_averaged,
-        ),
-        generator=generator,
-        monitor=monitor,
-        scheduler=scheduler,
-    )
-    result.warn_if_diverged()
-    if settings.recipe != "paper":
-        start.restore(loss_at_start <= result.best_loss)
-    return monitor.history_frame()
-
-
-@torch.no_grad()
-def _losses_at_start(
-    network: WeightedTreesNetwork, batch_size: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Training loss, of a batch, and validation loss before the first step, (G,)."""
-    rows = torch.arange(batch_size, device=network.logits.device)
-    losses = network.batch_loss(rows), network.valid_loss()
-    train_loss, valid_loss = (loss.cpu().numpy() for loss in losses)
-    return train_loss, valid_loss
-
-
 def origin_of(
     start: WeightedTrees,
     end: WeightedTrees,
     settings: GrandeSettings,
-    n_folds: int,
+    trained: TrainedTrees,
     data: TrainingData,
 ) -> Origin:
-    """Count over all trees which splits training changed."""
+    """Count over the trees that stay which splits training changed."""
     rates = (
         settings.learning_rate_index,
         settings.learning_rate_values,
@@ -262,8 +258,10 @@ def origin_of(
     )
     matrix = feature_matrix(end.features, data.frame)
     held_out = "validation rows"
-    if n_folds > 1:
-        held_out = f"the rows that each of {n_folds} sub-ensembles held out"
+    if trained.n_folds > 1:
+        held_out = f"the rows that each of {trained.n_folds} sub-ensembles held out"
+        if trained.is_refitted:
+            held_out = f"the rows held out of {trained.n_folds} folds in turn"
     elif data.held_out:
         held_out = "a fifth of the rows"
     return Origin(

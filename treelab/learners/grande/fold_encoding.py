@@ -175,3 +175,11 @@ def fold_table(
     encoder = FoldEncoder(data.encoder, task=task, seed=seed)
     x = encoder.fit_transform(data.frame, data.X, data.y, fold)
     return FoldedTable(encoder, x, data.y, fold, n_train, encoder.columns_by_fold_)
+
+
+def table_of_all_rows(data: TrainingData) -> FoldedTable:
+    """All rows as one ensemble trains on them, none held out."""
+    n_rows, n_columns = data.X.shape
+    nowhere = np.full(n_rows, -1)
+    columns = [np.arange(n_columns)]
+    return FoldedTable(data.encoder, data.X, data.y, nowhere, n_rows, columns)

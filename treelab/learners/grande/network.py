@@ -4,8 +4,6 @@ In the symbols of Marton et al., arXiv:2309.17130: I (selectors), T (thresholds)
 L (leaf outputs) and W (leaf weights) are one tensor each, for all trees.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 
@@ -13,37 +11,10 @@ from treelab.learners.grande.objective import Objective
 from treelab.learners.grande.rows import FoldedRows
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import SPREAD, Starts
+from treelab.learners.grande.weighting import weighted_prediction
 from treelab.ops.axis_trees import axis_trees
 
 VALID_ROWS = 2_048  # rows that are validated at once, to bound memory
-
-
-def weighted_prediction(
-    tree_output: Tensor, leaf_weight: Tensor, active: Tensor | None = None
-) -> Tensor:
-    """Raw outputs of the ensemble: a softmax over its trees' leaf weights mixes them.
-
-    ``G(x) = sigma(w(x)) . p(x)``: section 3.3, equation 7, of arXiv:2309.17130, where
-    sigma is the softmax over the trees. Trees that are not active get no weight, and
-    the others' weights are rescaled to sum to one (section 3.4, dropout).
-
-    Parameters
-    ----------
-    tree_output : Tensor of shape (..., E, C, B)
-        p(x): each tree's raw outputs for each row.
-    leaf_weight : Tensor of shape (..., E, B)
-        w(x): in each tree, the weight of the leaf that each row reaches.
-    active : BoolTensor of shape (..., E, B) or (..., E, 1), default=None
-        The trees that take part. None: all.
-
-    Returns
-    -------
-    Tensor of shape (..., C, B)
-    """
-    if active is not None:
-        leaf_weight = leaf_weight.masked_fill(~active, -math.inf)
-    estimator_weights = leaf_weight.softmax(-2)  # (..., E, B)
-    return (estimator_weights[..., None, :] * tree_output).sum(-3)
 
 
 class WeightedTreesNetwork(nn.Module):
@@ -86,6 +57,7 @@ class WeightedTreesNetwork(nn.Module):
         self.generator = generator
         self.decision = settings.decision
         self.selector = settings.selector
+        self.weighting = settings.weighting
         device = rows.x.device
 
         def by_fold(of_trees: Tensor) -> Tensor:
@@ -98,6 +70,10 @@ class WeightedTreesNetwork(nn.Module):
         shape = (*self.leaf_value.shape[:2], n_weights, 1)
         self.leaf_weight = nn.Parameter(
             SPREAD * torch.randn(shape, generator=generator, device=device)
+        )
+        # Multiplies the leaf weights; a parameter, so that checkpoints save it.
+        self.concentration = nn.Parameter(
+            torch.ones(n_folds, 1, 1, 1, device=device), requires_grad=False
         )
         self.columns = None if starts.columns is None else by_fold(starts.columns)
         fold = torch.arange(n_folds, device=device)[:, None]
@@ -117,7 +93,8 @@ class WeightedTreesNetwork(nn.Module):
 
     def leaves(self, folds: slice = slice(None)) -> Tensor:
         """Raw outputs and, last, the weight of each leaf, (G * E, L, C + 1)."""
-        value, weight = self.leaf_value[folds], self.leaf_weight[folds]
+        value = self.leaf_value[folds]
+        weight = self.concentration[folds] * self.leaf_weight[folds]
         weight = weight.expand(-1, -1, value.shape[2], -1)
         return torch.cat([value, weight], -1).flatten(0, 1)
 
@@ -144,7 +121,9 @@ class WeightedTreesNetwork(nn.Module):
         if self.exists is not None:
             exists = self.exists[folds, :, None]
             active = exists if active is None else active & exists
-        return weighted_prediction(reached[:, :, :-1], reached[:, :, -1], active)
+        return weighted_prediction(
+            reached[:, :, :-1], reached[:, :, -1], active, weighting=self.weighting
+        )
 
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Mean training loss (G,) on these rows, each own fold left out."""
@@ -158,13 +137,16 @@ class WeightedTreesNetwork(nn.Module):
 
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
-        """Mean loss (G,) of each sub-ensemble on the fold that it holds out."""
+        """Mean loss on held-out rows, each fold's its own sub-ensemble's; (G,).
+
+        Sub-ensembles share the mean over the folds: how long to train is one choice.
+        """
         means = []
         for output, rows in zip(self.valid_outputs(), self.held_out):
             weight = self.rows.weight[rows, 0]
             loss = self.objective.loss(output, self.rows.target[rows])
             means.append((loss * weight).sum() / weight.sum())
-        return torch.stack(means)
+        return torch.stack(means).mean().repeat(self.n_candidates)
 
     @torch.no_grad()
     def valid_outputs(self) -> list[Tensor]:

@@ -14,6 +14,7 @@ from treelab.learners.common.spec import (
     setting,
     settings_in,
 )
+from treelab.trees.logits import WEIGHTINGS
 
 LEARNING_RATE = "Learning rate of Adam for the "
 
@@ -37,6 +38,8 @@ class GrandeSettings(AxisTreeSettings):
         "learning_rate_weights": 0.005,
         "cosine_decay": False,
         "n_averaged": 5,
+        "weighting": "softmax",
+        "concentration": 1.0,
         "max_epochs": 1000,
         "max_steps": None,
         "patience": 25,
@@ -71,8 +74,8 @@ class GrandeSettings(AxisTreeSettings):
     n_folds: int = setting(
         4,
         "int",
-        "Folds of the training rows; each is held out by one sub-ensemble of the "
-        "trees and trained on by the others.",
+        "Folds of the training rows, held out in turn to find how long to train; the "
+        "ensemble is then trained on all rows. 1 holds out a fifth of the rows.",
         minimum=1,
     )
     selected_variables: float = setting(
@@ -100,6 +103,20 @@ class GrandeSettings(AxisTreeSettings):
         True,
         "bool",
         "Whether each leaf has a weight, or each tree a single one.",
+    )
+    weighting: str = setting(
+        "entmax15",
+        "choice",
+        "What turns leaf weights into estimator weights; entmax gives most trees an "
+        "exact zero, the paper's softmax gives every tree some weight.",
+        choices=WEIGHTINGS,
+    )
+    concentration: float = setting(
+        2.0,
+        "float",
+        "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
+        "the higher, the fewer trees decide a row.",
+        minimum=1,
     )
     decision: str = setting(
         "softsign",

@@ -1,0 +1,190 @@
+"""How long GRANDE trains, and how learning rates and concentration go meanwhile."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from treelab.learners.grande.network import WeightedTreesNetwork
+from treelab.learners.grande.settings import GrandeSettings
+from treelab.training.checkpoints import BestCheckpoints
+from treelab.training.events import Monitor
+from treelab.training.loop import Scheduler, TrainingPlan, TrainResult, train
+from treelab.training.schedule import cosine_decay
+
+CONCENTRATING = 0.15  # of the epochs, at the beginning: the concentration grows
+FEWEST_IN_VAIN = 3  # epochs of patience on the largest tables
+WARM_UP = 0.05  # of the steps
+
+
+@dataclass(frozen=True)
+class Course:
+    """Batches and epochs of a training; that on folds and that on all rows share it.
+
+    Attributes
+    ----------
+    batch_size : int
+    n_steps : int
+        Steps an epoch.
+    max_epochs : int
+    patience : int
+        Epochs without a better validation loss until training ends.
+    first_epoch : int
+        The first that may be retained: the concentration has grown by then.
+    """
+
+    batch_size: int
+    n_steps: int
+    max_epochs: int
+    patience: int
+    first_epoch: int
+
+    @classmethod
+    def of(cls, settings: GrandeSettings, n_rows: int) -> "Course":
+        """Plan the training on so many rows."""
+        batch_size = min(settings.batch_size, n_rows)
+        n_steps = max(1, round(n_rows / batch_size))
+        max_epochs, patience = settings.max_epochs, settings.patience
+        if settings.max_steps is not None:
+            max_epochs = min(max_epochs, -(-settings.max_steps // n_steps))
+        if settings.patience_steps is not None:
+            in_vain = max(FEWEST_IN_VAIN, -(-settings.patience_steps // n_steps))
+            patience = min(patience, in_vain)
+        first_epoch = 1
+        if settings.concentration > 1:
+            first_epoch = math.ceil(CONCENTRATING * max_epochs)
+        return cls(batch_size, n_steps, max_epochs, patience, first_epoch)
+
+
+class Concentration:
+    """Grows the network's concentration step by step, beside its learning rates.
+
+    From 1 it grows by the same factor each step, so that no tree is left without any
+    weight before it has learned.
+
+    Parameters
+    ----------
+    network : WeightedTreesNetwork
+    last : float
+        What it grows to.
+    n_steps : int
+        Steps until then.
+    learning_rates : Scheduler, optional
+        Its ``step`` is called, too.
+    """
+
+    def __init__(
+        self,
+        network: WeightedTreesNetwork,
+        last: float,
+        n_steps: int,
+        learning_rates: Scheduler | None = None,
+    ):
+        self.network = network
+        self.last = last
+        self.n_steps = n_steps
+        self.learning_rates = learning_rates
+        self._done = 0
+
+    def step(self) -> None:
+        """Take one step."""
+        if self.learning_rates is not None:
+            self.learning_rates.step()
+        if self._done < self.n_steps:
+            self._done += 1
+            now = self.last ** (self._done / self.n_steps)
+            self.network.concentration.data.fill_(now)
+
+
+def train_network(
+    network: WeightedTreesNetwork,
+    settings: GrandeSettings,
+    generator: torch.Generator,
+    monitor: Monitor,
+    *,
+    n_epochs: int | None = None,
+) -> TrainResult:
+    """Train until validation no longer improves, or for a number of epochs.
+
+    With a softmax the initial trees count, too, but not in the paper's recipe; as an
+    entmax they would not be concentrated yet.
+
+    Parameters
+    ----------
+    network : WeightedTreesNetwork
+    settings : GrandeSettings
+    generator : torch.Generator
+        Draws the batches.
+    monitor : Monitor
+    n_epochs : int, optional
+        So many, of a course that is planned as without it; nothing is validated.
+
+    Returns
+    -------
+    TrainResult
+        Its best epoch is 0 where the start is retained.
+    """
+    course = Course.of(settings, network.rows.n_train)
+    optimizer = _optimizer(network, settings)
+    learning_rates = None
+    if settings.cosine_decay:
+        n_steps = course.max_epochs * course.n_steps
+        learning_rates = cosine_decay(optimizer, n_steps, warm_up=WARM_UP)
+    validates = n_epochs is None
+    start, loss_at_start = BestCheckpoints(network), None
+    if validates:
+        loss_at_start = _report_start(network, course.batch_size, monitor)
+    result = train(
+        network,
+        optimizer,
+        TrainingPlan(
+            n_rows=network.rows.n_train,
+            batch_size=course.batch_size,
+            max_epochs=n_epochs or course.max_epochs,
+            patience=course.patience,
+            n_averaged=settings.n_averaged,
+            first_epoch=course.first_epoch,
+            validates=validates,
+        ),
+        generator=generator,
+        monitor=monitor,
+        scheduler=Concentration(
+            network,
+            settings.concentration,
+            course.first_epoch * course.n_steps,
+            learning_rates,
+        ),
+    )
+    result.warn_if_diverged()
+    may_stay = settings.weighting == "softmax" and settings.recipe != "paper"
+    if loss_at_start is not None and may_stay:
+        as_begun = loss_at_start <= result.best_loss
+        start.restore(as_begun)
+        result.best_epoch[as_begun] = 0
+    return result
+
+
+def _optimizer(
+    network: WeightedTreesNetwork, settings: GrandeSettings
+) -> torch.optim.Optimizer:
+    """Adam, with a learning rate for each kind of parameter."""
+    return torch.optim.Adam(
+        [
+            {"params": [network.logits], "lr": settings.learning_rate_index},
+            {"params": [network.threshold], "lr": settings.learning_rate_values},
+            {"params": [network.leaf_value], "lr": settings.learning_rate_leaf},
+            {"params": [network.leaf_weight], "lr": settings.learning_rate_weights},
+        ],
+        fused=True,
+    )
+
+
+@torch.no_grad()
+def _report_start(
+    network: WeightedTreesNetwork, batch_size: int, monitor: Monitor
+) -> torch.Tensor:
+    """Report the losses before the first step; return that of validation, (G,)."""
+    rows = torch.arange(batch_size, device=network.logits.device)
+    train_loss, valid_loss = network.batch_loss(rows), network.valid_loss()
+    monitor.report(0, train_loss.cpu().numpy(), valid_loss.cpu().numpy())
+    return valid_loss

@@ -1,0 +1,107 @@
+"""Estimator weights of an ensemble's trees: a softmax or a 1.5-entmax over the trees.
+
+Entmax gives exact zeros: trees that do not decide a row have no part in it, and no
+gradient from it. Weights of the exported ensemble are `treelab.trees.logits`' own.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from treelab.trees.logits import WEIGHTINGS
+
+FAR_BEHIND = -1e30  # score of a tree that takes no part
+_MOST_STEPS = 50  # of Newton's method; far more than are ever needed
+_CLOSE = 1e-6  # step of the threshold below which it is found
+
+
+def tree_weights(scores: Tensor, weighting: str) -> Tensor:
+    """Weights (..., E, B) of E trees that sum to 1 for each row, from their scores.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (..., E, B)
+        In each tree, the weight of the leaf that each row reaches.
+    weighting : {"softmax", "entmax15"}
+        Softmax is the paper's (arXiv:2309.17130, section 3.3); 1.5-entmax is sparse.
+
+    Raises
+    ------
+    ValueError
+        If the weighting is unknown.
+    """
+    if weighting not in WEIGHTINGS:
+        raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}.")
+    if weighting == "softmax":
+        return scores.softmax(-2)
+    return _Entmax15.apply(scores)
+
+
+def weighted_prediction(
+    tree_output: Tensor,
+    leaf_weight: Tensor,
+    active: Tensor | None = None,
+    *,
+    weighting: str = "softmax",
+) -> Tensor:
+    """Raw outputs of the ensemble: its trees', mixed by their leaves' weights.
+
+    ``G(x) = sigma(w(x)) . p(x)``: section 3.3, equation 7, of arXiv:2309.17130, where
+    sigma is the softmax over the trees; entmax is ours. Trees that are not active get
+    no weight, and the others' weights are rescaled to sum to one (section 3.4,
+    dropout).
+
+    Parameters
+    ----------
+    tree_output : Tensor of shape (..., E, C, B)
+        p(x): each tree's raw outputs for each row.
+    leaf_weight : Tensor of shape (..., E, B)
+        w(x): in each tree, the weight of the leaf that each row reaches.
+    active : BoolTensor of shape (..., E, B) or (..., E, 1), default=None
+        The trees that take part. None: all.
+    weighting : {"softmax", "entmax15"}, default="softmax"
+        See `tree_weights`.
+
+    Returns
+    -------
+    Tensor of shape (..., C, B)
+    """
+    if active is not None:
+        leaf_weight = leaf_weight.masked_fill(~active, FAR_BEHIND)
+    estimator_weights = tree_weights(leaf_weight, weighting)  # (..., E, B)
+    return (estimator_weights[..., None, :] * tree_output).sum(-3)
+
+
+class _Entmax15(torch.autograd.Function):
+    """``(scores / 2 - tau)_+ ** 2`` that sums to 1 over the trees.
+
+    The sum is convex and falls in tau, so Newton's steps from the left of the root
+    never pass it: no sort, which many trees make slow. Peters et al., "Sparse
+    Sequence-to-Sequence Models", arXiv:1905.05702, with its Jacobian.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor) -> Tensor:
+        """Find the threshold, and save the weights' square roots."""
+        half = scores.detach() / 2
+        tau = half.amax(-2, keepdim=True) - 1  # (..., 1, B)
+        for _ in range(_MOST_STEPS):
+            root = (half - tau).clamp_(min=0)
+            excess = root.square().sum(-2, keepdim=True) - 1
+            step = excess / (2 * root.sum(-2, keepdim=True))
+            tau += step.clamp(min=0)
+            if not bool((step > _CLOSE).any()):
+                break
+        root = (half - tau).clamp_(min=0)
+        root /= root.square().sum(-2, keepdim=True).sqrt()
+        ctx.save_for_backward(root)
+        return root.square()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        """Jacobian ``diag(s) - s s' / sum(s)`` of the roots s, times the gradient."""
+        (root,) = ctx.saved_tensors
+        moved = root * gradients[0]
+        mean = moved.sum(-2, keepdim=True) / root.sum(-2, keepdim=True)
+        return moved - root * mean
