@@ -1,7 +1,11 @@
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
 from treelab.figures.split import split_figure
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
@@ -10,7 +14,6 @@ def test_the_histogram_counts_every_row_at_the_node_by_class(mode):
     figure = split_figure(tree, 0, X, y, mode=mode)
     bars, low, high = figure.data
     assert list(bars.customdata) == ["radius", "<texture>"]
-    assert "&lt;texture&gt;" in bars.y
     assert sum(low.y) == (y == "low").sum()
     assert sum(high.y) == (y == "high").sum()
     assert figure.layout.shapes[0].x0 == 10.0
@@ -43,3 +46,41 @@ def test_a_leaf_is_refused():
         split_figure(tree, 1, X)
     with pytest.raises(ValueError, match="rows"):
         split_figure(tree, 0, X, ["low"])
+
+
+def test_every_bar_has_its_name_and_room_for_it():
+    n = 30
+    features = tuple(Feature(f"column {j}") for j in range(n))
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(50, n)), columns=[f.column for f in features])
+    tree = Tree.complete(
+        features,
+        None,
+        [0.0],
+        [False],
+        [[1.0], [2.0]],
+        weights=rng.normal(size=(1, n)),
+    ).with_rows(X, X["column 0"])
+    figure = split_figure(tree, 0, X)
+    bars, layout = figure.data[0], figure.layout
+    assert len(bars.y) == 13
+    assert layout.yaxis.dtick == 1
+    low, high = layout.yaxis.domain
+    assert (high - low) * (layout.height - layout.margin.t - layout.margin.b) >= 13 * 20
+    assert layout.xaxis.range[1] >= 1.25 * max(bars.x)
+    assert sum(bars.x) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_column_that_is_subtracted_has_its_sign_and_another_colour(mode):
+    tree, X, y = oblique_tree()
+    bars = split_figure(tree, 0, X, y, mode=mode).data[0]
+    assert list(bars.y) == ["radius", "− &lt;texture&gt;"]
+    assert bars.marker.color[0] != bars.marker.color[1]
+
+
+def test_classes_have_the_colours_that_they_have_elsewhere():
+    tree, X, y = oblique_tree()
+    colors = {"high": "#0072B2", "low": "#E69F00"}
+    _, *groups = split_figure(tree, 0, X, y, colors=colors).data
+    assert {each.name: each.marker.color for each in groups} == colors

@@ -22,6 +22,7 @@ from treelab.trees.walk import OBLIQUE
 
 BINS = 40  # of the histogram
 NAME_LENGTH = 24  # letters of a column's name
+_BAR, _HISTOGRAM, _BETWEEN = 24, 190, 84  # pixels: a bar, the histogram, axis titles
 
 
 def split_figure(
@@ -31,9 +32,13 @@ def split_figure(
     y=None,
     *,
     most: int = 12,
+    colors: dict | None = None,
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw a split's weights as bars and its weighted sums as a histogram.
+    """Draw how much each column moves a split's sum, and the sums as a histogram.
+
+    A column moves the sum by its weight times its standard deviation at the node;
+    its bar is grey where it is subtracted.
 
     Parameters
     ----------
@@ -47,6 +52,8 @@ def split_figure(
         the two sides are coloured.
     most : int, default=12
         Columns that get a bar; a last one stands for all others together.
+    colors : dict or None, default=None
+        Hex colour of each class; None: by the order in which the tree names them.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
 
@@ -70,48 +77,71 @@ def split_figure(
     fills = [LEARNER_COLORS["get"], with_alpha(LEARNER_COLORS["get"], 0.45)]
     if tree.classes is not None and y is not None:
         labels = np.asarray(y)[tree.decision_path(X)[:, node]]
-        groups = [(str(label), labels == label) for label in tree.classes]
-        fills = class_colors(len(groups))
+        colors = colors or dict(zip(tree.classes, class_colors(len(tree.classes))))
+        groups = [(str(label), labels == label) for label in colors]
+        fills = list(colors.values())
+    # Tall enough to name every bar.
+    bars = _BAR * max(2, min(len(table), most + 1))
+    inner = bars + _HISTOGRAM + _BETWEEN
     figure = make_subplots(
-        rows=2, cols=1, row_heights=[0.5, 0.5], vertical_spacing=0.22
+        rows=2,
+        cols=1,
+        row_heights=[bars, _HISTOGRAM],
+        vertical_spacing=_BETWEEN / inner,
     )
     _add_bars(figure, table, most, mode)
     _add_histogram(figure, terms, float(tree.threshold[node]), groups, fills)
     _add_threshold(figure, float(tree.threshold[node]), mode)
     n_columns = int((table["weight"] != 0).sum())
-    figure.update_xaxes(title_text="weight times standard deviation", row=1, col=1)
+    figure.update_xaxes(title_text="fraction of the sum's spread", row=1, col=1)
     figure.update_yaxes(title_text=f"rows at node {node}", row=2, col=1)
     figure.update_xaxes(title_text=_axis_title(tree, node, n_columns), row=2, col=1)
-    return figure.update_layout(template=template(mode), barmode="stack", bargap=0.05)
+    return figure.update_layout(
+        template=template(mode),
+        barmode="stack",
+        bargap=0.05,
+        height=inner + _BETWEEN,
+        margin={"t": 40, "b": _BETWEEN - 40},
+    )
 
 
 def _add_bars(figure: go.Figure, table: pd.DataFrame, most: int, mode: Mode) -> None:
-    """Draw a bar for each column, the largest on top, its percentage beside it."""
+    """Draw each column's fraction of the sum's spread, the largest on top."""
+    theme = palette(mode)
     shown, rest = table.iloc[:most], table.iloc[most:]
-    names = [escape_html(shorten(name, NAME_LENGTH)) for name in shown["column"]]
-    values, fractions = list(shown["standardised"]), list(shown["fraction"])
-    tags = list(shown["column"])
-    fills = [LEARNER_COLORS["get"]] * len(shown)
+    negative = (shown["weight"] < 0).tolist()
+    names = [
+        ("− " if minus else "") + escape_html(shorten(name, NAME_LENGTH))
+        for name, minus in zip(shown["column"], negative)
+    ]
+    fractions, tags = list(shown["fraction"]), list(shown["column"])
+    fills = [theme.muted if minus else theme.accent for minus in negative]
+    hover = [significant(weight) for weight in shown["weight"]]
     if len(rest):
-        names.append(f"{counted(len(rest), 'other')} (absolute)")
-        values.append(float(rest["standardised"].abs().sum()))
+        names.append(counted(len(rest), "other"))
         fractions.append(float(rest["fraction"].sum()))
         tags.append("")
-        fills.append(palette(mode).line)
+        fills.append(theme.line)
+        hover.append("several")
     figure.add_bar(
-        x=values,
+        x=fractions,
         y=names,
         orientation="h",
         marker_color=fills,
         text=[percent(fraction) for fraction in fractions],
-        textposition="auto",
+        textposition="outside",
+        textfont={"size": 12},
         customdata=tags,
-        hovertemplate="%{y}: %{x:.3g}<extra></extra>",
+        hovertext=hover,
+        hovertemplate="%{y}: %{x:.1%}, weight %{hovertext}<extra></extra>",
         showlegend=False,
         row=1,
         col=1,
     )
-    figure.update_yaxes(autorange="reversed", row=1, col=1)
+    figure.update_yaxes(autorange="reversed", dtick=1, row=1, col=1)
+    # Room beside the longest bar for its percentage.
+    room = 1.3 * max(fractions, default=1.0)
+    figure.update_xaxes(range=[0, room or 1], tickformat=".0%", nticks=5, row=1, col=1)
 
 
 def _add_histogram(

@@ -158,11 +158,13 @@ def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
         return
     X, y = loaded.split.rows("train")
     labels = y.to_numpy() if tree.classes is not None else None
-    st.markdown("**Weights of this split, and its sums on the training rows**")
+    st.markdown(
+        "**How much each feature moves the sum, and the sums of the training rows**"
+    )
     show_figure(
-        split_figure(tree, node, X, labels, mode=mode()),
+        split_figure(tree, node, X, labels, colors=run_colors(loaded), mode=mode()),
         key="oblique-split",
-        alt=f"Weights of the split {split_text(tree, node)}.",
+        alt=f"How much each feature moves the sum of {split_text(tree, node)}.",
     )
 
 
