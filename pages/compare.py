@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.common.cached.predictions import score_differences
 from pages.common.page import page_title
+from pages.common.views.compare.frontier import show_frontier
 from pages.common.views.comparison import (
     fitted_note,
     pair_names,
@@ -24,6 +25,7 @@ pair = pick_run_pair()
 names = pair_names(pair, HEADS)
 differences = score_differences(*pair)
 show_difference(pair, names, differences)
+show_frontier(pair, names)
 
 n_rows = len(pair[0].split.y_test)
 row = st.number_input(

@@ -3,6 +3,8 @@
 import pytest
 from sklearn.datasets import load_iris
 
+from pages.common.cached.loaded_run import load_run
+from pages.common.cached.pruning_steps import pruning_steps
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
@@ -57,6 +59,42 @@ def test_a_test_row_is_followed_through_both_trees(visit, store):
         (path,) = view["paths"]
         assert path["label"] == "test row 7"
         assert {node["key"] for node in view["trees"][0]["nodes"]} >= set(path["keys"])
+
+
+def frontier_of(app) -> dict:
+    """The figure of score against size, by the names of its lines."""
+    (figure,) = (
+        own for own in figures(app) if own["layout"]["xaxis"].get("type") == "log"
+    )
+    return {trace["name"]: trace for trace in figure["data"] if "name" in trace}
+
+
+def test_every_run_with_the_same_test_rows_is_on_the_frontier(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "argmin", "gradtree")]
+    add_run(store, "grande")
+    add_run(store, "gradtree", seed=1, title="other rows")
+    app = visit("compare", first=runs[0], second=runs[2])
+    drawn = frontier_of(app)
+    assert {name.split(",")[0] for name in drawn} == {
+        "CART",
+        "GradTree",
+        "Argmin tree",
+        "GRANDE",
+    }
+    loaded = load_run(store.run(runs[0]))
+    steps = pruning_steps(loaded).table
+    assert set(drawn["CART"]["x"]) == set(steps["leaves"])
+    app.button_group(key=f"frontier-{runs[0]}-{runs[2]}").set_value("test").run()
+    assert max(frontier_of(app)["CART"]["y"]) <= steps["test_score"].max()
+    assert not app.exception
+
+
+def test_the_frontier_says_what_both_reach_at_one_size(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
+    app = visit("compare", first=runs[0], second=runs[1])
+    (words,) = (own.value for own in app.markdown if own.value.startswith("At "))
+    assert "CART" in words
+    assert "GradTree" in words
 
 
 def test_equal_trees_have_no_clear_difference(visit, store):

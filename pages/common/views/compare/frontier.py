@@ -1,0 +1,114 @@
+"""Score against number of leaves, for all runs with the same test rows."""
+
+import math
+
+import streamlit as st
+
+from pages.common.cached.frontier import RunOnFrontier, runs_on_frontier
+from pages.common.page import show_figure
+from pages.common.theme import mode
+from pages.common.views.comparison import Names, Pair
+from pages.common.views.results import names_and_colors
+from pages.common.views.tree_viewer import show_tree
+from pages.common.words import plain, split_words
+from treelab.evaluation.frontier import HELD_OUT, TEST, compare_lines
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.figures.frontier import DrawnLine, frontier_figure
+from treelab.trees.text.numerals import counted, significant
+
+MOST_RUNS = 8
+COLUMNS = {HELD_OUT: "Held-out rows", TEST: "Test rows"}
+
+
+@st.fragment
+def show_frontier(pair: Pair, names: Names) -> None:
+    """Draw all runs, say what the pair's trees of one size reach, show one clicked."""
+    runs = runs_on_frontier(pair, MOST_RUNS)
+    if all(own.line is None for own in runs):
+        return
+    st.header("Score against size", anchor=False)
+    column = st.segmented_control(
+        "Scores on",
+        list(COLUMNS),
+        default=HELD_OUT,
+        required=True,
+        format_func=COLUMNS.__getitem__,
+        key=f"frontier-{pair[0].run.id}-{pair[1].run.id}",
+        help="Held-out rows chose the size: those of cross-validation, or the "
+        "validation rows. Test rows chose nothing.",
+    )
+    if words := _finding_words(runs[0], runs[1], names, column):
+        st.markdown(plain(words))
+    metric = TITLES[headline(pair[0].run.problem.task)]
+    by_run = names_and_colors([own.loaded.run for own in runs])
+    drawn = [_drawn(own, *by_run[own.loaded.run.id], column) for own in runs]
+    clicked = show_figure(
+        frontier_figure(
+            drawn,
+            column,
+            score_title=f"{metric}, {COLUMNS[column].lower()}",
+            mode=mode(),
+        ),
+        key="frontier",
+        alt=f"{metric} of each run's trees against their leaves.",
+        on_select="rerun",
+    )
+    st.caption(
+        "Ring: the tree that a run retained. Band: one standard error. "
+        f"Test: {split_words(pair[0], 'test')}. Click a point to see its tree."
+    )
+    points = [p for p in clicked.selection.points if "customdata" in p]
+    if points:
+        number, place = points[0]["customdata"][:2]
+        _show_clicked(runs[int(number)], drawn[int(number)].name, int(place))
+
+
+def _drawn(own: RunOnFrontier, name: str, color: str, column: str) -> DrawnLine:
+    """Return what is drawn of a run."""
+    if own.line is None:
+        trees = counted(own.loaded.model.n_estimators, "tree")
+        return DrawnLine(f"{name}, {trees}", color, score=own.score(column))
+    return DrawnLine(name, color, own.line)
+
+
+def _finding_words(
+    one: RunOnFrontier, other: RunOnFrontier, names: Names, column: str
+) -> str:
+    """Say what the trees of two runs reach at the smaller one's size."""
+    lines = one.line, other.line
+    if lines[0] is None or lines[1] is None:
+        return ""
+    n_leaves = min(
+        int(line.table["leaves"].iloc[-1 if line.chosen is None else line.chosen])
+        for line in lines
+    )
+    found = compare_lines(lines[0], lines[1], column, n_leaves)
+    if found is None:
+        return ""
+    scores = [(names[0], found.first), (names[1], found.second)]
+    if not found.first_is_better:
+        scores.reverse()
+    at = counted(n_leaves, "leaf", "leaves")
+    words = ", ".join(f"{name} {significant(score)}" for name, score in scores)
+    if math.isclose(found.first, found.second):
+        return f"At {at}: {words}."
+    worse = scores[1][0]
+    if found.n_leaves_needed is None:
+        return f"At {at}: {words}. {worse} reaches that at no size."
+    needed = counted(found.n_leaves_needed, "leaf", "leaves")
+    return f"At {at}: {words}. {worse} needs {needed} for the same."
+
+
+def _show_clicked(own: RunOnFrontier, name: str, place: int) -> None:
+    """Draw the tree of the point that was clicked."""
+    assert own.line is not None
+    row = own.line.table.loc[place]
+    leaves = counted(int(row["leaves"]), "leaf", "leaves")
+    known = [
+        f"{significant(row[column])} on {COLUMNS[column].lower()}"
+        for column in COLUMNS
+        if not math.isnan(row[column])
+    ]
+    st.subheader(plain(f"{name}, {leaves}: {', '.join(known)}"), anchor=False)
+    step = int(row["step"])
+    show_tree(own.loaded, own.trees[step], "frontier", f"frontier {step}", height=420)
