@@ -7,6 +7,7 @@ import torch
 from tests.learners.get.tables import wavy_rows
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
 from treelab.learners.get.network import GetNetwork
+from treelab.learners.get.paper import subtree_splits
 from treelab.learners.get.settings import SPEC, GetSettings
 from treelab.learners.get.starts import random_splits
 from treelab.learners.get.trees import HardTrees
@@ -131,3 +132,17 @@ def test_the_paper_recipe_for_classes(table):
 def test_the_papers_settings_are_listed():
     assert SPEC.paper_settings is GetSettings.paper
     assert GetSettings.paper["learning_rate"] == 0.01
+
+
+@pytest.mark.parametrize("depth", [1, 3, 4])
+def test_the_subtrees_of_a_level_hold_every_split_below_it_once(depth):
+    for level in range(depth):
+        roots = range(2**level - 1, 2 ** (level + 1) - 1)
+        subtrees = [subtree_splits(root, depth - level).tolist() for root in roots]
+        assert sorted(np.concatenate(subtrees).tolist()) == [
+            *range(2**level - 1, 2**depth - 1)
+        ]
+        for subtree in subtrees:
+            for i, split in enumerate(subtree):
+                children = [s for s in (2 * split + 1, 2 * split + 2) if s in subtree]
+                assert children == subtree[2 * i + 1 : 2 * i + 3]

@@ -50,9 +50,7 @@ def _polished_tree(fit: Fit, rows: Rows, depth: int, *, reports: bool) -> Found:
     trained, loss, best = train_stages(fit, starts, rows, rows, reports=reports)
     tree = trained
     polishes = not fit.settings.linear
-    for split in (
-        range(2**depth - 1) if polishes else ()
-    ):  # from the root, breadth first
+    for split in range((2**depth - 1) * polishes):  # from the root, breadth first
         if fit.should_stop():
             break
         tree, loss = _polish_subtree(fit, rows, tree, loss, split)
@@ -65,14 +63,13 @@ def _polish_subtree(
 ) -> tuple[HardTrees, float]:
     """Train the subtree under a split, and take it where the whole loss falls."""
     level = (split + 1).bit_length() - 1
-    root = split - (2**level - 1)
-    reached = tree.nodes_at(rows.x, level) == root
+    reached = tree.nodes_at(rows.x, level) == split - (2**level - 1)
     if reached.sum() <= 1 or np.ptp(rows.y[reached]) == 0:
         return tree, loss
     own = replace(
         rows, x=rows.x[reached], y=rows.y[reached], weight=rows.weight[reached]
     )
-    splits = subtree_splits(tree.depth, level)[root]
+    splits = subtree_splits(split, tree.depth - level)
     warm = tree.weights[0, splits], tree.threshold[0, splits]
     starts = _starts(fit, own, tree.depth - level, warm)
     best, _, _ = train_stages(fit, starts, own, own, reports=False)
@@ -98,13 +95,9 @@ def _starts(fit: Fit, rows: Rows, depth: int, warm: Splits | None) -> HardTrees:
     )
 
 
-def subtree_splits(depth: int, level: int) -> np.ndarray:
-    """Splits (2**level, 2**(depth - level) - 1) of each subtree, breadth first."""
-    width = 2**level
-    roots = np.arange(width)[:, None]
-    return np.hstack(
-        [
-            2**below * width - 1 + 2**below * roots + np.arange(2**below)
-            for below in range(depth - level)
-        ]
-    )
+def subtree_splits(root: int, depth: int) -> np.ndarray:
+    """Splits of the subtree of this depth under a split, breadth first."""
+    levels = [np.array([root])]
+    while len(levels) < depth:
+        levels.append((2 * levels[-1][:, None] + [1, 2]).ravel())
+    return np.concatenate(levels)

@@ -76,14 +76,14 @@ class HardTrees:
         """Leaves of the first tree, where each of its splits has rows on both sides."""
         return 1 + int(np.isfinite(self.threshold[0]).sum())
 
-    def refit(self, rows: Rows, shrinkage: float | None = None) -> "HardTrees":
+    def refit(self, rows: Rows) -> "HardTrees":
         """Return the same splits, leaves recomputed from other rows."""
         return HardTrees.fit(
             self.weights,
             self.threshold,
             rows,
             linear=self.models is not None,
-            shrinkage=self.shrinkage if shrinkage is None else shrinkage,
+            shrinkage=self.shrinkage,
         )
 
     def with_splits(self, splits, weights, threshold, rows: Rows) -> "HardTrees":
@@ -126,9 +126,9 @@ class HardTrees:
         losses = rows.row_loss(self.predict(rows.x))[0]
         return np.bincount(self.nodes_at(rows.x, level), losses, 2**level)
 
-    def take(self, indices) -> "HardTrees":
-        """Return the trees of these indices, or the one of an index as a batch."""
-        at = np.atleast_1d(indices)
+    def take(self, index: int) -> "HardTrees":
+        """Return one tree as a batch of its own."""
+        at = slice(index, index + 1)
         return replace(
             self,
             weights=self.weights[at],
