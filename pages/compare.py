@@ -4,8 +4,7 @@ import streamlit as st
 
 from pages.common.cached.predictions import score_differences
 from pages.common.page import page_title
-from pages.common.views.compare.frontier import show_frontier
-from pages.common.views.comparison import (
+from pages.common.views.compare.comparison import (
     fitted_note,
     pair_names,
     pair_scale,
@@ -13,8 +12,11 @@ from pages.common.views.comparison import (
     show_difference,
     show_side,
 )
-from pages.common.views.disagreement import HEADS, show_disagreement
+from pages.common.views.compare.disagreement import HEADS, show_disagreement
+from pages.common.views.compare.frontier import show_frontier
+from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.widgets.run_pair import pick_run_pair
+from pages.common.words import plain
 
 page_title(
     "Is it better than greedy, and where?",
@@ -53,6 +55,14 @@ if words := fitted_note(pair, names):
     st.caption(words)
 if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
     st.caption("The two runs use different features.")
+
+st.header(outcomes_title(pair[0]), anchor=False)
+for column, loaded, name, key in zip(
+    st.columns(2, gap="large"), pair, names, ("first", "second")
+):
+    with column:
+        st.markdown(f"**{plain(name)}**")
+        show_outcomes(loaded, key)
 
 st.header("Where they differ", anchor=False)
 show_disagreement(pair, names)

@@ -9,6 +9,7 @@ from pages.common.views.run_cards import state_color
 from pages.common.widgets.settings import setting_words
 from pages.common.words import has_default_name, origin_words, plain, score
 from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
@@ -77,6 +78,16 @@ def rename(run: Run) -> None:
     store().set_title(run.id, title or first)
 
 
+def why_not_compared(first: Run, second: Run) -> str:
+    """Return why two runs cannot be compared, "" where they can."""
+    for run in (first, second):
+        if not (run.is_finished and run.has_model):
+            return f"{run.title} has no model."
+    if not have_same_test_rows(first.problem, second.problem):
+        return "They were tested on other rows: table, target or seed differ."
+    return ""
+
+
 page_title(
     "What have I tried?", "All runs, newest first; click a column's name to sort."
 )
@@ -123,7 +134,10 @@ picked = st.dataframe(
 )
 selected = [runs[place] for place in picked.selection.rows if place < len(runs)]
 if not selected:
-    st.caption(f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it.")
+    st.caption(
+        f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it, two to "
+        "compare them."
+    )
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions"):
@@ -148,6 +162,20 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 args=(run,),
                 max_chars=80,
             )
+    if len(selected) == 2:
+        # The older one first: what came later is held against it.
+        second, first = selected
+        reason = why_not_compared(first, second)
+        if st.button(
+            "Compare",
+            type="primary",
+            icon=":material/compare:",
+            disabled=bool(reason),
+            help=reason or "Both trees side by side, scored on the same test rows.",
+            key="compare",
+        ):
+            both = {"first": first.id, "second": second.id}
+            st.switch_page("pages/compare.py", query_params=both)
     if st.button(
         f"Delete {counted(len(selected), 'run')}",
         icon=":material/delete:",

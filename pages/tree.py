@@ -13,6 +13,7 @@ from pages.common.cached.trees import rules as rules_of
 from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
 from pages.common.state.selected_node import select_node, selected_node
+from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.views.node_panel import report_of, show_node, show_rows, show_split
 from pages.common.views.overview import overview
 from pages.common.views.tree_drawing import draw_tree, tree_notes
@@ -171,4 +172,7 @@ if estimator is not None:
 tree = shown_tree(loaded, estimator)
 show_view(loaded, estimator)
 export_box(loaded, tree, estimator)
+if loaded.has_labels:
+    with st.expander(outcomes_title(loaded), key="outcomes"):
+        show_outcomes(loaded, "tree")
 show_rules(loaded, tree, estimator)

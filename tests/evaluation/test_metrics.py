@@ -1,10 +1,15 @@
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score, f1_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    f1_score,
+    precision_recall_fscore_support,
+)
 from sklearn.metrics import confusion_matrix as scikit_learns_confusion
 
 from treelab.evaluation.metrics import (
     baseline_loss,
+    class_scores,
     confusion_matrix,
     dendrogram_purity,
     headline,
@@ -141,3 +146,20 @@ def test_dendrogram_purity_of_a_perfect_and_of_a_trivial_hierarchy():
     assert dendrogram_purity([-1, 0, 0], [1, 1, 2, 2], y) == 1
     assert dendrogram_purity([-1], [0, 0, 0, 0], y) == 0.5
     assert np.isnan(dendrogram_purity([-1], [0, 0], ["a", "b"]))
+
+
+def test_scores_of_classes_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    truth, predicted = rng.integers(4, size=(2, 200))
+    found = class_scores(confusion_matrix(truth, predicted, 4))
+    precision, recall, f1, rows = precision_recall_fscore_support(truth, predicted)
+    np.testing.assert_allclose(found["precision"], precision)
+    np.testing.assert_allclose(found["recall"], recall)
+    np.testing.assert_allclose(found["F1"], f1)
+    np.testing.assert_array_equal(found["rows"], rows)
+
+
+def test_a_class_that_is_never_predicted_has_no_precision():
+    found = class_scores(np.array([[3, 0], [2, 0]]))
+    assert np.isnan(found["precision"][1])
+    assert found["recall"][1] == 0

@@ -120,7 +120,7 @@ def test_rows_on_which_they_differ_are_listed(visit, store):
     problem = store.run(cart).problem
     X = problem.split(store.table(problem.table_id)).X_test
     differ = store.model(cart).predict(X) != store.model(other).predict(X)
-    listed = visit("compare").dataframe[0].value
+    listed = visit("compare").dataframe[-1].value
     assert len(listed) == differ.sum()
     assert set(listed["correct"]) <= {"CART", "Argmin tree", "neither"}
 
@@ -165,3 +165,27 @@ def test_two_trees_of_numbers_share_one_scale_of_colours(visit, store, learner):
         leaves = [n for n in view["trees"][0]["nodes"] if "condition" not in n]
         for leaf in leaves:
             assert scales[0]["low"] <= leaf["mean"] <= scales[0]["high"]
+
+
+def test_the_confusion_matrix_and_each_class_are_shown_of_both(visit, store):
+    add_run(store, "cart")
+    run = add_run(store, "argmin")
+    app = visit("compare")
+    matrices = [f["data"][0] for f in figures(app) if f["data"][0]["type"] == "heatmap"]
+    assert len(matrices) == 2
+    listed = [each.value for each in app.dataframe if "recall" in each.value]
+    assert len(listed) == 2
+    assert [each["rows"].sum() for each in listed] == [48, 48]
+    found = store.run(run).metrics["test"]["macro_f1"]
+    assert listed[1]["F1"].mean() == pytest.approx(found)
+    tree = visit("tree", run=run)
+    assert any("recall" in each.value for each in tree.dataframe)
+
+
+def test_values_of_a_number_are_drawn_against_the_truth(visit, store):
+    add_run(store, "cart", "weight")
+    add_run(store, "gradtree", "weight")
+    app = visit("compare")
+    names = [head.value for head in app.header]
+    assert "Predicted against true values" in names
+    assert sum(f["data"][-1]["type"] == "scattergl" for f in figures(app)) == 2

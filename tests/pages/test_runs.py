@@ -1,6 +1,7 @@
 """Runs lists every run, and opens, renames and deletes."""
 
 from tests.pages.stores import add_run
+from treelab.runs.store.run_store import RunStore
 
 
 def test_an_empty_store_says_so_and_leads_on(visit):
@@ -19,3 +20,30 @@ def test_every_run_has_a_row_with_its_learner_table_state_score_and_time(store, 
     assert table["metric"].tolist() == ["macro F1", "R²", "macro F1"]
     assert table["score"].notna().tolist() == [False, True, True]
     assert (table["seconds"] >= 0).all()
+
+
+def test_two_ticked_runs_are_compared(store, visit):
+    first, second = add_run(store, "cart"), add_run(store, "gradtree")
+    app = visit("runs")
+    tick(app, 0, 1)
+    app.button(key="compare").click().run()
+    assert app.title[0].value == "Is it better than greedy, and where?"
+    assert app.selectbox(key="first").value == first
+    assert app.selectbox(key="second").value == second
+
+
+def test_runs_of_other_test_rows_are_not_compared_and_it_says_why(store, visit):
+    add_run(store, "cart")
+    add_run(store, "gradtree", seed=1)
+    app = visit("runs")
+    tick(app, 0, 1)
+    assert app.button(key="compare").disabled
+    assert "other rows" in app.button(key="compare").help
+
+
+def tick(app, *rows: int) -> None:
+    """Tick rows of the list, as a visitor does."""
+    ids = tuple(run.id for run in RunStore().runs())
+    chosen = {"rows": list(rows), "columns": [], "cells": []}
+    app.session_state[f"runs-{hash(ids)}"] = {"selection": chosen}
+    app.run()

@@ -102,7 +102,13 @@ def test_the_address_selects_a_node_and_the_panel_shows_it(visit, store):
     assert "Rows with radius ≤ 10.1 mm." in text
     rows = app.dataframe[0].value
     assert (rows["radius"] <= 10.1).all()
-    assert list(rows.columns[:3]) == ["row", "kind", "radius"]
+    names = ["test row", "row of the table", "kind", "radius"]
+    assert list(rows.columns[:4]) == names
+    problem = store.run(run).problem
+    X = problem.split(store.table(problem.table_id)).X_test
+    first = rows.iloc[0]  # numbered as Follow rows and Explain do
+    assert X["radius"].iloc[first["test row"] - 1] == first["radius"]
+    assert X.index[first["test row"] - 1] + 1 == first["row of the table"]
     app.segmented_control(key=f"rows-of-{run}").set_value("train").run()
     assert len(app.dataframe[0].value) == node["rows"]
     assert not app.metric

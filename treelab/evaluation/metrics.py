@@ -1,6 +1,7 @@
 """Scores of predictions, the same names and the same formulas everywhere."""
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import (
     accuracy_score,
     log_loss,
@@ -88,6 +89,32 @@ def confusion_matrix(y_true, y_pred, n_classes: int) -> np.ndarray:
     """
     cells = np.asarray(y_true) * n_classes + np.asarray(y_pred)
     return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
+def class_scores(confusion: np.ndarray) -> pd.DataFrame:
+    """Score each class of a confusion matrix.
+
+    Parameters
+    ----------
+    confusion : int array of shape (n_classes, n_classes)
+        As ``confusion_matrix`` returns it.
+
+    Returns
+    -------
+    DataFrame of n_classes rows
+        ``precision`` (NaN where the class is never predicted), ``recall`` (NaN where
+        it has no row), ``F1`` (NaN where neither), and ``rows`` of the class.
+    """
+    hits, rows, predicted = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
+    with np.errstate(invalid="ignore"):
+        return pd.DataFrame(
+            {
+                "precision": hits / predicted,
+                "recall": hits / rows,
+                "F1": 2 * hits / (rows + predicted),
+                "rows": rows,
+            }
+        )
 
 
 def macro_f1(confusion: np.ndarray) -> np.ndarray:

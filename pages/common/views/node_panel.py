@@ -182,33 +182,42 @@ def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
         X, y = loaded.split.rows(split)
         st.download_button(
             "Download as CSV",
-            lambda: _csv(tree, node, X, y),
+            lambda: _csv(tree, node, X, y, split),
             f"{name}-{SPLIT_NAMES[split]}.csv",
             "text/csv",
             key=f"rows-csv-{loaded.run.id}",
             on_click="ignore",
             icon=":material/download:",
         )
-    rows = _numbered(node_rows(tree, node, X, y))
+    rows = _numbered(node_rows(tree, node, X, y), X, split)
     st.dataframe(rows, hide_index=True, key=f"rows-at-{loaded.run.id}")
     n_rows = counted(len(rows), f"{SPLIT_NAMES[split]} row")
     first = f"The first {MOST_ROWS} are shown; the file has all. "
     st.caption(
         f"{first if len(rows) == MOST_ROWS else f'{n_rows} at this node. '}"
-        "The target comes first, then the features on the decision path."
+        "The target comes first, then the features on the decision path. Follow rows "
+        "and Explain name a test row by the same number."
     )
 
 
-def _numbered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Put the place of each row in the user's table before it, counted from 1."""
-    name = "row"
-    while name in rows.columns:
-        name += " "
+def _numbered(rows: pd.DataFrame, X: pd.DataFrame, split: str) -> pd.DataFrame:
+    """Put the place of each row before it, counted from 1: in the split, in the table.
+
+    By its place in the split a row is named on every page.
+    """
+    places = {
+        f"{SPLIT_NAMES[split]} row": X.index.get_indexer(rows.index) + 1,
+        "row of the table": rows.index + 1,
+    }
     rows = rows.copy()
-    rows.insert(0, name, rows.index + 1)
+    for at, (name, place) in enumerate(places.items()):
+        while name in rows.columns:
+            name += " "
+        rows.insert(at, name, place)
     return rows
 
 
-def _csv(tree: Tree, node: int, X: pd.DataFrame, y) -> str:
+def _csv(tree: Tree, node: int, X: pd.DataFrame, y, split: str) -> str:
     """Write all rows of a split at a node."""
-    return _numbered(node_rows(tree, node, X, y, most=None)).to_csv(index=False)
+    rows = node_rows(tree, node, X, y, most=None)
+    return _numbered(rows, X, split).to_csv(index=False)

@@ -1,1 +1,1 @@
-"""What Compare shows of many runs together."""
+"""What Compare shows: two runs beside each other, and many together."""

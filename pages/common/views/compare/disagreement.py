@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.predictions import predictions
-from pages.common.views.comparison import Names, Pair
+from pages.common.views.compare.comparison import Names, Pair
 from pages.common.words import plain, with_unit
 from treelab.evaluation.disagreement import Disagreement, disagreement
 from treelab.trees.text.numerals import counted

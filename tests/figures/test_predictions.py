@@ -1,0 +1,32 @@
+"""Predictions against the truth, drawn."""
+
+import numpy as np
+import pytest
+
+from treelab.figures.predictions import confusion_figure, scatter_figure
+from treelab.figures.style.colors import contrast, mix, palette
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_each_cell_has_its_count_in_a_colour_that_can_be_read(mode):
+    confusion = np.array([[8, 2], [5, 5]])
+    figure = confusion_figure(confusion, ["yes", "<b>no</b>"], mode=mode)
+    cells = {(note.y, note.x): note for note in figure.layout.annotations}
+    assert [cells[i, j].text for i in (0, 1) for j in (0, 1)] == ["8", "2", "5", "5"]
+    colors = palette(mode)
+    for (i, j), note in cells.items():
+        fraction = confusion[i, j] / 10
+        background = mix(colors.accent, colors.background, fraction)
+        assert contrast(note.font.color, background) >= 3
+    assert not any("<b>" in name for name in figure.layout.xaxis.ticktext)
+
+
+def test_many_classes_are_colours_alone():
+    assert not confusion_figure(np.eye(20, dtype=int), range(20)).layout.annotations
+
+
+def test_values_stand_about_the_diagonal():
+    truth, predicted = np.array([1.0, 5.0]), np.array([2.0, 9.0])
+    diagonal, points = scatter_figure(truth, predicted, name="weight (kg)").data
+    assert list(diagonal.x) == list(diagonal.y) == [1.0, 9.0]
+    assert list(points.y) == [2.0, 9.0]

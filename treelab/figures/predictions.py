@@ -1,0 +1,116 @@
+"""Predictions against the truth: a matrix of classes, or points about a diagonal."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treelab.figures.style.colors import Mode, mix, palette, text_on
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html
+from treelab.trees.text.names import short
+
+_MOST_NUMBERS = 14  # classes up to which each cell has its number
+_NAME = 16  # letters of a class's name
+_CELL = 44  # pixels
+
+
+def confusion_figure(
+    confusion: np.ndarray, classes: Sequence, *, mode: Mode = "light"
+) -> go.Figure:
+    """Draw a confusion matrix; each row is as bright as its fractions.
+
+    Parameters
+    ----------
+    confusion : int array of shape (n_classes, n_classes)
+        True classes down, predicted classes across.
+    classes : sequence of length n_classes
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    colors = palette(mode)
+    names = [escape_html(short(str(label), _NAME)) for label in classes]
+    of_class = confusion.sum(axis=1, keepdims=True)
+    fraction = confusion / np.maximum(of_class, 1)
+    n = len(names)
+    figure = go.Figure(
+        go.Heatmap(
+            z=fraction,
+            x=list(range(n)),
+            y=list(range(n)),
+            zmin=0,
+            zmax=1,
+            colorscale=[
+                [0, mix(colors.accent, colors.background, 0.06)],
+                [1, colors.accent],
+            ],
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            customdata=np.dstack([confusion, np.broadcast_to(of_class, (n, n))]),
+            hovertemplate="%{customdata[0]:,} of %{customdata[1]:,} rows"
+            "<extra></extra>",
+        )
+    )
+    if n <= _MOST_NUMBERS:
+        for i in range(n):
+            for j in range(n):
+                background = mix(colors.accent, colors.background, fraction[i, j])
+                figure.add_annotation(
+                    x=j,
+                    y=i,
+                    text=f"{confusion[i, j]:,}",
+                    showarrow=False,
+                    font={"color": text_on(background)},
+                )
+    ticks = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False}
+    return figure.update_layout(
+        template=template(mode),
+        height=110 + _CELL * min(n, _MOST_NUMBERS),
+        margin={"t": 8},
+        xaxis={**ticks, "title": "predicted class", "showline": False},
+        yaxis={**ticks, "title": "true class", "autorange": "reversed"},
+    )
+
+
+def scatter_figure(
+    y_true: np.ndarray, y_pred: np.ndarray, *, name: str, mode: Mode = "light"
+) -> go.Figure:
+    """Draw predicted against true values, and the diagonal on which both agree.
+
+    Parameters
+    ----------
+    y_true, y_pred : ndarray of shape (n_rows,)
+    name : str
+        Of the target, with its unit.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    colors = palette(mode)
+    ends = [
+        float(min(y_true.min(), y_pred.min())),
+        float(max(y_true.max(), y_pred.max())),
+    ]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=ends,
+        y=ends,
+        mode="lines",
+        line={"color": colors.muted, "dash": "dot", "width": 1},
+        hoverinfo="skip",
+    )
+    figure.add_scattergl(
+        x=y_true,
+        y=y_pred,
+        mode="markers",
+        marker={"color": colors.accent, "size": 6, "opacity": 0.5},
+        hovertemplate="true %{x:.3~g}, predicted %{y:.3~g}<extra></extra>",
+    )
+    return figure.update_layout(
+        template=template(mode),
+        height=320,
+        margin={"t": 8},
+        showlegend=False,
+        xaxis={"title": f"true {escape_html(name)}"},
+        yaxis={"title": "predicted"},
+    )
