@@ -7,7 +7,7 @@ import streamlit as st
 from pages.common.cached.frontier import RunOnFrontier, runs_on_frontier
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.views.comparison import Names, Pair
+from pages.common.views.compare.comparison import Names, Pair
 from pages.common.views.results import names_and_colors
 from pages.common.views.tree_viewer import show_tree
 from pages.common.words import plain, split_words
