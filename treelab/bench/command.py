@@ -125,10 +125,29 @@ def add_viewer(commands) -> None:
     parser.set_defaults(command=_viewer)
 
 
+def add_deciders(commands) -> None:
+    """Add ``bench deciders``."""
+    parser = commands.add_parser(
+        "deciders", help="GRANDE: how few trees decide test rows, and by which rule"
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with a manifest.json"
+    )
+    parser.add_argument("--table", default="PhishingWebsites", help="of two classes")
+    parser.add_argument(
+        "--where", default="Prefix_Suffix=1", help="COLUMN=VALUE of some test rows"
+    )
+    parser.add_argument("--trials", type=int, default=1, help="splits 80/20")
+    parser.add_argument("--seed", type=int, default=0, help="of the first split")
+    parser.add_argument("--weighting", help="entmax15 or softmax; default: GRANDE's")
+    parser.set_defaults(command=_deciders)
+
+
 # Each adds a subcommand to ``treelab bench``.
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
+    add_deciders,
     add_speed,
     add_viewer,
 )
@@ -199,7 +218,8 @@ def _print_means(results, tables, benchmark: Benchmark, first: str):
 def _pick_contenders(known, names: str | None):
     """Pick contenders by name; print or raise which package one lacks."""
     if names is None:
-        picked = [c for c in known if not c.name.endswith("-paper")]
+        asked_for = (c for c in known if not c.on_request)
+        picked = [c for c in asked_for if not c.name.endswith("-paper")]
         for contender in picked:
             if contender.is_missing:
                 print(f"Left out {contender.name}: {contender.install_command}")
@@ -220,6 +240,13 @@ def _pick_contenders(known, names: str | None):
 def _argmin(chosen: Namespace) -> int:
     """Measure argmin trees and print."""
     from treelab.bench.argmin import run
+
+    return run(chosen)
+
+
+def _deciders(chosen: Namespace) -> int:
+    """Measure who decides in an ensemble and print."""
+    from treelab.bench.ensembles.deciders import run
 
     return run(chosen)
 

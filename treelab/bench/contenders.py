@@ -1,18 +1,24 @@
 """Who is measured: our learners at their defaults, the papers' recipes, the peers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 
+from treelab.bench.ensembles.decider_facts import decider_facts
+from treelab.evaluation.ensembles.deciders import predictions_of_heaviest
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import LEARNERS, make_estimator
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.size_path import SizePath
 
 SIZES = (4, 8, 16, 32)
 """Numbers of leaves at which trees are scored beside each other."""
+
+HEAVIEST = 10
+"""Trees of an ensemble that are scored alone."""
 
 RATE = "learning_rate"
 
@@ -31,12 +37,18 @@ class Outcome:
     predicted_at : mapping of int to ndarray of shape (n_test,)
         Predictions of the best tree with at most that many leaves, for those of
         ``SIZES`` that the learner has one of.
+    by_heaviest : ndarray of shape (n_test,) or None
+        Predictions of each row's ``HEAVIEST`` heaviest trees alone, of an ensemble.
+    facts : mapping of str to float
+        What else is saved; see ``decider_facts``.
     """
 
     predicted: np.ndarray
     leaves: int | None = None
     origin: Origin | None = None
     predicted_at: Mapping[int, np.ndarray] = field(default_factory=dict)
+    by_heaviest: np.ndarray | None = None
+    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 FitPredict = Callable[[pd.DataFrame, np.ndarray, pd.DataFrame, str, int], Outcome]
@@ -56,12 +68,15 @@ class Contender:
         Module that must be installed.
     install : str, optional
         What pip is asked for where the module has another name.
+    on_request : bool, default=False
+        Whether it is measured only where it is named.
     """
 
     name: str
     fit_predict: FitPredict
     needs: str | None = None
     install: str | None = None
+    on_request: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -79,10 +94,20 @@ def treelab_learner(key: str, **settings) -> FitPredict:
 
     def fit_predict(X, y, X_test, task, seed):
         learner = make_estimator(key, task, settings, random_state=seed).fit(X, y)
+        model, origin = learner.model_, getattr(learner, "origin_", None)
+        if isinstance(model, WeightedTrees):
+            few = min(HEAVIEST, model.n_estimators)
+            return Outcome(
+                learner.predict(X_test),
+                model.n_leaves,
+                origin,
+                by_heaviest=predictions_of_heaviest(model, X_test, [few])[few],
+                facts=decider_facts(model, X_test),
+            )
         return Outcome(
             learner.predict(X_test),
-            getattr(learner.model_, "n_leaves", None),
-            getattr(learner, "origin_", None),
+            getattr(model, "n_leaves", None),
+            origin,
             _predictions_at(getattr(learner, "path_", None), X_test),
         )
 
@@ -223,6 +248,9 @@ CONTENDERS = {
         Contender("catboost", boosted_trees("catboost"), needs="catboost"),
         *CART,
         Contender("grande-untrained", untrained("grande")),
+        replace(_ours("grande-softmax", weighting="softmax"), on_request=True),
+        replace(_ours("grande-random", init="random"), on_request=True),
+        replace(_ours("grande-averaged", n_averaged=5), on_request=True),
         _ours("grande-paper", recipe="paper"),
     ),
     "get": (

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from tqdm import tqdm
 
-from treelab.bench.contenders import Contender
+from treelab.bench.contenders import HEAVIEST, Contender
 from treelab.bench.machine import machine
 from treelab.bench.tables import BenchTable
 from treelab.evaluation.metrics import headline, scores
@@ -149,6 +149,9 @@ def _measure_one(contender, task, X, y, train, test, trial) -> dict:
     row[name] = scores(task, y[test], found.predicted)[name]
     for size, predicted in found.predicted_at.items():
         row[f"{name} at {size}"] = scores(task, y[test], predicted)[name]
+    if found.by_heaviest is not None:
+        row[f"{name} by {HEAVIEST}"] = scores(task, y[test], found.by_heaviest)[name]
+    row |= found.facts
     if found.origin is not None:
         row |= _origin_facts(found.origin)
     return row | {"leaves": found.leaves, "seconds": round(seconds, 3), "error": None}

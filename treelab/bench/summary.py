@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from treelab.bench.contenders import SIZES
+from treelab.bench.contenders import HEAVIEST, SIZES
 from treelab.bench.tables import BenchTable
 
 # Of each paper, the figures of ``BenchTable.reference`` that stand beside ours.
@@ -15,6 +15,7 @@ PAPER_FIGURES = {
     "get": ("get", "get_linear", "cart", "rf"),
 }
 ORIGIN = ("trained", "equals start", "changed")
+DECIDERS = ("trees", "top weight", "trees for 90%")
 
 
 def by_table(
@@ -57,17 +58,19 @@ def by_contender(results: pd.DataFrame, tables: Sequence[BenchTable]) -> pd.Data
     -------
     DataFrame
         A row a contender: scores and their standard errors, of the whole and at each of
-        ``SIZES``; leaves, seconds, tables, and the origin of what was retained.
+        ``SIZES``, of an ensemble by its heaviest trees alone; leaves, seconds, tables,
+        the origin of what was retained, and how few trees decide.
     """
     frame = _of_tables(results, tables)
     score = _score(frame)
-    wanted = [score, *(f"{score} at {n}" for n in SIZES)]
+    at_sizes = [f"{score} at {n}" for n in SIZES]
+    wanted = [score, *at_sizes, f"{score} by {HEAVIEST}"]
     rows = {}
     for contender, own in frame.groupby("contender", sort=False):
         row = {}
         for column in (c for c in wanted if c in own):
             row[column], row[f"{column} se"] = mean_and_error(own, column)
-        for column in ("leaves", *ORIGIN, "seconds"):
+        for column in ("leaves", *ORIGIN, *DECIDERS, "seconds"):
             if column in own:
                 row[column] = own.groupby("table")[column].mean().mean()
         rows[contender] = row | {"tables": own["table"].nunique()}
