@@ -148,16 +148,21 @@ def column_note(column: pd.Series) -> str:
     known = column.dropna()
     if len(known) == 0:
         return "all missing"
-    n_unique = known.nunique()
-    if n_unique == 1 and len(known) == len(column):
-        return "constant"
-    if len(known) < FEWEST_IDS:
-        return ""
+    complete = len(known) == len(column)
     if column_kind(column) == "category":
-        return "looks like an id" if n_unique > ID_SHARE * len(known) else ""
-    if n_unique == len(column):
+        n_unique = known.nunique()
+        if n_unique == 1 and complete:
+            return "constant"
+        many = len(known) >= FEWEST_IDS and n_unique > ID_SHARE * len(known)
+        return "looks like an id" if many else ""
+    # Distinct numbers are not counted: of millions, that takes many times their memory.
+    low, high = float(known.min()), float(known.max())
+    if low == high and complete:
+        return "constant"
+    could_count = low == np.round(low) and high - low == len(known) - 1
+    if could_count and complete and len(known) >= FEWEST_IDS:
         values = np.sort(known.to_numpy(dtype=np.float64))
-        if (np.diff(values) == 1).all() and values[0] == np.round(values[0]):
+        if (np.diff(values) == 1).all():
             return "looks like a row number"
     return ""
 

@@ -6,6 +6,7 @@ A saved model is a folder with ``model.json`` (what it is, its columns and class
 
 import json
 import os
+import stat
 from dataclasses import asdict, is_dataclass
 from importlib import import_module
 from math import isfinite
@@ -124,6 +125,31 @@ def load_model(path):
 def model_from_dict(stored: dict):
     """Return the Tree, WeightedTrees or PruningPath that ``to_dict`` described."""
     return Stored.from_dict(stored)
+
+
+def read_regular_file(path: Path, most_bytes: int) -> bytes:
+    """Return the content of a file that a person named, which may be no file at all.
+
+    Raises
+    ------
+    OSError
+        If there is none, or it cannot be read.
+    ValueError
+        If it has more bytes, or is a pipe or a device, of which some never end.
+    """
+    if not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError(
+            f"{path.name} is a pipe or a device, not a file. Save what it holds to a "
+            "file first."
+        )
+    with path.open("rb") as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise ValueError(
+            f"{path.name} is larger than {most_bytes // 2**20:,} MiB, the most that "
+            "can be read."
+        )
+    return content
 
 
 def _header(model, settings: dict) -> dict:

@@ -1,10 +1,14 @@
 """From the text of a delimited file to columns of cells, all still text."""
 
-import io
+import csv
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from treelab.data.reading.delimiter import (
@@ -12,8 +16,9 @@ from treelab.data.reading.delimiter import (
     is_split_by_spaces,
     spaces_to_tabs,
 )
+from treelab.data.reading.extent import check_extent
 from treelab.data.reading.header import looks_like_header, mend_header
-from treelab.data.reading.records import records, sample_records
+from treelab.data.reading.records import MOST_RECORD, lines, records, sample_records
 from treelab.data.reading.row_errors import (
     DELIMITER_NAMES,
     one_column_error,
@@ -21,6 +26,8 @@ from treelab.data.reading.row_errors import (
     refuse_ragged_rows,
 )
 from treelab.data.reading.table_error import TableError
+
+MOST_LINE = 2**22  # bytes
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,8 @@ class Cells:
     delimiter : str
     has_header : bool
     notes : list of str
-    text : str
-        What was parsed, for finding lines again.
+    text : bytes
+        What was parsed, as UTF-8, for finding lines again.
     """
 
     names: list[str]
@@ -45,19 +52,29 @@ class Cells:
     delimiter: str
     has_header: bool
     notes: list[str]
-    text: str
+    text: bytes
 
     def line_of(self, row: int) -> int:
         """Return the line of the file, from 1, on which a row (from 0) ends."""
-        wanted = row + self.has_header
-        for number, (line, _) in enumerate(records(self.text, self.delimiter)):
-            if number == wanted:
-                return line
-        raise IndexError(f"There is no row {row}.")
+        record = row + self.has_header
+        known = record < len(self._line_of_record)
+        return int(self._line_of_record[record]) if known else record + 1
+
+    @cached_property
+    def _line_of_record(self) -> np.ndarray:
+        """Line on which each record ends, up to a field that is too long for csv."""
+
+        def ends():
+            try:
+                yield from (line for line, _ in records(self.text, self.delimiter))
+            except csv.Error:
+                return
+
+        return np.fromiter(ends(), dtype=np.int32)
 
 
 def read_cells(
-    text: str,
+    text: bytes,
     name: str,
     delimiter: str | None = None,
     header: bool | None = None,
@@ -68,7 +85,8 @@ def read_cells(
 
     Parameters
     ----------
-    text : str
+    text : bytes
+        UTF-8.
     name : str
         The file, in messages.
     delimiter : str or None
@@ -85,11 +103,12 @@ def read_cells(
         others, or a quotation mark that is never closed.
     """
     notes = []
-    if named := re.match(r"sep=(.)\r?\n", text):  # Excel's own first line
-        delimiter = delimiter or named.group(1)
-        text = "\n" + text[named.end() :]  # the empty line keeps lines countable
-    if not text.strip():
+    if named := re.match(rb"sep=([!-~\t])\r?\n", text):  # Excel's own first line
+        delimiter = delimiter or named.group(1).decode()
+        text = b"\n" + text[named.end() :]  # the empty line keeps lines countable
+    if not any(line.strip() for line in lines(text)):
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
+    _refuse_long_lines(text, name)
     if delimiter is None:
         delimiter = find_delimiter(text)
     if delimiter is None and one_column and not is_split_by_spaces(text):
@@ -101,6 +120,8 @@ def read_cells(
         character = DELIMITER_NAMES.get(delimiter, delimiter)
         notes.append(f"The columns are separated by {character}s.")
     text = mend_header(text, delimiter)
+    if not text.endswith(b"\n"):
+        text += b"\n"  # pyarrow finds no line without it
     columns = _parse(text, name, delimiter, one_column)
     if header is None:
         header = looks_like_header(sample_records(text, delimiter))
@@ -118,45 +139,62 @@ def read_cells(
     return Cells(names, columns, delimiter, header, notes, text)
 
 
-def _parse(text: str, name: str, delimiter: str, one_column: bool) -> list[pa.Array]:
+def _refuse_long_lines(text: bytes, name: str) -> None:
+    """Raise TableError for a text with a line that is far longer than any row."""
+    for start in range(0, len(text) - MOST_LINE, MOST_LINE):
+        end = start + MOST_LINE
+        if text.find(b"\n", start, end) < 0 and text.find(b"\r", start, end) < 0:
+            raise TableError(
+                f"{name} has a line of more than {MOST_LINE // 2**20} MiB. A table has "
+                "a line for each row."
+            )
+
+
+def _parse(text: bytes, name: str, delimiter: str, one_column: bool) -> list[pa.Array]:
     """Return the columns of all records, the first included, as trimmed text."""
-    ragged = []
-    content = text.encode("utf-8", errors="replace") + b"\n"
     sample = sample_records(text, delimiter)
     n_columns = len(sample[0])
     if {len(row) for row in sample} == {1} and not one_column:
         raise one_column_error(name, sample[0][0])
-    if text.count('"') % 2:
+    check_extent(0, n_columns, name)
+    if text.count(b'"') % 2:
         refuse_open_quote(text, name, delimiter)
-
-    def note_ragged(row) -> str:
-        ragged.append(row)
-        return "skip"
-
+    pieces: list[list[pa.Array]] = [[] for _ in range(n_columns)]
+    n_rows = -1  # the first is mostly the header
     try:
-        table = pyarrow.csv.read_csv(
-            io.BytesIO(content),
-            read_options=pyarrow.csv.ReadOptions(
-                autogenerate_column_names=True, block_size=max(2**24, len(content) // 8)
-            ),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=note_ragged,
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types={f"f{j}": pa.string() for j in range(n_columns)},
-                strings_can_be_null=False,
-            ),
-        )
+        for batch in _batches(text, delimiter, n_columns):
+            n_rows += batch.num_rows
+            check_extent(n_rows, n_columns, name)
+            if batch.num_columns != n_columns:
+                refuse_ragged_rows(text, name, delimiter)
+                raise TableError(
+                    f"{name} has rows with different numbers of fields. Save it again "
+                    "with every field in quotation marks."
+                )
+            for column, cells in zip(pieces, batch.columns):
+                column.append(pc.utf8_trim_whitespace(cells))
     except pa.ArrowInvalid as error:
         refuse_ragged_rows(text, name, delimiter)
         raise TableError(f"{name} cannot be read as a table: {error}") from error
-    if ragged or table.num_columns != n_columns:
-        refuse_ragged_rows(text, name, delimiter)
-        raise TableError(
-            f"{name} has rows with different numbers of fields. Save it again with "
-            "every field in quotation marks."
-        )
-    trim = pa.compute.utf8_trim_whitespace
-    return [trim(column.combine_chunks()) for column in table.columns]
+    columns = []
+    for column in pieces:
+        columns.append(pa.concat_arrays(column))
+        column.clear()
+    return columns
+
+
+def _batches(text: bytes, delimiter: str, n_columns: int) -> Iterator[pa.RecordBatch]:
+    """Yield some rows at a time, all columns as text."""
+    yield from pyarrow.csv.open_csv(
+        pa.BufferReader(text),
+        read_options=pyarrow.csv.ReadOptions(
+            autogenerate_column_names=True, block_size=MOST_RECORD
+        ),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=True
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types={f"f{j}": pa.string() for j in range(n_columns)},
+            strings_can_be_null=False,
+        ),
+    )

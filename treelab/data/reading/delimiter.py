@@ -1,14 +1,21 @@
 """The delimiter of a text: which character separates its columns."""
 
+import io
 from collections import Counter
 
-from treelab.data.reading.records import NUMBER, SAMPLE_LINES, sample_records
+from treelab.data.reading.records import (
+    NUMBER,
+    SAMPLE_LINES,
+    chunks,
+    lines,
+    sample_records,
+)
 from treelab.data.reading.row_errors import one_column_error
 
 DELIMITERS = ("\t", ";", "|", ",")  # in this order where a file fits several
 
 
-def find_delimiter(text: str) -> str | None:
+def find_delimiter(text: bytes) -> str | None:
     """Return the character that splits the first lines evenly, or None."""
     shares: dict[str, float] = {}
     for delimiter in DELIMITERS:
@@ -20,7 +27,7 @@ def find_delimiter(text: str) -> str | None:
     return best if shares[best] > 0 else None
 
 
-def spaces_to_tabs(text: str, name: str) -> tuple[str, str]:
+def spaces_to_tabs(text: bytes, name: str) -> tuple[bytes, str]:
     """Return a text whose columns are separated by spaces with tabs instead.
 
     Raises
@@ -29,17 +36,23 @@ def spaces_to_tabs(text: str, name: str) -> tuple[str, str]:
         If there are no such columns: the file has one column only.
     """
     if is_split_by_spaces(text):
-        return "\n".join("\t".join(line.split()) for line in text.splitlines()), "\t"
-    raise one_column_error(
-        name, next(line for line in text.splitlines() if line.strip())
-    )
+        tabbed = bytearray()
+        for chunk in chunks(text):
+            rows = io.StringIO(chunk, newline="")
+            tabbed += "".join("\t".join(row.split()) + "\n" for row in rows).encode()
+        return bytes(tabbed), "\t"
+    raise one_column_error(name, next(line for line in lines(text) if line.strip()))
 
 
-def is_split_by_spaces(text: str) -> bool:
+def is_split_by_spaces(text: bytes) -> bool:
     """Whether spaces split every line into equally many fields, mostly numbers."""
-    lines = [line.split() for line in text.splitlines()]
-    widths = {len(line) for line in lines if line}
-    cells = [cell for line in lines[1 : SAMPLE_LINES + 1] for cell in line]
-    numeric = sum(bool(NUMBER.match(cell)) for cell in cells)
-    even = len(widths) == 1 and max(widths) > 1
-    return even and bool(cells) and numeric >= len(cells) / 2
+    width = n_sampled = n_numeric = 0
+    for number, line in enumerate(lines(text)):
+        cells = line.split()
+        width = width or len(cells)
+        if cells and (len(cells) != width or width < 2):
+            return False
+        if 0 < number <= SAMPLE_LINES:
+            n_sampled += len(cells)
+            n_numeric += sum(bool(NUMBER.match(cell)) for cell in cells)
+    return n_sampled > 0 and n_numeric >= n_sampled / 2

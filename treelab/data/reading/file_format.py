@@ -5,9 +5,10 @@ import io
 import re
 import zlib
 
+from treelab.data.reading import extent
+from treelab.data.reading.extent import check_bytes
 from treelab.data.reading.table_error import TableError
 
-MOST_BYTES = 2 * 2**30
 SAVE_AS_CSV = "Save the table as CSV or Parquet and try again."
 
 OTHER_FORMATS = (  # (first bytes, what the file is)
@@ -49,22 +50,13 @@ def unpack(content: bytes, name: str) -> bytes:
         return content
     try:
         with gzip.open(io.BytesIO(content)) as packed:
-            unpacked = packed.read(MOST_BYTES + 1)
+            unpacked = packed.read(extent.MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(
             f"{name} is a damaged gzip archive. Download or pack it again."
         ) from error
-    check_size(unpacked, name)
+    check_bytes(len(unpacked), name)
     return unpacked
-
-
-def check_size(content: bytes, name: str) -> None:
-    """Refuse files with more bytes than a table here may have."""
-    if len(content) > MOST_BYTES:
-        raise TableError(
-            f"{name} is larger than {MOST_BYTES / 2**30:.0f} GiB. Take a sample of its "
-            "rows."
-        )
 
 
 def refuse_other_formats(content: bytes, name: str) -> None:

@@ -30,7 +30,7 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     return sum(again) <= len(first) / 2
 
 
-def mend_header(text: str, delimiter: str) -> str:
+def mend_header(text: bytes, delimiter: str) -> bytes:
     """Name one column more where every row has exactly one field more.
 
     So R writes row names (before the first column), and so look lines that end in a
@@ -40,11 +40,13 @@ def mend_header(text: str, delimiter: str) -> str:
     widths = {len(row) for row in sample[1:]}
     if len(sample[0]) < 2 or widths != {len(sample[0]) + 1}:
         return text  # a single field may well be a title
-    start = len(text) - len(text.lstrip("\r\n"))
+    place = 0
+    while text[place : place + 1] in (b"\r", b"\n"):
+        place += 1
     if all(row[-1].strip() == "" for row in sample[1:]):
-        end = start + len(re.split(r"\r?\n", text[start:], maxsplit=1)[0])
-        return text[:end] + delimiter + text[end:]
-    return text[:start] + delimiter + text[start:]
+        end = re.compile(rb"\r?\n").search(text, place)
+        place = end.start() if end else len(text)
+    return text[:place] + delimiter.encode() + text[place:]
 
 
 def _mostly_numbers(cells: tuple[str, ...]) -> bool:

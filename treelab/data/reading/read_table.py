@@ -4,16 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 
 from treelab.data.columns import column_note
 from treelab.data.reading.column_names import unique_names
 from treelab.data.reading.delimited import read_cells
-from treelab.data.reading.extent import check_extent
-from treelab.data.reading.file_format import check_size, refuse_other_formats, unpack
+from treelab.data.reading.extent import MOST_BYTES, check_bytes
+from treelab.data.reading.file_format import refuse_other_formats, unpack
 from treelab.data.reading.parquet import read_parquet
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import ColumnReading, read_column
-from treelab.data.reading.text_encoding import decode
+from treelab.data.reading.text_encoding import to_utf8
+from treelab.trees.io import read_regular_file
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
 
@@ -73,35 +75,42 @@ def read_table(
     Raises
     ------
     TableError
-        If the content is no table: the message names what is wrong, where, and what to
-        do.
+        If it is no file, too large, or no table: the message names what is wrong,
+        where, and what to do.
     FileNotFoundError
         If there is no such file.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         content, name = bytes(source), name or "The file"
     else:
-        content, name = Path(source).read_bytes(), name or Path(source).name
-    check_size(content, name)
+        name = name or Path(source).name
+        try:
+            content = read_regular_file(Path(source), MOST_BYTES)
+        except ValueError as error:
+            raise TableError(str(error)) from error
+    check_bytes(len(content), name)
     content = unpack(content, name)
-    if not content.strip():
+    if not content or content.isspace():
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
     if content[:4] == b"PAR1":
         readings, notes = read_parquet(content, name)
     else:
         refuse_other_formats(content, name)
-        text, _, note = decode(content, name, encoding)
-        cells = read_cells(text, name, delimiter, header, one_column=one_column)
-        check_extent(len(cells.columns[0]), len(cells.columns), name)
+        content, _, note = to_utf8(content, name, encoding)
+        cells = read_cells(content, name, delimiter, header, one_column=one_column)
         notes = [note] if note else []
         notes += cells.notes
         names = unique_names(cells.names, cells.columns, notes)
-        readings = [
-            read_column(column, column_name, cells.line_of, cells.delimiter)
-            for column, column_name in zip(cells.columns, names)
-            if column_name
-        ]
-    return _assemble(readings, notes, name, one_column)
+        readings = []
+        for column_name in names:
+            column = cells.columns.pop(0)  # its text is not needed any longer
+            if column_name:
+                readings.append(
+                    read_column(column, column_name, cells.line_of, cells.delimiter)
+                )
+    result = _assemble(readings, notes, name, one_column)
+    pa.default_memory_pool().release_unused()
+    return result
 
 
 def _assemble(

@@ -1,4 +1,9 @@
-"""The records of a delimited text, by Python's own csv reader."""
+"""The lines and records of a delimited text, by Python's own csv reader.
+
+Texts are UTF-8 bytes here: as ``str`` one emoji makes each letter four bytes, and a
+list of all lines takes many times what they hold. So lines are decoded as they are
+read.
+"""
 
 import csv
 import io
@@ -6,21 +11,58 @@ import re
 from collections.abc import Iterator
 
 SAMPLE_LINES = 200
-SAMPLE_CHARACTERS = 2**18
+SAMPLE_BYTES = 2**18
 NUMBER = re.compile(r"[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
+MOST_RECORD = 2**24  # letters of one record
+_CHUNK = 2**20
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each record that is not empty ends, and its fields."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+def chunks(text: bytes) -> Iterator[str]:
+    """Yield a text in pieces of about a megabyte, each of whole lines."""
+    start = 0
+    while start < len(text):
+        found = _LINE_END.search(text, start + _CHUNK)
+        end = found.end() if found else len(text)
+        yield text[start:end].decode("utf-8", errors="replace")
+        start = end
+
+
+def lines(text: bytes) -> Iterator[str]:
+    """Yield the lines of a text, with what ends them."""
+    for chunk in chunks(text):
+        yield from io.StringIO(chunk, newline="")
+
+
+def records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each record that is not empty ends, and its fields.
+
+    Raises
+    ------
+    csv.Error
+        If a field has more than 128 KiB or a record more than 16 MiB, as where a
+        quotation mark is never closed.
+    """
+    n_letters = 0  # of the record that is being read
+
+    def counted() -> Iterator[str]:
+        nonlocal n_letters
+        for line in lines(text):
+            n_letters += len(line)
+            if n_letters > MOST_RECORD:
+                raise csv.Error("record larger than record limit")
+            yield line
+
+    reader = csv.reader(counted(), delimiter=delimiter)
     for record in reader:
+        n_letters = 0
         if record:
             yield reader.line_num, record
 
 
-def sample_records(text: str, delimiter: str) -> list[list[str]]:
+def sample_records(text: bytes, delimiter: str) -> list[list[str]]:
     """Return the first records that are not empty."""
-    head = text[:SAMPLE_CHARACTERS]
+    head = text[:SAMPLE_BYTES]
     rows = []
     try:
         for _, record in records(head, delimiter):

@@ -1,41 +1,45 @@
 """Errors on the rows of a delimited text: which line does not fit, and what to do."""
 
 import csv
-import io
 from collections import Counter
 
-from treelab.data.reading.records import records
+from treelab.data.reading.records import lines, records
 from treelab.data.reading.table_error import TableError
 from treelab.trees.text.numerals import counted
 
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 
-def refuse_ragged_rows(text: str, name: str, delimiter: str) -> None:
+def refuse_ragged_rows(text: bytes, name: str, delimiter: str) -> None:
     """Raise TableError that names the first line with an odd number of fields."""
     try:
-        widths = [(line, len(row)) for line, row in records(text, delimiter)]
+        widths = Counter(len(row) for _, row in records(text, delimiter))
     except csv.Error as error:
         raise TableError(
             f"{name} has a quotation mark that is opened and never closed. Close it, "
             "or save the table again with every field in quotation marks."
         ) from error
-    expected = Counter(width for _, width in widths).most_common(1)[0][0]
-    odd = [(line, width) for line, width in widths if width != expected]
-    if not odd:
+    if len(widths) < 2:
         return
-    line, width = odd[0]
-    start = widths[widths.index(odd[0]) - 1][0] + 1 if odd[0] != widths[0] else line
+    expected, n_expected = widths.most_common(1)[0]
+    n_odd = widths.total() - n_expected
+    before = 0  # the line on which the record above ends
+    for line, row in records(text, delimiter):
+        width = len(row)
+        if width != expected:
+            break
+        before = line
+    is_first, start = before == 0, before + 1 if before else line
     fields = counted(width, "field")
     character = DELIMITER_NAMES.get(delimiter, delimiter)
-    others = f" In all, {counted(len(odd), 'line')} differ." if odd[1:] else ""
+    others = f" In all, {counted(n_odd, 'line')} differ." if n_odd > 1 else ""
     if line - start > 1:
         raise TableError(
             f"{name}: the row that begins on line {start:,} runs on to line {line:,} "
             f"and has {fields} where {expected:,} were expected. Is a quotation mark "
             "opened there and not closed?"
         )
-    if line == widths[0][0] and width < expected:
+    if is_first and width < expected:
         advice = "Delete lines above the one that names the columns."
     elif width > expected:
         advice = f"Put a field that holds a {character} into quotation marks."
@@ -49,9 +53,9 @@ def refuse_ragged_rows(text: str, name: str, delimiter: str) -> None:
     )
 
 
-def refuse_open_quote(text: str, name: str, delimiter: str) -> None:
+def refuse_open_quote(text: bytes, name: str, delimiter: str) -> None:
     """Raise TableError if the file ends inside quotation marks."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(lines(text), delimiter=delimiter, strict=True)
     line = 1
     try:
         for _ in reader:

@@ -85,9 +85,9 @@ def read_column(
     reading.missing = {words[k].as_py(): int(counts[k]) for k in np.nonzero(missing)[0]}
     if values is None:
         _note_bad_cells(words, codes, counts, absent, name, line_of, reading.notes)
-        table = np.array([*words.to_pylist(), None], dtype=object)
-        table[:-1][absent] = None
-        reading.column = pd.Series(table[codes], name=name, dtype="str")
+        known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
+        texts = pd.array(known.take(coded.indices), dtype="str")
+        reading.column = pd.Series(texts, name=name)
         return reading
     with np.errstate(invalid="ignore"):
         large = np.abs(values) > LARGEST_NUMBER

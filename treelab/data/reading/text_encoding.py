@@ -1,7 +1,10 @@
 """The encoding of a text file: given, known by its first bytes, or guessed."""
 
+import codecs
 import re
+from collections.abc import Iterator
 
+from treelab.data.reading.extent import check_bytes
 from treelab.data.reading.file_format import SAVE_AS_CSV
 from treelab.data.reading.table_error import TableError
 
@@ -12,9 +15,12 @@ EASTERN_SIGNS = re.compile(r"[^\W\d_][¹³¿¢¥ª¯»¾¼¶£][^\W\d_]|[£¯][^
 WINDOWS_FOR = {"mac_cyrillic": "cp1251", "mac_greek": "cp1253"}
 MIXED_SCRIPTS = re.compile(r"[A-Za-z][\u0370-\uffff]|[\u0370-\uffff][A-Za-z]")
 
+_BLOCK = 2**20  # bytes decoded at once: a whole text may take four times its bytes
+_MARK = codecs.BOM_UTF8
 
-def decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str, str]:
-    """Return the text of a file, its encoding, and a note where that was guessed.
+
+def to_utf8(content: bytes, name: str, encoding: str | None) -> tuple[bytes, str, str]:
+    """Return the text of a file as UTF-8, its encoding, and a note if it was guessed.
 
     Parameters
     ----------
@@ -29,24 +35,38 @@ def decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str, s
     TableError
         If the bytes are no text, or no text in the given encoding.
     """
+    text, encoding, note = _to_utf8(content, name, encoding)
+    check_bytes(len(text), name)
+    if b"\0" in text:
+        raise TableError(f"{name} is not a text file. {SAVE_AS_CSV}")
+    return text.removeprefix(_MARK), encoding, note
+
+
+def _to_utf8(content: bytes, name: str, encoding: str | None) -> tuple[bytes, str, str]:
+    """Return what ``to_utf8`` returns, of bytes that may yet be no text."""
     if encoding is not None:
         try:
-            return content.decode(encoding), encoding, ""
-        except (UnicodeDecodeError, LookupError) as error:
+            b"".decode(encoding)  # refuses the codecs that are no text encodings
+            return _recoded(content, encoding), encoding, ""
+        except (UnicodeError, LookupError) as error:
             raise TableError(
                 f"{name} cannot be read as {encoding}: {error}."
             ) from error
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return _decode_utf16(content, name)
-    if b"\0" in content[:SAMPLE]:
-        raise TableError(f"{name} is not a text file. {SAVE_AS_CSV}")
-    try:
-        return content.decode("utf-8-sig"), "utf-8", ""
-    except UnicodeDecodeError as error:
-        guessed = _guess(content, error.start)
-    text = content.decode(guessed, errors="replace")
-    odd = re.search(r"\w*[^\x00-\x7f]\w*", text)
-    shown = f', such as "{odd.group()[:40]}"' if odd else ""
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        try:
+            text = _recoded(content, "utf-16")
+        except UnicodeDecodeError as error:
+            raise TableError(f"{name} is not a text file. {SAVE_AS_CSV}") from error
+        return text, "utf-16", "The file was read as UTF-16."
+    if (first := _first_not_utf8(content)) is None or b"\0" in content:
+        return content, "utf-8", ""
+    guessed = _guess(content, first)
+    text = _recoded(content, guessed, errors="replace")
+    shown = ""
+    if beyond := re.search(rb"[\x80-\xff]", text):
+        near = text[max(0, beyond.start() - 200) : beyond.start() + 200]
+        odd = re.search(r"\w*[^\x00-\x7f]\w*", near.decode("utf-8", errors="ignore"))
+        shown = f', such as "{odd.group()[:40]}"' if odd else ""
     return (
         text,
         guessed,
@@ -55,12 +75,31 @@ def decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str, s
     )
 
 
-def _decode_utf16(content: bytes, name: str) -> tuple[str, str, str]:
-    """Return the text of a file that begins with the mark of UTF-16."""
+def _decoded(content: bytes, encoding: str, errors: str = "strict") -> Iterator[str]:
+    """Yield the text of a file, a block at a time."""
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    for start in range(0, len(content), _BLOCK):
+        end = start + _BLOCK
+        yield decoder.decode(content[start:end], final=end >= len(content))
+
+
+def _recoded(content: bytes, encoding: str, errors: str = "strict") -> bytes:
+    """Return a text of some encoding as UTF-8."""
+    parts = _decoded(content, encoding, errors)
+    return b"".join(part.encode("utf-8", errors="replace") for part in parts)
+
+
+def _first_not_utf8(content: bytes) -> int | None:
+    """Return the place of the first byte that is not UTF-8; None where all are."""
+    if content.isascii():
+        return None
+    end = 0
     try:
-        return content.decode("utf-16"), "utf-16", "The file was read as UTF-16."
+        for part in _decoded(content, "utf-8"):
+            end += len(part.encode())
     except UnicodeDecodeError as error:
-        raise TableError(f"{name} is not a text file. {SAVE_AS_CSV}") from error
+        return end + error.start
+    return None
 
 
 def _guess(content: bytes, first: int) -> str:
