@@ -1,6 +1,6 @@
 /** Where nodes stand and how large they are: sizes by level, so that words stay legible. */
 
-import { cardPlan } from "./card.js";
+import { cardPlan, pillWidth } from "./card.js";
 import { layoutTree } from "./layout.js";
 import { fullDepth, leavesBelow, nodeOf, visibleNodes } from "./model.js";
 
@@ -40,7 +40,10 @@ export function arrange(scene, state, tiers, direction) {
   const scales = list.map((entry) => scaleOf(entry.level, tiers));
   const beside = (tier) => (tier === "chip" ? 9 : 13);
   const breadth = plans.map((plan, k) => ((down ? plan.w : plan.h) + beside(named[k])) * scales[k]);
-  const depth = plans.map((plan, k) => (down ? plan.h : plan.w) * scales[k]);
+  const depth = plans.map((plan, k) => {
+    const { status, i } = list[k];
+    return ((down ? plan.h : plan.w) + handleRoom(status, leavesBelow(index, i), down)) * scales[k];
+  });
   const placed = layoutTree(list.map((entry) => entry.parent), breadth, depth, {
     sibling: 0, // counted into the breadths, which shrink with their level
     level: (level) => (GAP[tierOf(level + 1, tiers)] + (down ? 0 : 26)) * scaleOf(level + 1, tiers),
@@ -56,6 +59,13 @@ export function arrange(scene, state, tiers, direction) {
     ? { x: placed.low, y: 0, w: size, h: placed.length }
     : { x: 0, y: placed.low, w: placed.length, h: size };
   return { list, plans, tiers: named, scales, x, y, box };
+}
+
+/** What the handle of a closed branch takes beyond its card. */
+function handleRoom(status, leaves, down) {
+  if (status !== "alike" && status !== "folded") return 0;
+  if (down) return 16;
+  return status === "alike" ? pillWidth(leaves) : 22;
 }
 
 const plansOf = new WeakMap();

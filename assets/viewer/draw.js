@@ -1,7 +1,7 @@
 /** The picture: draws what is in view, glides nodes by key, reuses elements. */
 
 import { drawBlock, drawCard, pillText, pillWidth, predictionText } from "./card.js";
-import { edgeEnds, edgePath, edgePlate, edgeWidth, edgeWord, LOW_ACTIVITY, platePlace } from "./edges.js";
+import { edgeEnds, edgePath, edgePlate, edgeWidth, edgeWord, LOW_ACTIVITY, platePlace, plateWidth, PLATE_ROOM } from "./edges.js";
 import { leavesBelow, nodeOf } from "./model.js";
 import { svg } from "./svg.js";
 import { percent, rowsText } from "./text.js";
@@ -270,8 +270,9 @@ export class Picture {
   #plate(item, ends, faint) {
     const small = item.tier === "chip";
     let word = edgeWord(item.parent.node, item.key.endsWith("0"));
-    const room = this.look.direction === "right" ? Infinity : Math.abs(ends[2] - ends[0]);
-    if (room < 46 * item.s && word.includes(",")) word = word.replace(", missing", " ?");
+    const room = Math.abs(ends[2] - ends[0]) / item.s;
+    const isTight = this.look.direction === "right" ? plateWidth(word, small) > PLATE_ROOM * room : room < 46;
+    if (isTight) word = word.replace(", missing", " ?");
     const form = `${word}/${small}`;
     if (!item.plate || item.plateForm !== form) {
       this.#remove(item, "plate");

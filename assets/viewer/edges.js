@@ -44,10 +44,15 @@ export function edgeWord(parent, left) {
   return parent.missing === (left ? "left" : "right") ? `${word}, missing` : word;
 }
 
+/** How wide the plate of a word is. */
+export function plateWidth(word, small) {
+  return measure(word, small ? 10 : 11, 600) + 10;
+}
+
 /** The word of an edge as a small plate; `place` puts it on the curve. */
 export function edgePlate(word, small) {
   const size = small ? 10 : 11;
-  const w = measure(word, size, 600) + 10;
+  const w = plateWidth(word, small);
   const h = size + 5;
   const group = svg("g", { class: "plate" },
     svg("rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: h / 2 }),
@@ -55,6 +60,9 @@ export function edgePlate(word, small) {
   if (word.includes("missing")) group.append(svg("title", { text: "Missing values go this way." }));
   return { group, w, h };
 }
+
+/** Part of an edge from left to right that its plate may take without touching a card. */
+export const PLATE_ROOM = 0.86;
 
 /** Middle of an edge, a little nearer the child, where the two words do not meet. */
 export function platePlace([x1, y1, x2, y2], direction) {

@@ -178,6 +178,45 @@ def test_who_asks_for_the_deepest_level_sees_all_leaves(page, name):
     assert len(keys(page)) == 15
 
 
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize("depth", [None, 1])
+def test_the_handles_of_closed_branches_are_in_the_picture(page, width, depth):
+    page.set_viewport_size({"width": width, "height": 800})
+    data = with_like_leaves()
+    data["options"]["depth"] = depth
+    show(page, data)
+    for _ in range(2):
+        settle(page)
+        stage = page.locator(".stage").bounding_box()
+        handles = [each.bounding_box() for each in page.locator(".handle.closed").all()]
+        assert handles
+        for box in handles:
+            assert box["x"] + box["width"] <= stage["x"] + stage["width"]
+            assert box["y"] + box["height"] <= stage["y"] + stage["height"]
+        page.get_by_role("button", name="Rotate the tree").click()
+
+
+COVERED = """() => {
+  const frames = [...document.querySelectorAll('.card .frame')];
+  const cards = frames.map(frame => frame.getBoundingClientRect());
+  return [...document.querySelectorAll('.plate')].filter(plate => {
+    const {left, right, top, bottom} = plate.getBoundingClientRect();
+    return cards.some(card => left < card.right && card.left < right &&
+      top < card.bottom && card.top < bottom);
+  }).map(plate => plate.textContent);
+}"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_card_covers_the_word_of_an_edge(page, seed):
+    show(page, payload(tree_nodes(4, seed=seed, missing=True)))
+    for _ in range(2):
+        settle(page)
+        assert page.locator(".plate").count() > 8
+        assert page.evaluate(COVERED) == []
+        page.get_by_role("button", name="Rotate the tree").click()
+
+
 def test_a_node_inside_leaves_of_one_class_is_shown_where_it_is_selected(page):
     show(page, with_like_leaves())
     page.evaluate("viewer.select('101')")
