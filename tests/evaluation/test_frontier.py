@@ -46,3 +46,9 @@ def test_the_worse_line_needs_more_leaves_or_never_gets_there():
     assert found.first_is_better
     assert found.n_leaves_needed is None
     assert compare_lines(greedy, trained, "held_out", 2) is None
+
+
+def test_a_single_leaf_is_left_out_unless_it_was_retained():
+    assert line([4, 1], [0.9, 0.4]).table["leaves"].tolist() == [4]
+    assert line([4, 1], [0.9, 0.4], chosen=1).table["leaves"].tolist() == [1, 4]
+    assert line([1], [0.4]).table["leaves"].tolist() == [1]

@@ -83,7 +83,7 @@ def test_every_run_with_the_same_test_rows_is_on_the_frontier(visit, store):
     }
     loaded = load_run(store.run(runs[0]))
     steps = pruning_steps(loaded).table
-    assert set(drawn["CART"]["x"]) == set(steps["leaves"])
+    assert set(drawn["CART"]["x"]) == set(steps["leaves"]) - {1}
     app.button_group(key=f"frontier-{runs[0]}-{runs[2]}").set_value("test").run()
     assert max(frontier_of(app)["CART"]["y"]) <= steps["test_score"].max()
     assert not app.exception
