@@ -154,7 +154,7 @@ class Viewer {
     this.stage.style.height = options.total ? "" : `${options.height ?? 620}px`;
     this.bar.hidden = options.controls === false || Boolean(options.compact);
     this.title.textContent = data.title ?? "";
-    this.title.hidden = !data.title;
+    this.title.hidden = !data.title || options.heading === false;
     const flowing = data.classes?.find(({ label }) => label === data.flow?.class);
     root.style.setProperty("--flow", flowing?.color ?? "var(--edge)");
     if (isNew) {

@@ -56,6 +56,17 @@ def test_the_handle_folds_and_the_node_keeps_its_place(page):
     assert page.evaluate("heard") == []
 
 
+def test_a_picture_that_is_saved_has_the_title_that_stands_elsewhere(page):
+    data = payload(tree_nodes(2), options={"heading": False})
+    show(page, data)
+    assert not page.locator(".title").is_visible()
+    page.get_by_text("Save").click()
+    with page.expect_download() as download:
+        page.get_by_text("Picture as SVG").click()
+    assert download.value.suggested_filename == "gradtree-made-up-table.svg"
+    assert data["title"] in download.value.path().read_text("utf-8")
+
+
 def test_every_edge_is_labelled_and_left_is_yes(page):
     show(page, payload(tree_nodes(3)))
     words = page.locator(".plate").all_text_contents()

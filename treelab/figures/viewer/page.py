@@ -35,8 +35,9 @@ def viewer_page(
     -------
     str
     """
-    options = {"controls": True, "height": 720} | options
-    data = payload | view_settings(**options) | {"title": ""}  # it is the heading
+    # The title is the page's heading; saved pictures have it, too.
+    options = {"controls": True, "height": 720, "heading": False} | options
+    data = payload | view_settings(**options)
     title = html.escape(payload["title"] or payload["target"]["name"])
     lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in captions)
     twin = ""

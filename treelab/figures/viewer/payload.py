@@ -147,7 +147,8 @@ def view_settings(
         of the payload's own.
     **options
         direction, depth, height (pixels of the picture) or total (of everything),
-        live, controls, compact; see the viewer's script.
+        live, controls, compact, heading (whether the title stands above the picture),
+        leaves_apart (whether leaves of one class are drawn one by one).
     """
     settings = {
         "paths": [vars(path) for path in paths],
