@@ -1,0 +1,1 @@
+"""What would have to change in a row for another prediction."""

@@ -1,0 +1,160 @@
+"""A changed row: what changed, how far, and which changes are allowed.
+
+A change of a number is measured in robust standard deviations of its column (1.4826
+times the median absolute deviation), a change of a category, or to or from a missing
+value, as one. Distances add up over columns.
+
+Source: Wachter, Mittelstadt and Russell, "Counterfactual explanations without opening
+the black box", Harvard Journal of Law & Technology 31(2), 2018, section III.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind
+
+NORMAL = 1.4826  # median absolute deviations in a standard deviation of a bell curve
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactual:
+    """A row like another one, but predicted otherwise.
+
+    Attributes
+    ----------
+    row : DataFrame of one row
+    prediction : object
+        Label, or value in the target's unit.
+    changes : dict
+        Column to (value before, value now).
+    distance : float
+        See the module.
+    """
+
+    row: pd.DataFrame
+    prediction: object
+    changes: dict[str, tuple]
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """A row, the rows it comes from, and how it may change.
+
+    Parameters
+    ----------
+    row : DataFrame of one row
+    X : DataFrame of shape (n_rows, n_columns)
+        Rows whose values count as possible, such as the training rows.
+    locked : collection of str
+        Columns that stay as they are.
+    rising, falling : collection of str
+        Number columns that may only grow, or only fall.
+    """
+
+    row: pd.DataFrame
+    X: pd.DataFrame
+    locked: Collection[str] = ()
+    rising: Collection[str] = ()
+    falling: Collection[str] = ()
+    _observed: dict = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def spreads(self) -> dict[str, float]:
+        """Robust standard deviation of each number column, never 0."""
+        found = {}
+        for column in self.X.columns:
+            if column_kind(self.X[column]) != "number":
+                continue
+            values = self.X[column].dropna().to_numpy(float)
+            if not len(values):
+                found[column] = 1.0
+                continue
+            spread = NORMAL * np.median(np.abs(values - np.median(values)))
+            found[column] = float(spread or values.std() or 1.0)
+        return found
+
+    def observed(self, column: str) -> np.ndarray:
+        """Return the distinct values of a number column, ascending."""
+        if column not in self._observed:
+            values = self.X[column].dropna().to_numpy(float)
+            self._observed[column] = np.unique(values)
+        return self._observed[column]
+
+    def value(self, column: str):
+        """Return the row's value."""
+        return self.row[column].iloc[0]
+
+    def allows(self, column: str, now) -> bool:
+        """Whether a column may take a value."""
+        before = self.value(column)
+        if same(before, now):
+            return True
+        if column in self.locked:
+            return False
+        if pd.isna(before) or pd.isna(now):
+            return True
+        too_low = column in self.rising and now < before
+        return not (too_low or (column in self.falling and now > before))
+
+    def cost(self, column: str, now) -> float:
+        """Distance of a value from the row's."""
+        before = self.value(column)
+        if same(before, now):
+            return 0.0
+        if column not in self.spreads or pd.isna(before) or pd.isna(now):
+            return 1.0
+        return abs(float(now) - float(before)) / self.spreads[column]
+
+    def changed(self, values: dict) -> pd.DataFrame:
+        """Return the row with other values, its columns' kinds kept."""
+        row = self.row.copy()
+        for column, now in values.items():
+            dtype = float if column in self.spreads else object
+            row[column] = pd.Series([now], index=row.index, dtype=dtype)
+        return row
+
+    def counterfactual(self, values: dict, prediction) -> Counterfactual:
+        """Bind changed values with what is predicted of them."""
+        values = {c: v for c, v in values.items() if not same(self.value(c), v)}
+        return Counterfactual(
+            self.changed(values),
+            prediction,
+            {column: (self.value(column), now) for column, now in values.items()},
+            float(sum(self.cost(column, now) for column, now in values.items())),
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which predictions are asked for.
+
+    Attributes
+    ----------
+    labels : tuple
+        Any of these classes; for regression empty.
+    low, high : float
+        Or a value from ``low`` to ``high``.
+    """
+
+    labels: tuple = ()
+    low: float = -np.inf
+    high: float = np.inf
+
+    def accepts(self, predictions) -> np.ndarray:
+        """Whether each prediction (n,) is one of them, bool (n,)."""
+        predictions = np.asarray(predictions)
+        if self.labels:
+            return np.array([label in self.labels for label in predictions.tolist()])
+        return (predictions >= self.low) & (predictions <= self.high)
+
+
+def same(before, now) -> bool:
+    """Whether two cells hold the same; missing ones do."""
+    if pd.isna(before) or pd.isna(now):
+        return bool(pd.isna(before) and pd.isna(now))
+    return bool(before == now)
