@@ -5,6 +5,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
+from pages.common.views.counterfactual import show_counterfactuals
 from pages.common.views.ensembles.simple_rules import show_simple_rules
 from pages.common.views.explanation import (
     explain_ensemble,
@@ -40,6 +41,8 @@ with prediction:
     show_prediction(loaded, row)
 if loaded.is_ensemble:
     explain_ensemble(loaded, row)
-    show_simple_rules(loaded)
 else:
     explain_tree(loaded, row)
+show_counterfactuals(loaded, row, place)
+if loaded.is_ensemble:
+    show_simple_rules(loaded)

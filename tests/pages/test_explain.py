@@ -58,6 +58,39 @@ def test_an_ensemble_shows_its_estimator_weights(visit, store):
 
 
 @pytest.mark.parametrize("target", ["kind", "weight"])
+def test_the_nearest_row_that_is_predicted_otherwise_can_be_tried(visit, store, target):
+    run = add_run(store, "cart", target)
+    app = visit("explain", run=run, row="1")
+    model, X = store.model(run), split_of(store, run).X_test
+    before = model.predict(X.iloc[[0]])[0]
+    assert "What would change it" in [own.value for own in app.subheader]
+    app.button(key=f"try-{run}-0-0").click().run()
+    assert not app.exception
+    assert "Changed: " in page_text(app)
+    assert "Prediction before: " in page_text(app)
+    if target == "kind":  # what was predicted can be asked for, now
+        assert before in app.selectbox(key=f"wanted-{run}-0").options
+
+
+def test_locked_features_stay(visit, store):
+    run = add_run(store, "cart")
+    app = visit("explain", run=run, row="1")
+    columns = [str(c) for c in split_of(store, run).X_test]
+    app.multiselect(key=f"locked-{run}").set_value(columns).run()
+    assert "No allowed change leads there" in page_text(app)
+
+
+def test_an_ensemble_is_searched_when_asked(visit, store):
+    run = add_run(store, "grande")
+    app = visit("explain", run=run, row="1")
+    assert not [own for own in app.button if own.key == f"try-{run}-0-0"]
+    app.toggle(key=f"search-{run}-0").set_value(True).run()
+    assert not app.exception
+    assert app.button(key=f"try-{run}-0-0")
+    assert "Near rows" in page_text(app)
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
 def test_rows_that_one_tree_decides_are_listed_with_its_rules(visit, store, target):
     run = add_run(store, "grande", target)
     model, (X, y) = store.model(run), split_of(store, run).rows("test")

@@ -109,6 +109,17 @@ def pick_place(loaded: LoadedRun) -> int:
     return place - 1
 
 
+def set_values(loaded: LoadedRun, place: int, values: dict) -> None:
+    """Put other values into the fields of a row that is being edited."""
+    prefix = f"edit-{loaded.run.id}-{place}-"
+    version = st.session_state.setdefault(f"{prefix}version", 0)
+    for column, value in values.items():
+        is_number = column_kind(loaded.split.X_train[column]) == "number"
+        written = None if pd.isna(value) else float(value) if is_number else str(value)
+        st.session_state[f"{prefix}{version}-{column}"] = written
+    st.session_state[f"{prefix}all"] = True  # folded features may be among them
+
+
 def _go_to(row: int) -> None:
     """Turn to a test row, counted from 1."""
     st.session_state["row"] = row

@@ -1,4 +1,4 @@
-"""Counterfactuals: the exact ones against all possible rows, the searched ones alone."""
+"""Counterfactuals: exact ones against all possible rows, searched ones by need."""
 
 from itertools import product
 
