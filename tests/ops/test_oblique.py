@@ -12,25 +12,19 @@ def splits(n_trees, depth, n_features, seed=0):
     return rng.normal(size=(*shape, n_features)), rng.normal(size=shape)
 
 
-@pytest.mark.parametrize("own_rows", [False, True])
-def test_margins_are_threshold_less_weighted_sum(own_rows):
+def test_margins_are_threshold_less_weighted_sum():
     weights, threshold = (torch.tensor(a) for a in splits(3, 2, 4))
-    x = torch.randn(3, 4, 7, dtype=torch.float64)
-    margin = oblique_margin(x if own_rows else x[0], weights, threshold)
+    x = torch.randn(4, 7, dtype=torch.float64)
+    margin = oblique_margin(x, weights, threshold)
     for e in range(3):
-        rows = x[e if own_rows else 0]
-        expected = threshold[e][:, None] - weights[e] @ rows
+        expected = threshold[e][:, None] - weights[e] @ x
         assert torch.allclose(margin[e], expected)
 
 
-@pytest.mark.parametrize("own_rows", [False, True])
-def test_margins_have_the_right_gradient(own_rows):
+def test_margins_have_the_right_gradient():
     weights, threshold = (torch.tensor(a, requires_grad=True) for a in splits(2, 2, 3))
-    x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(
-        lambda x, w, t: oblique_margin(x if own_rows else x[0], w, t),
-        (x, weights, threshold),
-    )
+    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(oblique_margin, (x, weights, threshold))
 
 
 @pytest.mark.parametrize("depth", [1, 3, 6])

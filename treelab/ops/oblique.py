@@ -20,8 +20,8 @@ def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
 
     Parameters
     ----------
-    x : Tensor of shape (F, B) or (E, F, B)
-        Encoded rows, shared by all trees or each tree's own.
+    x : Tensor of shape (F, B)
+        Encoded rows, shared by all trees.
     weights : Tensor of shape (E, N, F)
         Weights of the splits.
     threshold : Tensor of shape (E, N)
@@ -32,10 +32,9 @@ def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
     Tensor of shape (E, N, B)
         At least zero where the row goes left.
     """
-    if x.dim() == 2:  # one matrix product for the splits of all trees, (E * N, B)
-        flat = torch.addmm(threshold.reshape(-1, 1), weights.flatten(0, 1), x, alpha=-1)
-        return flat.view(*threshold.shape, x.shape[1])
-    return torch.baddbmm(threshold[..., None], weights, x, alpha=-1)
+    # One matrix product for the splits of all trees, (E * N, B).
+    flat = torch.addmm(threshold.reshape(-1, 1), weights.flatten(0, 1), x, alpha=-1)
+    return flat.view(*threshold.shape, x.shape[1])
 
 
 def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tensor:
