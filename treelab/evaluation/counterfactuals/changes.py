@@ -96,7 +96,9 @@ class Changes:
             return True
         if column in self.locked:
             return False
-        if pd.isna(before) or pd.isna(now):
+        if pd.isna(now):  # where no row lacks a value, none can be taken away
+            return bool(self.X[column].isna().any())
+        if pd.isna(before):
             return True
         too_low = column in self.rising and now < before
         return not (too_low or (column in self.falling and now > before))
