@@ -3,6 +3,7 @@
 import pytest
 
 from pages.common.words import duration, plain
+from tests.pages.conftest import APP
 from treelab.figures.style.colors import contrast, palette, shade
 
 
@@ -40,3 +41,38 @@ def test_shades_step_back_towards_the_ground(mode):
     assert steps[:4] == sorted(steps[:4], reverse=True)
     assert steps[3] == steps[4]
     assert steps[3] > 1.2
+
+
+QUAINT = [
+    "who answers",
+    "what it says",
+    "columns asked",
+    "rows are dealt",
+    "price of a leaf",
+    "take it along",
+    "who decided",
+    "most say",
+    "the way there",
+    "next wrong answer",
+    "guessing",
+    "rows a leaf",
+    "bring a tree",
+    "circles ask",
+    "squares answer",
+    "reading the table",
+]
+
+
+@pytest.mark.parametrize("folder", ["pages", "treelab/figures", "treelab/reports"])
+def test_pages_and_pictures_use_the_fields_words(folder):
+    files = [
+        *(APP.parent / folder).rglob("*.py"),
+        *(APP.parent / "assets").rglob("*.js"),
+    ]
+    found = [
+        (str(path), words)
+        for path in files
+        for words in QUAINT
+        if words in path.read_text("utf-8").lower()
+    ]
+    assert not found

@@ -161,8 +161,8 @@ BUILTIN: dict[str, BuiltinTable] = {
             "Greedy trap",
             "bar",
             "binary",
-            "Synthetic: 1,500 steel bars that crack by a rule of two columns, "
-            "neither of which predicts anything alone.",
+            "Synthetic, made to be hard for greedy trees: 1,500 steel bars that crack "
+            "by a rule of two columns, neither of which predicts anything alone.",
             synthetic_tables.greedy_trap,
             synthetic_tables.TRAP_UNITS,
         ),

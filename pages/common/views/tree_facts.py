@@ -14,10 +14,9 @@ from treelab.trees.tree import Tree
 def show_facts(loaded: LoadedRun, tree: Tree) -> None:
     """Show the score, how the model came about, and how large the tree is."""
     _show_score(loaded, tree)
-    if loaded.run.provenance:
-        st.markdown(plain(loaded.run.provenance))
+    fitted = f"Fitted to {fitted_words(loaded)}."
+    st.markdown(f"{plain(loaded.run.provenance)} {fitted}".strip())
     sizes = {
-        "Fitted to": fitted_words(loaded),
         "Leaves": f"{tree.n_leaves:,}",
         "Splits": f"{tree.n_splits:,}",
         "Depth": f"{tree.depth:,}",

@@ -13,6 +13,7 @@ from treelab.learners.argmin.sparse import (
     lose_nothing,
 )
 from treelab.learners.common.origin import changed_splits, feature_spread
+from treelab.trees.pruning.shown_tree import shown_tree
 
 QUICK = {"depth": 3, "pruning_strength": (1.0, 100.0), "max_epochs": 80}
 QUICK |= {"random_state": 0}
@@ -132,9 +133,10 @@ def test_the_origin_counts_the_splits_that_differ_from_the_start(kind, load):
     model = kind(**QUICK).fit(X, y, callbacks=[listen])
     origin, tree = model.origin_, model.tree_
     assert (origin.start, origin.trained) == ("random", True)
-    assert origin.n_splits == (~tree.is_leaf).sum()
+    shown = shown_tree(tree)  # on the pages, too
+    assert origin.n_splits == shown.n_splits
     spread = feature_spread([X[name].to_numpy() for name in X])
-    changed = changed_splits(starts[0], tree, spread)
+    changed = changed_splits(starts[0], shown, spread)
     assert origin.n_changed == pytest.approx(changed, abs=1)
     assert tree.notes[0] == str(origin)
     assert str(origin) in str(model)

@@ -14,6 +14,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.tree import Tree
 
 SIMPLER = "leaving out columns and empty splits"
@@ -29,6 +30,8 @@ def with_origins(
     held_out: str,
 ) -> tuple[PruningPath, Origin]:
     """Return the path with an origin noted on every tree, and that of the chosen one.
+
+    Counted are the splits that are shown: those that part training rows.
 
     Parameters
     ----------
@@ -48,12 +51,14 @@ def with_origins(
         Origin(
             start,
             trained=trained.is_trained,
-            n_splits=tree.n_nodes - tree.n_leaves,
+            n_splits=tree.n_splits,
             n_changed=changed_splits(first, tree, spread) if trained.is_trained else 0,
             later=(SIMPLER,) * bool(simplified),
             held_out=held_out,
         )
-        for first, tree, simplified in zip(starts, path.trees, trained.simplified)
+        for first, tree, simplified in zip(
+            map(shown_tree, starts), map(shown_tree, path.trees), trained.simplified
+        )
     ]
     trees = [with_origin(tree, origin) for tree, origin in zip(path.trees, origins)]
     return replace(path, trees=tuple(trees)), origins[path.chosen]

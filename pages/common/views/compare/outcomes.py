@@ -13,7 +13,10 @@ from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.text.numerals import percent
 
-TITLES = {True: "Predicted against true values", False: "Classes one by one"}
+TITLES = {
+    True: "Predicted against true values",
+    False: "Confusion matrix, class by class",
+}
 
 
 def outcomes_title(loaded: LoadedRun) -> str:
