@@ -109,6 +109,18 @@ def test_rows_that_one_tree_decides_are_listed_with_its_rules(visit, store, targ
     assert not app.exception
 
 
+def test_trees_that_share_the_decision_are_drawn_small(visit, store):
+    run = add_run(store, "grande")
+    app = visit("explain", run=run, row="3")
+    own = split_of(store, run).X_test.iloc[[2]]
+    weight = store.model(run).top_estimators(own, 4)[1][0]
+    sharing = (weight >= 0.05).sum()
+    assert sharing > 1
+    drawn = viewers(app)
+    assert len(drawn) == sharing + 1  # and the chosen one, large
+    assert all(len(view["paths"]) == 1 for view in drawn)
+
+
 def test_the_heaviest_tree_says_whether_it_agrees(visit, store):
     run = add_run(store, "grande")
     model, X = store.model(run), split_of(store, run).X_test

@@ -1,15 +1,18 @@
 """Why a run predicts what it does for one row: the prediction, and what decided it."""
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.cached.predictions import predictions
+from pages.common.cached.tree_pictures import tree_picture
 from pages.common.cached.trees import shown_tree
 from pages.common.html import dot
 from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.views.tree_viewer import note_empty_branch, show_tree
+from pages.common.views.tree_viewer import note_empty_branch, show_tree, tree_viewer
 from pages.common.widgets.row import Row
 from pages.common.words import plain, short_rule, with_unit
 from treelab.evaluation.ensembles.deciders import weight_that_agrees
@@ -25,6 +28,8 @@ from treelab.trees.tree import Tree
 
 BARS = 8  # trees whose weight is drawn
 MOST_OF_IT = 0.9  # of the weight
+SHARES_IT = 0.05  # of the weight, from which on a tree is drawn
+MOST_SMALL = 4  # trees that are drawn small
 
 
 def show_prediction(loaded: LoadedRun, row: Row) -> None:
@@ -99,6 +104,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
         f"{percent(weight[0])} of the weight of this prediction; {most} "
         f"{MOST_OF_IT:.0%} of the weight.{_agreement_words(loaded, row, int(index[0]))}"
     )
+    _show_deciding(loaded, row, index, weight)
     left, right = st.columns([5, 3], gap="large")
     with right:
         shown = _show_weights(loaded, row, index, weight)
@@ -110,6 +116,27 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
         score = score_leaf(tree, path[-1], *loaded.split.rows("test"))
         st.markdown(f"Rule: {plain(short_rule(tree, path[-1]))}.")
         st.caption(_score_words(loaded, score))
+
+
+def _show_deciding(loaded: LoadedRun, row: Row, index, weight) -> None:
+    """Draw the trees that share the decision small, each with its weight as a bar."""
+    deciding = [pair for pair in zip(index.tolist(), weight) if pair[1] >= SHARES_IT]
+    if len(deciding) < 2:  # the one that decides is drawn large
+        return
+    label = "the changed row" if row.changed else "this row"
+    columns = st.columns(MOST_SMALL)
+    for column, (estimator, share) in zip(columns, deciding):
+        tree = replace(shown_tree(loaded, estimator), notes=())  # below the large one
+        with column:
+            st.progress(float(share), f"**Tree {estimator}**, weight {percent(share)}")
+            tree_viewer(
+                tree_picture(loaded, tree, f"small tree {estimator}").payload,
+                f"small-{loaded.run.id}-{estimator}",
+                paths=[row_path(tree, row.values, label)],
+                height=220,
+                controls=False,
+                compact=True,
+            )
 
 
 def _agreement_words(loaded: LoadedRun, row: Row, heaviest: int) -> str:
