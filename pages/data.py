@@ -63,18 +63,22 @@ def open_table(key: str) -> None:
 def confirm_delete(table_id: str, name: str) -> None:
     """Ask once more, then delete a table with the runs on it."""
     runs = [run for run in store().runs() if table_id in tables_of(run)]
-    trained = f" and the {counted(len(runs), 'run')} trained on it" if runs else ""
-    st.markdown(f"The table {plain(name)}{trained}, with curves, trees and models.")
+    words = f"The table {plain(name)}"
+    if runs:
+        words += f" and the {counted(len(runs), 'run')} trained on it, with curves, "
+        words += "trees and models"
+    st.markdown(f"{words}.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Cancel", key="cancel"):
             st.rerun()
-        st.button(
+        if st.button(
             "Delete",
             type="primary",
             key="delete-table-sure",
             on_click=delete_table,
             args=(table_id, runs),
-        )
+        ):
+            st.rerun()
 
 
 def delete_table(table_id: str, runs: list[Run]) -> None:
@@ -126,10 +130,6 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         "Upload", icon=":material/upload:", key=UPLOAD_OPEN, on_change="rerun"
     ):
         upload_box()
-    if key not in BUILTIN and st.button(
-        "Delete", icon=":material/delete:", help="This table.", key="delete-table"
-    ):
-        confirm_delete(key, titles[key])
     target_key = f"target-{problem.table_id}"
     st.selectbox(
         "Target",
@@ -191,6 +191,13 @@ with left:
         f"{about}The first of {counted(len(frame), 'row')}; above each column a "
         "histogram of all rows."
     )
+    if key not in BUILTIN and st.button(
+        "Delete this table",
+        icon=":material/delete:",
+        type="tertiary",
+        key="delete-table",
+    ):
+        confirm_delete(key, titles[key])
     if key == FIRST_TABLE:
         st.button(
             f"Open {BUILTIN[REAL_TABLE].title.lower()}, a table of patients",

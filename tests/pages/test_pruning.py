@@ -216,6 +216,7 @@ def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes, label):
     tree = visit("tree", run=saved.id)
     assert saved.provenance in page_text(tree).replace("\\", "")
     assert len(conditions(viewers(tree)[0])) == saved.summary["splits"]
+    assert f"{score} (chosen by hand)" in page_text(visit("train", run=saved.id))
     assert saved.title in visit("runs").dataframe[0].value["name"].tolist()
     beside = visit("compare", first=run, second=saved.id)
     assert beside.selectbox(key="second").value == saved.id

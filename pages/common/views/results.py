@@ -100,7 +100,9 @@ def result_words(runs: list[Run]) -> str:
 
 
 def _size_words(run: Run) -> str:
-    """Write how large a run's model is."""
+    """Write how large a run's model is, or that its size was chosen by hand."""
+    if "pruned_from" in run.summary:
+        return " (chosen by hand)"
     if "estimators" in run.summary:
         return f" with {counted(run.summary['estimators'], 'tree')}"
     if "leaves" in run.summary:
