@@ -51,8 +51,7 @@ for column, loaded, name, key in zip(
 
 st.header("Scores and sizes", anchor=False)
 st.table(score_table(pair, names, differences))
-if words := fitted_note(pair, names):
-    st.caption(words)
+st.caption(fitted_note(pair, names))
 if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
     st.caption("The two runs use different features.")
 

@@ -147,11 +147,14 @@ def test_runs_fitted_to_different_rows_say_so(visit, store):
         "GradTree was fitted to the training and the validation rows, CART to the "
         "training rows alone." in page_text(app)
     )
-    fitted = app.table[0].value.loc["fitted to"]
-    assert fitted.tolist()[:2] == [
-        "144 training rows",
-        "192 training and validation rows",
-    ]
+    assert app.table[0].value.loc["rows fitted to"].tolist()[:2] == ["144", "192"]
+
+
+def test_runs_fitted_to_the_same_rows_say_which(visit, store):
+    for _ in range(2):
+        add_run(store, "gradtree")
+    app = visit("compare")
+    assert "Both were fitted to 192 training and validation rows." in page_text(app)
 
 
 @pytest.mark.parametrize("learner", ["gradtree", "grande", "argmin"])

@@ -144,10 +144,10 @@ def _ensemble_words(loaded: LoadedRun) -> str:
 
 
 def fitted_note(pair: Pair, names: Names) -> str:
-    """Say which run was fitted to more rows; "" where both had the same."""
+    """Say to which rows the runs were fitted."""
     fitted = [loaded.fitted_split for loaded in pair]
     if fitted[0] == fitted[1]:
-        return ""
+        return f"Both were fitted to {fitted_words(pair[0])}."
     more = fitted.index(JOINED)
     return (
         f"{plain(names[more])} was fitted to the training and the validation rows, "
@@ -180,7 +180,8 @@ def score_table(
         values = [summary.get(key) for summary in summaries]
         if any(value is not None for value in values):
             rows[name] = (*(f"{v:,}" if v is not None else "1" for v in values), "", "")
-    rows["fitted to"] = (*map(fitted_words, pair), "", "")
+    n_fitted = [len(loaded.rows("fitted")[1]) for loaded in pair]
+    rows["rows fitted to"] = (*(f"{n:,}" for n in n_fitted), "", "")
     seconds = [duration(summary.get("seconds")) for summary in summaries]
     rows["training time"] = (*seconds, "", "")
     columns = [*names, f"{names[1]} minus {names[0]}", "95% interval"]
