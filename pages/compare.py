@@ -14,6 +14,7 @@ from pages.common.views.compare.comparison import (
 )
 from pages.common.views.compare.disagreement import HEADS, show_disagreement
 from pages.common.views.compare.frontier import show_frontier
+from pages.common.views.compare.optimality import show_optimality
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.widgets.run_pair import pick_run_pair
 from pages.common.words import plain
@@ -28,6 +29,7 @@ names = pair_names(pair, HEADS)
 differences = score_differences(*pair)
 show_difference(pair, names, differences)
 show_frontier(pair, names)
+show_optimality(pair, names)
 
 n_rows = len(pair[0].split.y_test)
 row = st.number_input(

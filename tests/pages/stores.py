@@ -172,6 +172,7 @@ def size_path(tree: Tree) -> SizePath:
 MAKERS = {
     "cart": single_tree,
     "gradtree": joined_tree,
+    "optimal": single_tree,
     "grande": ensemble,
     "argmin": pruning_path,
 }

@@ -97,6 +97,17 @@ def test_the_frontier_says_what_both_reach_at_one_size(visit, store):
     assert "GradTree" in words
 
 
+def test_errors_are_held_against_the_optimal_trees_of_the_depth(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
+    app = visit("compare", first=runs[0], second=runs[1])
+    assert "of the optimal tree" not in page_text(app)
+    loaded = load_run(store.run(add_run(store, "optimal")))
+    X, y = loaded.rows("fitted")
+    wrong = int((loaded.model.predict(X) != y).sum())
+    app = visit("compare", first=runs[0], second=runs[1])
+    assert f"CART of depth 2 {wrong} errors, the best {wrong}" in page_text(app)
+
+
 def test_equal_trees_have_no_clear_difference(visit, store):
     add_run(store, "cart")
     add_run(store, "gradtree")

@@ -1,0 +1,63 @@
+"""How far a tree's training error is from that of the best tree of its depth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.tree import Tree
+
+
+@dataclass(frozen=True)
+class OptimalityGap:
+    """Errors of a tree and of a searched one on the same training rows.
+
+    Attributes
+    ----------
+    depth : int
+        Of the tree; the searched one is at most as deep.
+    n_rows : int
+    error, least_error : float
+        Misclassified rows, or mean squared error in squared units of the target.
+    """
+
+    depth: int
+    n_rows: int
+    error: float
+    least_error: float
+
+
+def optimality_gap(
+    tree: Tree, searched: Sequence[Tree], X: pd.DataFrame, y
+) -> OptimalityGap | None:
+    """Compare a tree with the best of the searched trees that are at most as deep.
+
+    Parameters
+    ----------
+    tree : Tree
+    searched : sequence of Tree
+        Found by an exhaustive search, of different depths.
+    X, y
+        The rows that were searched on.
+
+    Returns
+    -------
+    OptimalityGap or None
+        None where no searched tree is as deep: a deeper tree may be better than all.
+    """
+    if not searched or tree.depth > max(own.depth for own in searched):
+        return None
+    shallow = [own for own in searched if own.depth <= tree.depth]
+    if not shallow:
+        return None
+    least = min(_error(own, X, y) for own in shallow)
+    return OptimalityGap(tree.depth, len(X), _error(tree, X, y), least)
+
+
+def _error(tree: Tree, X: pd.DataFrame, y) -> float:
+    """Misclassified rows, or mean squared error."""
+    predicted, truth = tree.predict(X), np.asarray(y)
+    if tree.classes is not None:
+        return float((predicted != truth).sum())
+    return float(np.mean((predicted - truth.astype(float)) ** 2))
