@@ -10,13 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treelab.bench.clock import median_seconds
+from treelab.bench.clock import median_seconds, medians
 from treelab.bench.dense import dense_axis_trees
 from treelab.bench.machine import machine
 from treelab.bench.oblique import SHAPE, oblique_steps
 from treelab.bench.solver_speed import solver_rows
 from treelab.bench.table_speed import table_rows
+from treelab.learners.grande.weighting import weighted_prediction
 from treelab.ops.axis_trees import axis_trees
+from treelab.trees.logits import WEIGHTINGS
 
 AT_LEAST = 1.0  # seconds that the runs of a step take together
 DEEPEST_DENSE = 6  # deeper, the dense sum over paths wants minutes and gigabytes
@@ -46,10 +48,13 @@ class AxisTreesStep:
     n_outputs: int
     soft: str
 
-    def make(self, backend: str, device: str = "cpu") -> Callable[[], None]:
+    def make(
+        self, backend: str, device: str = "cpu", weighting: str | None = None
+    ) -> Callable[[], None]:
         """Return a function that does the step.
 
-        ``backend`` is "dense" or one of `axis_trees`.
+        ``backend`` is "dense" or one of `axis_trees`. With a ``weighting`` the last
+        output is a leaf's weight, and `weighted_prediction` mixes the trees.
         """
         rng: dict[str, Any] = {
             "generator": torch.Generator(device).manual_seed(0),
@@ -75,6 +80,10 @@ class AxisTreesStep:
             output = formulation(
                 x, logits, threshold, leaf, columns=columns, soft=self.soft
             )
+            if weighting is not None:
+                output = weighted_prediction(
+                    output[:, :-1], output[:, -1], weighting=weighting
+                )
             output.square().mean().backward()
             optimizer.step()
 
@@ -107,6 +116,7 @@ def report(*, steps: int, out: Path | None) -> int:
     """
     print(f"{machine()}, torch threads: {torch.get_num_threads()}")
     rows = [_axis_trees_row(step, steps) for step in STEPS]
+    rows.append(_weighting_row(STEPS[0], steps))
     rows += solver_rows(steps)
     rows.append(_oblique_row(steps))
     rows += table_rows(steps)
@@ -138,6 +148,20 @@ def _axis_trees_row(step: AxisTreesStep, steps: int) -> dict:
         "offered": step.n_offered,
         "rows": step.n_rows,
     } | {f"{backend}_ms": 1000 * taken for backend, taken in seconds.items()}
+
+
+def _weighting_row(step: AxisTreesStep, steps: int) -> dict:
+    """Time a step with its mixture of trees, by each weighting, and print a line."""
+    made = [step.make("auto", weighting=weighting) for weighting in WEIGHTINGS]
+    taken = dict(zip(WEIGHTINGS, medians(made, steps, at_least=AT_LEAST)))
+    ratio = taken["entmax15"] / taken["softmax"]
+    print(
+        f"{step.name}, trees mixed: entmax15 {1000 * taken['entmax15']:.2f} ms, "
+        f"softmax {1000 * taken['softmax']:.2f} ms ({ratio:.2f} times)"
+    )
+    return {"step": f"{step.name}, trees mixed"} | {
+        f"{weighting}_ms": 1000 * seconds for weighting, seconds in taken.items()
+    }
 
 
 def _oblique_row(steps: int) -> dict:
