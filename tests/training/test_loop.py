@@ -161,3 +161,36 @@ def test_a_training_that_diverged_says_when_and_what_to_try():
     result = TrainResult(torch.zeros(1), torch.zeros(1), reason="nan", epochs=7)
     with pytest.warns(RuntimeWarning, match="epoch 7.*smaller learning_rate"):
         result.warn_if_diverged()
+
+
+def test_epochs_before_the_first_are_not_retained_and_cost_no_patience():
+    lines = Lines([0.0], [[0.0]] * 6 + [[2.0], [1.0]] + [[3.0]] * 50)
+    result = run(lines, patience=3, first_epoch=7)
+    assert result.best_epoch.tolist() == [8]
+    assert result.best_loss.tolist() == [1.0]
+    assert (result.reason, result.epochs) == ("patience", 11)
+
+
+def test_a_stop_before_the_first_epoch_retains_what_is_there():
+    lines = Lines([0.0])
+    result = run(lines, first_epoch=50, callbacks=[lambda p: p.epoch >= 2])
+    assert result.best_epoch.tolist() == [2]
+
+
+@pytest.mark.parametrize("n_averaged", [1, 3])
+def test_without_validation_training_goes_to_its_end(n_averaged):
+    slopes = []
+    lines = Lines([0.0, 9.0])
+    monitor = Monitor(8, [lambda _: slopes.append(lines.slope.detach().clone())])
+    result = run(
+        lines, monitor=monitor, max_epochs=8, validates=False, n_averaged=n_averaged
+    )
+    assert result.epochs == 8
+    expected = torch.stack(slopes[-n_averaged:]).mean(0)
+    torch.testing.assert_close(lines.slope.detach(), expected)
+    assert not monitor.history_frame()["valid_loss"].notna().any()
+
+
+def test_without_validation_a_training_loss_that_is_no_number_ends_it():
+    result = run(Lines([math.nan]), max_epochs=8, validates=False)
+    assert (result.reason, result.epochs) == ("nan", 1)

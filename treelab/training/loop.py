@@ -62,11 +62,12 @@ class TrainingPlan:
         Epochs from one measurement of the validation loss to the next.
     n_averaged : int, default=1
         With 2 or more, the mean of that many of a candidate's best checkpoints is
-        tried at the end and retained where its validation loss is lower.
+        tried at the end and retained where its validation loss is lower; where nothing
+        is validated, the mean of the last epochs' parameters is retained.
     first_epoch : int, default=1
         The first whose parameters may be retained; patience counts from it.
     validates : bool, default=True
-        Whether a validation loss is measured; without one the last parameters stay.
+        Whether a validation loss is measured; without one training goes to its end.
     """
 
     n_rows: int
@@ -182,6 +183,8 @@ def train(
             epochs_in_vain += plan.evaluate_every
             if bool(improved.any()):
                 epochs_in_vain = 0
+        if not plan.validates and plan.n_averaged > 1:
+            checkpoints.update(torch.full_like(checkpoints.loss, -epoch))
         measured = valid_loss if plan.validates else train_loss
         if stopped:
             reason = "callback"
@@ -191,6 +194,8 @@ def train(
             reason = "patience"
     if plan.validates:
         _restore_best(candidates, checkpoints, plan, monitor)
+    elif plan.n_averaged > 1:
+        checkpoints.average()
     return TrainResult(
         checkpoints.loss, checkpoints.epoch, reason or "max_epochs", epoch
     )

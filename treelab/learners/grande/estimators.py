@@ -69,7 +69,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
     n_averaged : int, default=1
-        The mean of so many of the best checkpoints is taken where it is better.
+        The mean of so many of the best checkpoints is taken where it is better; in
+        the training on all rows that of the last epochs.
     max_epochs : int, default=60
         Passes over the rows at the latest.
     max_steps : int or None, default=6000
@@ -248,7 +249,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
     n_averaged : int, default=1
-        The mean of so many of the best checkpoints is taken where it is better.
+        The mean of so many of the best checkpoints is taken where it is better; in
+        the training on all rows that of the last epochs.
     max_epochs : int, default=60
         Passes over the rows at the latest.
     max_steps : int or None, default=6000

@@ -142,7 +142,8 @@ class GrandeSettings(AxisTreeSettings):
     n_averaged: int = setting(
         1,
         "int",
-        "The mean of so many of the best checkpoints is taken where it is better.",
+        "The mean of so many of the best checkpoints is taken where it is better; on "
+        "all rows that of the last epochs.",
         minimum=1,
     )
     max_epochs: int = setting(
