@@ -361,3 +361,14 @@ def test_no_time_left_is_said_before_there_is_something_to_go_by(store, visit):
     assert store.run(run_id).remaining is None
     store.add_event(run_id, Progress(500, 1000, 1.0, 1.2, 60.0))
     assert store.run(run_id).remaining is not None
+
+
+def test_score_stands_against_size_once_two_runs_have_ended(store, visit):
+    first = add_run(store, "cart")
+    assert "Score against size" not in page_text(visit("train", run=first))
+    second = add_run(store, "gradtree")
+    app = visit("train", run=second)
+    assert "Score against size" in page_text(app)
+    drawn = figures(app)[-1]
+    assert {t["name"] for t in drawn["data"] if "name" in t} == {"CART", "GradTree"}
+    assert not app.exception

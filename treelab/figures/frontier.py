@@ -39,6 +39,7 @@ def frontier_figure(
     column: str,
     *,
     score_title: str,
+    height: int = HEIGHT,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw each run's score against its number of leaves, and ring what it retained.
@@ -50,6 +51,8 @@ def frontier_figure(
         Which score.
     score_title : str
         Of the axis: "macro F1, test rows".
+    height : int, default=420
+        Pixels.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
 
@@ -96,7 +99,7 @@ def frontier_figure(
     ticks = [2**level for level in range(11) if 2**level <= 2 * most]
     return figure.update_layout(
         template=template(mode),
-        height=HEIGHT,
+        height=height,
         margin_t=56,
         clickmode="event+select",
         xaxis={

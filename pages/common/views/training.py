@@ -5,6 +5,7 @@ import streamlit as st
 from pages.common.cached.live_tree import live_tree
 from pages.common.cached.store import find_run, queue, store
 from pages.common.state.chosen_run import write_address
+from pages.common.views.compare.frontier import show_small_frontier
 from pages.common.views.curves import show_curves
 from pages.common.views.results import (
     cluster_result_words,
@@ -61,6 +62,8 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
 
     with st.container(key="live"):
         watch()
+    if not active and not of_clusters:
+        show_small_frontier(shown)
     if earlier:
         with st.expander(
             f"{counted(len(earlier), 'earlier run')} on this table",

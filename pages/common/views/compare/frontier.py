@@ -4,16 +4,18 @@ import math
 
 import streamlit as st
 
-from pages.common.cached.frontier import RunOnFrontier, runs_on_frontier
+from pages.common.cached.frontier import RunOnFrontier, on_frontier, runs_on_frontier
+from pages.common.cached.loaded_run import load_run
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair
-from pages.common.views.results import names_and_colors
+from pages.common.views.results import names_and_colors, ranked_runs
 from pages.common.views.tree_viewer import show_tree
 from pages.common.words import plain, split_words
 from treelab.evaluation.frontier import HELD_OUT, TEST, compare_lines
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.frontier import DrawnLine, frontier_figure
+from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
 
 MOST_RUNS = 8
@@ -61,6 +63,32 @@ def show_frontier(pair: Pair, names: Names) -> None:
     if points:
         number, place = points[0]["customdata"][:2]
         _show_clicked(runs[int(number)], drawn[int(number)].name, int(place))
+
+
+def show_small_frontier(runs: list[Run]) -> None:
+    """Draw the finished runs that were tested on the same rows, small."""
+    tested = [run for run in ranked_runs(runs) if run.has_model]
+    found = [on_frontier(load_run(run)) for run in tested[:MOST_RUNS]]
+    if sum(own.line is not None for own in found) < 2:
+        return
+    metric = TITLES[headline(tested[0].problem.task)]
+    names = names_and_colors(runs)
+    st.markdown("**Score against size**")
+    show_figure(
+        frontier_figure(
+            [_drawn(own, *names[own.loaded.run.id], HELD_OUT) for own in found],
+            HELD_OUT,
+            score_title=f"{metric}, {COLUMNS[HELD_OUT].lower()}",
+            height=300,
+            mode=mode(),
+        ),
+        key="small-frontier",
+        alt=f"{metric} of each run's trees against their leaves.",
+    )
+    st.caption(
+        "The best tree of each size, on rows held out of training. Ring: the tree "
+        "that a run retained. Band: one standard error."
+    )
 
 
 def _drawn(own: RunOnFrontier, name: str, color: str, column: str) -> DrawnLine:
