@@ -11,7 +11,7 @@ from treelab.learners.grande.estimators import GrandeClassifier
 
 SHORT = {"max_epochs": 3, "random_state": 0}
 GRADTREE = {"max_leaf_nodes": 16, "n_restarts": 2, "n_steps": 20, "random_state": 0}
-GET = {**SHORT, "max_depth": 3, "n_starts": 2}
+GET = {"n_steps": 20, "max_depth": 3, "n_starts": 2, "random_state": 0}
 FITTED = {
     "gradtree": ("mixed", GradTreeClassifier(**GRADTREE)),
     "gradtree regression": ("diabetes", GradTreeRegressor(**GRADTREE)),
