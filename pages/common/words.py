@@ -70,13 +70,13 @@ def score_words(run: Run, split: str = "test") -> str:
 
 def split_words(loaded: LoadedRun, split: str) -> str:
     """Name a data split with its size: "test, 114 rows"."""
-    return f"{SPLIT_NAMES[split]}, {counted(len(loaded.rows(split)[1]), 'row')}"
+    return f"{SPLIT_NAMES[split]}, {counted(loaded.n_rows(split), 'row')}"
 
 
 def fitted_words(loaded: LoadedRun) -> str:
     """Name the rows that a run's model was fitted to: "341 training rows"."""
     split = loaded.fitted_split
-    return counted(len(loaded.rows(split)[1]), f"{SPLIT_NAMES[split]} row")
+    return counted(loaded.n_rows(split), f"{SPLIT_NAMES[split]} row")
 
 
 def with_unit(loaded: LoadedRun, value: float) -> str:

@@ -21,6 +21,7 @@ from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.pruning.shown_tree import shown_tree
 
 
 def add_command(commands) -> None:
@@ -77,9 +78,10 @@ def cluster(arguments: Namespace) -> int:
 def _print_clusters(store: RunStore, run: Run) -> None:
     """Print the clusters of a run, a line for each leaf."""
     print(f"{run.title} ({run.state}), run {run.id}")
-    tree = store.model(run.id).tree
+    tree = shown_tree(store.model(run.id))
+    labels = tree.classes or ()
     for leaf in np.flatnonzero(tree.is_leaf):
-        label = tree.classes[tree.value[leaf].argmax()]
+        label = labels[tree.value[leaf].argmax()]
         print(f"{label}: {tree.n_rows[leaf]:,} rows at node {leaf}")
     if "purity" in run.summary:
         purity = run.summary["purity"]

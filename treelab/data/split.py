@@ -46,6 +46,12 @@ class DataSplit:
             raise ValueError(f"The splits are {', '.join(SPLITS)}; got {name!r}.")
         return getattr(self, f"X_{name}"), getattr(self, f"y_{name}")
 
+    def n_rows(self, name: str) -> int:
+        """Count the rows of a split; see ``rows``."""
+        if name == JOINED:
+            return len(self.y_train) + len(self.y_valid)
+        return len(self.rows(name)[1])
+
 
 def assign_splits(
     strata: np.ndarray, valid_share: float, test_share: float, seed: int

@@ -50,6 +50,10 @@ class LoadedRun:
         """Return (X, y) of a data split, or of the "fitted" rows."""
         return self.split.rows(self.fitted_split if split == "fitted" else split)
 
+    def n_rows(self, split: str) -> int:
+        """Count the rows that ``rows`` returns."""
+        return self.split.n_rows(self.fitted_split if split == "fitted" else split)
+
     @property
     def has_labels(self) -> bool:
         """Whether the target is known, and is not what the run itself found."""

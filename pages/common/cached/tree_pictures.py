@@ -201,7 +201,7 @@ def _framed_picture(
 def _score_label(loaded: LoadedRun, split: str) -> str:
     """Name the score of a frame, and the rows behind it."""
     metric = TITLES[headline(loaded.run.problem.task)]
-    n_rows = f"{len(loaded.rows(split)[1]):,} rows"
+    n_rows = f"{loaded.n_rows(split):,} rows"
     if split == "valid":
         return f"{metric} · validation, {n_rows}"
     return f"{metric} · {n_rows} it was fitted to"

@@ -129,7 +129,7 @@ def _scores_note(loaded: LoadedRun) -> str:
 def _rows_behind(loaded: LoadedRun) -> dict[str, int]:
     """Count the rows behind each score of the path."""
     return {
-        "held_out_score": len(loaded.rows(_held_out(loaded))[1]),
+        "held_out_score": loaded.n_rows(_held_out(loaded)),
         "valid_score": len(loaded.split.y_valid),
         TEST: len(loaded.split.y_test),
     }

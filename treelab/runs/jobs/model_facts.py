@@ -50,8 +50,7 @@ def fitted_split(model: Model, split: DataSplit) -> str:
     else:
         tree = model.tree if isinstance(model, PruningPath) else model
         n_rows = int(tree.n_rows[0])
-    joined = n_rows == len(split.y_train) + len(split.y_valid)
-    return JOINED if joined else "train"
+    return JOINED if n_rows == split.n_rows(JOINED) else "train"
 
 
 def model_size(model: Model) -> dict[str, int]:

@@ -180,7 +180,7 @@ def score_table(
         values = [summary.get(key) for summary in summaries]
         if any(value is not None for value in values):
             rows[name] = (*(f"{v:,}" if v is not None else "1" for v in values), "", "")
-    n_fitted = [len(loaded.rows("fitted")[1]) for loaded in pair]
+    n_fitted = [loaded.n_rows("fitted") for loaded in pair]
     rows["rows fitted to"] = (*(f"{n:,}" for n in n_fitted), "", "")
     seconds = [duration(summary.get("seconds")) for summary in summaries]
     rows["training time"] = (*seconds, "", "")
