@@ -251,3 +251,66 @@ def test_using_a_model_needs_no_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "sentence"),
+    [
+        ("value", [[1.2, -0.2]], "from 0 to 1"),
+        ("value", [[-5.0, 6.0]], "from 0 to 1"),
+        ("value", [[0.0, 0.0]], "with the sum 1"),
+        ("value", [["nan", 0.5]], "finite numbers"),
+        ("value", [["inf", 0.5]], "finite numbers"),
+        ("class_counts", [[-1.0, 3.0]], "class_counts counts rows"),
+        ("class_counts", [["nan", 3.0]], "class_counts counts rows"),
+        ("n_rows", [-2], "n_rows counts rows"),
+        ("missing_rows", [-1], "missing_rows counts rows"),
+        ("activity", ["nan"], "activity"),
+    ],
+)
+def test_nodes_that_hold_no_prediction_or_no_count_are_refused(name, values, sentence):
+    given = {
+        "class_counts": [[1, 1]],
+        "missing_rows": [0],
+        "activity": [1.0],
+        "n_rows": [2],
+    }
+    tree = Tree.complete([], [], [], [], [[0.5, 0.5]], classes=("a", "b"))
+    stored = replace(tree, **given).to_dict()
+    Tree.from_dict(stored)
+    with pytest.raises(ValueError, match=sentence):
+        Tree.from_dict(swap(stored, name, {"data": np.ravel(values).tolist()}))
+
+
+@pytest.mark.parametrize("value", ["nan", "-inf", 1e308])
+def test_leaves_of_numbers_that_cannot_be_squared_are_refused(value):
+    stored = Tree.complete([], [], [], [], [[1.0]]).to_dict()
+    with pytest.raises(ValueError, match="finite numbers up to 1e"):
+        Tree.from_dict(swap(stored, "value", {"data": [value]}))
+    ensemble = make_ensemble(np.random.default_rng(0), 2, 1, 0).to_dict()
+    data = ensemble["arrays"]["leaf_value"]["data"]
+    with pytest.raises(ValueError, match="leaf_value must hold finite numbers"):
+        model_from_dict(swap(ensemble, "leaf_value", {"data": [value, *data[1:]]}))
+
+
+@pytest.mark.parametrize("classes", ["", "ab", []])
+def test_labels_must_be_a_list(classes):
+    stored = Tree.complete([], [], [], [], [[0.5, 0.5]], classes=("a", "b")).to_dict()
+    stored["settings"]["classes"] = classes
+    with pytest.raises(ValueError, match="classes must be a sequence"):
+        Tree.from_dict(stored)
+
+
+@pytest.mark.parametrize("depth", [300, 600, 900])
+@pytest.mark.parametrize("name", ["features", "classes", "target", "notes"])
+def test_settings_nested_deeply_are_refused(depth, name):
+    stored = make_tree(np.random.default_rng(0)).to_dict()
+    deep: dict = {"a": 1}
+    for _ in range(depth):
+        deep = {"a": deep}
+    stored["settings"][name] = deep if name == "target" else [deep]
+    try:
+        Tree.from_dict(stored)
+    except ValueError:
+        return
+    assert name in ("target", "notes")  # of which any value has a text

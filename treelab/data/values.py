@@ -5,8 +5,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype
 
 from treelab.data.columns import column_kind
-
-LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
+from treelab.trees.checks import LARGEST_NUMBER
 
 
 def numbers(column: pd.Series) -> np.ndarray:

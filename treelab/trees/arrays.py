@@ -20,6 +20,10 @@ class Arrays(Stored):
         put(self, "features", tuple(self.features))
         put(self, "notes", tuple(str(note) for note in self.notes))
         if self.classes is not None:
+            if isinstance(self.classes, str) or not len(self.classes):
+                raise ValueError(
+                    f"classes must be a sequence of labels, got {self.classes!r}."
+                )
             put(self, "classes", tuple(plain_label(c) for c in self.classes))
             if len(set(self.classes)) != len(self.classes):
                 raise ValueError(f"A class is listed twice: {list(self.classes)}.")
@@ -56,9 +60,12 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 def exact_copy(name: str, array, dtype) -> np.ndarray:
     """Return a copy of the array in this type, or ValueError where it does not fit."""
-    given = np.asarray(array)
-    with np.errstate(invalid="ignore"):
-        copy = np.array(given, dtype=dtype)
+    try:
+        given = np.asarray(array)
+        with np.errstate(invalid="ignore"):
+            copy = np.array(given, dtype=dtype)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
     if copy.dtype.kind != "f" and not np.array_equal(copy, given):
         raise ValueError(f"{name} must hold {copy.dtype.name} values, got {given!r}.")
     return copy

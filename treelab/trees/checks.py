@@ -9,6 +9,7 @@ from treelab.trees.walk import AXIS, LEAF, OBLIQUE
 if TYPE_CHECKING:
     from treelab.trees.tree import Tree
 
+LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 PER_NODE = (
     *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
     *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),
@@ -24,6 +25,7 @@ def check_tree(tree: "Tree") -> None:
     _check_shapes(tree, n)
     _check_children(tree, n)
     _check_splits(tree)
+    _check_values(tree)
     if tree.classes is None and tree.value.shape[1] != 1:
         raise ValueError(
             f"A regression tree has one number at each node, but value has "
@@ -106,5 +108,48 @@ def _check_splits(tree: "Tree") -> None:
         raise ValueError("Linear leaves need both leaf_weights and leaf_bias.")
     if tree.leaf_weights is not None and tree.classes is not None:
         raise ValueError("Linear leaves are for regression; this tree has classes.")
-    if (tree.n_rows < 0).any():
-        raise ValueError("n_rows counts rows, so it cannot be negative.")
+
+
+def _check_values(tree: "Tree") -> None:
+    """Every node predicts numbers, or probabilities, and counts rows."""
+    check_predictions("value", tree.value, proba=False)
+    if tree.classes is not None and not _are_probabilities(tree.value):
+        raise ValueError("value must hold class probabilities, from 0 to 1.")
+    if tree.leaf_bias is not None and tree.leaf_weights is not None:
+        check_predictions("leaf_bias", tree.leaf_bias, proba=False)
+        if not np.isfinite(tree.leaf_weights).all():
+            raise ValueError("leaf_weights must hold finite numbers.")
+    for name in ("n_rows", "class_counts", "missing_rows"):
+        counts = getattr(tree, name)
+        if counts is not None and not (counts >= 0).all():
+            raise ValueError(f"{name} counts rows, so it cannot be negative.")
+    if tree.activity is not None and not (tree.activity >= 0).all():
+        raise ValueError("activity must be at least 0 at each node.")
+
+
+def check_predictions(name: str, value: np.ndarray, *, proba: bool) -> None:
+    """Raise ValueError unless values (..., n_outputs) can be predictions.
+
+    Parameters
+    ----------
+    name : str
+        What the values are called in the message.
+    value : float array of shape (..., n_outputs)
+    proba : bool
+        Whether they are class probabilities, which sum to 1.
+    """
+    bad = ~(np.abs(value) <= LARGEST_NUMBER)
+    if bad.any():
+        raise ValueError(
+            f"{name} must hold finite numbers up to {LARGEST_NUMBER:g}, got "
+            f"{value[bad][0]:g}."
+        )
+    if proba and not (_are_probabilities(value) and np.allclose(value.sum(axis=-1), 1)):
+        raise ValueError(
+            f"{name} must hold class probabilities, from 0 to 1, with the sum 1."
+        )
+
+
+def _are_probabilities(value: np.ndarray) -> bool:
+    """Whether values are from 0 to 1, up to rounding."""
+    return bool(((value >= -1e-9) & (value <= 1 + 1e-9)).all())

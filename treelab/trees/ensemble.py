@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from treelab.trees.arrays import Arrays
+from treelab.trees.checks import check_predictions
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.labels import most_probable, task_of
 from treelab.trees.leaf_codes import LeafCodes
@@ -122,9 +123,11 @@ class WeightedTrees(Arrays):
             raise ValueError(
                 f"Splits must test a feature from 0 to {len(self.features) - 1}."
             )
-        for name in ("leaf_value", "leaf_weight"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise ValueError(f"{name} must hold finite numbers.")
+        proba = self.classes is not None and self.leaf_output == "probabilities"
+        check_predictions("leaf_value", self.leaf_value, proba=proba)
+        check_predictions("leaf_weight", self.leaf_weight, proba=False)
+        if self.n_rows is not None and (self.n_rows < 0).any():
+            raise ValueError("n_rows counts rows, so it cannot be negative.")
         if np.isnan(self.threshold).any():
             raise ValueError("threshold must not be NaN.")
 
@@ -142,10 +145,6 @@ class WeightedTrees(Arrays):
             raise ValueError(
                 f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
             )
-        if self.classes is not None and self.leaf_output == "probabilities":
-            proba = self.leaf_value
-            if (proba < 0).any() or not np.allclose(proba.sum(axis=2), 1):
-                raise ValueError("Each leaf's probabilities must sum to 1.")
 
     def __repr__(self):
         return (

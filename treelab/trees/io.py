@@ -26,6 +26,7 @@ TYPES = {
     "PruningPath": "treelab.trees.pruning.path",
     "SizePath": "treelab.trees.pruning.size_path",
 }
+MOST_BYTES = 2**26  # of a model as JSON, whose values take twenty times the memory
 _ARRAY_TYPES = ("bool", "int32", "int64", "float32", "float64")
 _SETTINGS, _ARRAYS = "model.json", "model.safetensors"
 
@@ -180,7 +181,10 @@ def _rebuild(header, arrays: dict, wanted: type):
     try:
         settings = {name: _unplain(value) for name, value in settings.items()}
         return cls.unpack(settings, arrays)
-    except (TypeError, KeyError, AttributeError, IndexError) as error:
+    except (
+        *(TypeError, KeyError, AttributeError, IndexError),
+        *(OverflowError, RecursionError),
+    ) as error:
         raise ValueError(f"This saved {kind} is damaged: {error}.") from error
 
 

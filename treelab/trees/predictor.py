@@ -68,6 +68,9 @@ class NodePredictor:
                     f"Layer {i} reads {weight.shape[1]} numbers, but gets {n_in}."
                 )
             n_in = len(bias)
+        for array in (*sum(self.layers, ()), self.x_mean, self.x_scale):
+            if array is not None and not np.isfinite(array).all():
+                raise ValueError("A predictor must hold finite numbers.")
         if self.uses_x and (self.x_mean is None or self.x_scale is None):
             raise ValueError(
                 "A predictor that reads features needs x_mean and x_scale."

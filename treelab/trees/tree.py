@@ -12,7 +12,7 @@ import numpy as np
 
 from treelab.trees import statistics, walk
 from treelab.trees.arrays import Arrays, frozen
-from treelab.trees.checks import check_tree
+from treelab.trees.checks import check_predictions, check_tree
 from treelab.trees.complete import complete_arrays, pad_nodes
 from treelab.trees.feature import Feature
 from treelab.trees.labels import most_probable, task_of
@@ -169,6 +169,15 @@ class Tree(Arrays):
             leaf_bias=leaf_bias,
             **described,
         )
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "Tree":
+        """Rebuild the tree that ``pack`` took apart; ValueError where it is none."""
+        tree = super().unpack(settings, arrays)
+        # While a tree is built its values may be unknown, but not once it is stored.
+        proba = tree.classes is not None
+        check_predictions("value", tree.value[tree.is_leaf], proba=proba)
+        return tree
 
     def __repr__(self):
         return (

@@ -171,8 +171,9 @@ def regression_values(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
 def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:
     """Add what stands at the leaves to every node above them, along the first axis."""
     total = np.array(at_leaf)
-    for level in range(tree.depth, 0, -1):
-        nodes = np.flatnonzero(tree.level == level)
+    order = np.argsort(tree.level, kind="stable")
+    starts = np.searchsorted(tree.level[order], np.arange(1, tree.depth + 1))
+    for nodes in reversed(np.split(order, starts)[1:]):  # the deepest level first
         np.add.at(total, tree.parent[nodes], total[nodes])
     return total
 

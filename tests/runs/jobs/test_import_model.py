@@ -1,6 +1,7 @@
 """A model from elsewhere becomes a run, or is refused in a sentence."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import treelab
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
-from treelab.runs.jobs.import_model import NOTE
+from treelab.runs.jobs.import_model import NOTE, model_from_json, read_model
 from treelab.runs.store.run_store import RunStore
 
 
@@ -148,3 +149,29 @@ def test_a_forest_of_classes_becomes_a_run_that_predicts_alike(home, table, caps
     assert stored.leaf_output == "probabilities"
     wanted = model.predict_proba(encoded())
     assert stored.predict_proba(encoded()) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_text_is_no_path_to_a_model_of_this_machine(tmp_path):
+    model = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0])
+    path = tmp_path / "secret.json"
+    path.write_text(json.dumps(treelab.from_sklearn(model).to_dict()))
+    for text in (json.dumps(str(path)), "3", "null", '""'):
+        with pytest.raises(ValueError, match="holds no model"):
+            model_from_json(text.encode(), "m.json")
+
+
+def test_a_model_beyond_the_limit_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("treelab.runs.jobs.import_model.MOST_BYTES", 2**20)
+    text = b"[" + b"[]," * 2**19 + b"[]]"
+    with pytest.raises(ValueError, match="larger than 1 MiB"):
+        model_from_json(text, "m.json")
+    (tmp_path / "m.json").write_bytes(text)
+    with pytest.raises(ValueError, match="larger than 1 MiB"):
+        read_model(tmp_path / "m.json")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_pipe_is_no_model(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(ValueError, match="is a pipe or a device"):
+        read_model(tmp_path / "pipe.json")

@@ -169,3 +169,46 @@ def test_the_tree_as_text():
         "   └─ no: virginica (1.00)",
         "Trained on a sample.",
     ]
+
+
+def chain(depth: int) -> Tree:
+    """A tree of one long path, a leaf to the left of each of its splits."""
+    splits = np.arange(0, 2 * depth, 2)
+    arrays = {name: np.full(2 * depth + 1, -1) for name in ("left", "right", "feature")}
+    arrays["left"][splits], arrays["right"][splits] = splits + 1, splits + 2
+    arrays["feature"][splits] = np.arange(depth) % 3
+    threshold = np.full(2 * depth + 1, np.nan)
+    threshold[splits] = np.arange(depth)
+    return Tree(
+        features=[Feature("a"), Feature("b"), Feature("c")],
+        **arrays,
+        threshold=threshold,
+        missing_left=np.zeros(2 * depth + 1, dtype=bool),
+        value=np.zeros((2 * depth + 1, 1)),
+        n_rows=np.zeros(2 * depth + 1),
+        impurity=np.full(2 * depth + 1, np.nan),
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_rules_of_all_leaves_are_those_of_each(seed):
+    rng = np.random.default_rng(seed)
+    tree = make_tree(rng, 12, n_classes=0, oblique=0.3 * (seed % 2))
+    rules = to_rules(tree)
+    wanted = [rule_text(tree, leaf) for leaf in rules["leaf"].tolist()]
+    assert rules["rule"].tolist() == wanted
+
+
+def test_the_rules_of_a_tree_of_depth_3000_take_no_square_of_that(monkeypatch):
+    n_narrowed = 0
+    narrow = NumberCondition.narrow
+
+    def counted(*given):
+        nonlocal n_narrowed
+        n_narrowed += 1
+        narrow(*given)
+
+    monkeypatch.setattr(NumberCondition, "narrow", counted)
+    rules = to_rules(chain(3000))
+    assert n_narrowed == 6000
+    assert rules["rule"].iloc[-1] == "a > 2997 and b > 2998 and c > 2999"

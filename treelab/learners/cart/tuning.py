@@ -239,7 +239,7 @@ def _depth_sums(
 def _encoded_tree(grown, encoder: TableEncoder, classes: tuple | None) -> Tree:
     """Return scikit-learn's tree over encoded columns, for its shape alone."""
     leaf = grown.children_left < 0
-    n_nodes = grown.node_count
+    n_nodes, n_outputs = grown.node_count, len(classes or (None,))
     return Tree(
         features=encoder.features_,
         left=grown.children_left,
@@ -247,7 +247,7 @@ def _encoded_tree(grown, encoder: TableEncoder, classes: tuple | None) -> Tree:
         feature=np.where(leaf, -1, grown.feature),
         threshold=np.where(leaf, np.nan, grown.threshold),
         missing_left=np.zeros(n_nodes, dtype=bool),
-        value=np.zeros((n_nodes, 1 if classes is None else len(classes))),
+        value=np.full((n_nodes, n_outputs), 1 / n_outputs),
         n_rows=np.zeros(n_nodes, dtype=np.int64),
         impurity=np.full(n_nodes, np.nan),
         classes=classes,

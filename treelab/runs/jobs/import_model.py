@@ -20,7 +20,12 @@ from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_xgboost
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.io import load_model, model_from_dict
+from treelab.trees.io import (
+    MOST_BYTES,
+    load_model,
+    model_from_dict,
+    read_regular_file,
+)
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.tree import Tree
@@ -52,7 +57,7 @@ def read_model(path: Path, classes: list | None = None) -> Model:
     """
     if path.is_dir():
         return load_model(path)
-    return model_from_json(path.read_bytes(), path.name, classes)
+    return model_from_json(read_regular_file(path, MOST_BYTES), path.name, classes)
 
 
 def model_from_json(text: bytes, name: str, classes: list | None = None) -> Model:
@@ -71,6 +76,10 @@ def model_from_json(text: bytes, name: str, classes: list | None = None) -> Mode
     ValueError
         If it is none of these, or an ensemble that a run cannot store.
     """
+    if len(text) > MOST_BYTES:
+        raise ValueError(
+            f"{name} is larger than {MOST_BYTES // 2**20} MiB, the most that is read."
+        )
     try:
         stored = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -79,7 +88,12 @@ def model_from_json(text: bytes, name: str, classes: list | None = None) -> Mode
             "export wrote, or JSON that xgboost's save_model wrote."
         ) from error
     if isinstance(stored, dict) and "type" in stored:
-        return model_from_dict(stored)
+        read = model_from_dict(stored)
+        if not isinstance(read, Model):
+            raise ValueError(f"{name} holds no model, but a {type(read).__name__}.")
+        return read
+    if not isinstance(stored, dict | list):  # a text would be taken for a path
+        raise ValueError(f"{name} holds no model.")
     model = from_xgboost(stored, classes=classes)
     return model.to_weighted_trees() if isinstance(model, Forest) else model
 

@@ -6,6 +6,9 @@ import numpy as np
 
 from treelab.trees.feature import Feature
 
+MOST_COLUMNS = 10_000  # as a table may have
+MOST_SCORES = 2**23  # of the categories of all sets: 64 MB
+
 
 class Columns:
     """Features by column, and by set of categories where a split tests those.
@@ -33,6 +36,7 @@ class Columns:
         self.names, self.categories = names, categories
         self.features = [Feature(name, unit=units.get(name, "")) for name in names]
         self._sets: dict[tuple[int, frozenset[int]], int] = {}
+        self._n_scores = 0
 
     def index(self, column: int, right: frozenset[int] | None = None) -> int:
         """Return the feature that a split tests; a set of categories has its own.
@@ -48,15 +52,27 @@ class Columns:
         -------
         int
             Place in ``features``.
+
+        Raises
+        ------
+        ValueError
+            If the sets of all splits hold too many categories.
         """
         if right is None:
             return column
         if (column, right) not in self._sets:
             known, unseen = self.categories.get(column), np.nan
+            n_known = max(right, default=0) + 1 if known is None else len(known)
+            self._n_scores += n_known
+            if self._n_scores > MOST_SCORES:
+                raise ValueError(
+                    f"The splits of this model list more than {MOST_SCORES:,} "
+                    f"categories, of column {self.names[column]!r} {n_known:,}. Train "
+                    "it on fewer categories."
+                )
             if known is None:  # a code of no set goes left, however large
-                known = [str(code) for code in range(max(right, default=0) + 1)]
-                unseen = 0.0
-            scores = tuple(float(code in right) for code in range(len(known)))
+                known, unseen = [str(code) for code in range(n_known)], 0.0
+            scores = tuple(1.0 if code in right else 0.0 for code in range(n_known))
             name = self.names[column]
             self._sets[column, right] = len(self.features)
             self.features.append(

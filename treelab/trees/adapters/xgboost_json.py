@@ -5,6 +5,8 @@ written against xgboost 3.2.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from treelab.trees.adapters.boosted import boosted_forest
-from treelab.trees.adapters.columns import Columns
+from treelab.trees.adapters.columns import MOST_COLUMNS, Columns
 from treelab.trees.adapters.forest import Forest
 from treelab.trees.adapters.xgboost_nodes import (
     Nodes,
@@ -20,6 +22,7 @@ from treelab.trees.adapters.xgboost_nodes import (
     saved_nodes,
     tree_arguments,
 )
+from treelab.trees.io import MOST_BYTES, read_regular_file
 from treelab.trees.labels import plain_label
 from treelab.trees.tree import Tree
 
@@ -93,14 +96,9 @@ def from_xgboost(
         If the model is not of trees, has several targets or an objective that is not
         read, or is damaged.
     """
-    try:
+    with _refusing_damage():
         stored = _load(model)
         read = _dump(stored) if isinstance(stored, list) else _saved(stored)
-    except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        raise ValueError(
-            f"This is not an xgboost model in JSON, or it is damaged: {error!r}. "
-            "Write one with booster.save_model('model.json')."
-        ) from error
     if not read.nodes:
         raise ValueError("This xgboost model holds no tree.")
     if feature_names is not None:
@@ -112,7 +110,23 @@ def from_xgboost(
             )
         read.names = names
     _name_categories(read, categories or {})
-    return _to_trees(read, classes, target, units or {})
+    with _refusing_damage():
+        return _to_trees(read, classes, target, units or {})
+
+
+@contextmanager
+def _refusing_damage() -> Iterator[None]:
+    """Turn what a damaged file may lead to into a ValueError."""
+    try:
+        yield
+    except (
+        *(KeyError, TypeError, IndexError, AttributeError, OverflowError),
+        RecursionError,
+    ) as error:
+        raise ValueError(
+            f"This is not an xgboost model in JSON, or it is damaged: {error!r}. "
+            "Write one with booster.save_model('model.json')."
+        ) from error
 
 
 def _name_categories(read: _Model, given: dict) -> None:
@@ -139,7 +153,7 @@ def _load(model):
     if hasattr(model, "save_raw"):
         model = bytes(model.save_raw("json"))
     if isinstance(model, str | Path):
-        model = Path(model).read_bytes()
+        model = read_regular_file(Path(model), MOST_BYTES)
     if isinstance(model, bytes | bytearray):
         try:
             model = json.loads(model)
@@ -156,6 +170,7 @@ def _dump(stored: list) -> _Model:
     names: list[str] = []
     trees = [json.loads(tree) if isinstance(tree, str) else tree for tree in stored]
     nodes = [dumped_nodes(tree, names) for tree in trees]
+    _check_columns(len(names))
     return _Model(nodes, names, [0] * len(nodes), [0.0])
 
 
@@ -179,20 +194,47 @@ def _saved(stored: dict) -> _Model:
     for i, factor in enumerate(scale or ()):
         nodes[i].value[...] *= np.float32(factor)
     n_used = _n_used_trees(learner.get("attributes", {}), model, len(nodes))
-    link, n_classes = _LINKS[objective], int(parameters["num_class"])
-    n_outputs = max(n_classes, 1)
-    names = learner.get("feature_names") or [
-        f"x{i}" for i in range(int(parameters["num_feature"]))
-    ]
+    link = _LINKS[objective]
+    n_outputs = int(parameters["num_class"]) if link == "softmax" else 1
+    output = [int(k) for k in model["tree_info"][:n_used]]
+    if len(output) != len(nodes[:n_used]) or not all(
+        0 <= k < n_outputs for k in output
+    ):
+        raise ValueError(
+            f"This xgboost model has {n_outputs:,} outputs, and trees of others: it "
+            "is damaged."
+        )
+    if n_outputs > max(len(nodes), 1):
+        raise ValueError(
+            f"This xgboost model has {n_outputs:,} classes but {len(nodes):,} trees, "
+            "and each class has trees of its own: it is damaged."
+        )
+    classes = {"binary:logistic": 2}.get(objective, n_outputs * (link == "softmax"))
     return _Model(
         nodes[:n_used],
-        [str(name) for name in names],
-        model["tree_info"][:n_used],
+        _column_names(learner.get("feature_names"), parameters),
+        output,
         _margins(parameters["base_score"], link, n_outputs),
         link,
-        2 if objective == "binary:logistic" else n_classes,
+        classes,
         _category_names(model.get("cats", {})),
     )
+
+
+def _column_names(stored: list | None, parameters: dict) -> list[str]:
+    """Return the names of a saved model's columns; x0, x1, ... where it has none."""
+    n_columns = len(stored) if stored else int(parameters["num_feature"])
+    _check_columns(n_columns)
+    return [str(name) for name in stored or (f"x{i}" for i in range(n_columns))]
+
+
+def _check_columns(n_columns: int) -> None:
+    """Raise ValueError for a model with more columns than a table may have."""
+    if n_columns > MOST_COLUMNS:
+        raise ValueError(
+            f"This xgboost model has {n_columns:,} columns; treelab reads at most "
+            f"{MOST_COLUMNS:,}."
+        )
 
 
 def _n_used_trees(attributes: dict, model: dict, n_trees: int) -> int:
@@ -221,9 +263,12 @@ def _category_names(stored: dict) -> dict[int, list[str] | None]:
         if "offsets" in entry:
             # Signed bytes. xgboost 3.2 cuts names between letters as if each were
             # one byte, so beyond ASCII they are lost.
+            offsets = entry["offsets"]
+            if sorted(offsets) != offsets:
+                raise ValueError("This xgboost model's category names are damaged.")
             if min(values) >= 0:
                 text = bytes(values).decode()
-                found[column] = [text[a:b] for a, b in pairwise(entry["offsets"])]
+                found[column] = [text[a:b] for a, b in pairwise(offsets)]
             else:
                 found[column] = None
         else:

@@ -6,6 +6,7 @@ import numpy as np
 
 from treelab.trees.adapters.columns import Columns
 from treelab.trees.adapters.float32 import float32_thresholds
+from treelab.trees.arrays import exact_copy
 from treelab.trees.walk import LEAF
 
 
@@ -43,10 +44,12 @@ def saved_nodes(tree: dict) -> Nodes:
             "This xgboost model has leaves of several outputs (multi_strategy="
             "'multi_output_tree'); treelab reads one output a leaf."
         )
-    left = np.array(tree["left_children"])
+    left = _whole(tree, "left_children")
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     weight = np.array(tree["base_weights"], dtype=np.float32)
-    codes = tree.get("categories", [])
+    codes = _codes(tree.get("categories", []))
+    if sum(tree.get("categories_sizes", [])) > len(codes):
+        raise ValueError("This xgboost model's sets of categories are damaged.")
     categories = {
         node: frozenset(codes[start : start + size])
         for node, start, size in zip(
@@ -55,20 +58,39 @@ def saved_nodes(tree: dict) -> Nodes:
             tree.get("categories_sizes", []),
         )
     }
-    return Nodes(
+    nodes = Nodes(
         left,
-        np.array(tree["right_children"]),
-        np.array(tree["split_indices"]),
+        _whole(tree, "right_children"),
+        _whole(tree, "split_indices"),
         condition,
         np.array(tree["default_left"]).astype(bool),
         np.where(left < 0, condition, weight),
         categories,
     )
+    arrays = (nodes.right, nodes.column, condition, nodes.missing_left, weight)
+    if any(array.shape != (len(left),) for array in (left, *arrays)):
+        raise ValueError("A tree of this xgboost model lacks nodes: it is damaged.")
+    return nodes
+
+
+def _whole(tree: dict, name: str) -> np.ndarray:
+    """Return an array of whole numbers, one a node."""
+    return exact_copy(name, tree[name], np.int64)
+
+
+def _codes(stored: list) -> list[int]:
+    """Return the codes of categories, checked to be such."""
+    codes = [int(code) for code in stored]
+    if min(codes, default=0) < 0:
+        raise ValueError(f"A code of an xgboost category is negative: {min(codes)}.")
+    return codes
 
 
 def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
     """Read a tree of ``get_dump(dump_format="json")``; new columns join ``names``."""
-    found, waiting = {}, [tree]
+    found: dict[int, dict] = {}
+    column_of = {name: i for i, name in enumerate(names)}
+    waiting = [tree]
     while waiting:
         node = waiting.pop()
         found[node["nodeid"]] = node
@@ -84,13 +106,15 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
         if "leaf" in node:
             value[i] = node["leaf"]
             continue
-        if node["split"] not in names:
-            names.append(node["split"])
-        column[i] = names.index(node["split"])
+        name = str(node["split"])
+        if name not in column_of:
+            column_of[name] = len(names)
+            names.append(name)
+        column[i] = column_of[name]
         yes, no = node["yes"], node["no"]
         condition_of = node.get("split_condition", 1)
         if isinstance(condition_of, list):  # yes is where the category is among them
-            categories[i] = frozenset(condition_of)
+            categories[i] = frozenset(_codes(condition_of))
             yes, no = no, yes
         elif "split_condition" in node:
             condition[i] = condition_of

@@ -294,6 +294,12 @@ def _check_predictor(tree: Tree, predictor: NodePredictor | None) -> None:
             f"The predictor reads {predictor.n_inputs} numbers a row, but its tree "
             f"gives {n_inputs}."
         )
+    for array in (predictor.x_mean, predictor.x_scale) if predictor.uses_x else ():
+        if array is None or array.shape != (len(tree.features),):
+            raise ValueError(
+                "A predictor that reads features needs one x_mean and one x_scale for "
+                f"each of the {len(tree.features)}."
+            )
     allowed = {1} if tree.classes is None else {len(tree.classes)}
     if tree.task == "binary":
         allowed.add(1)

@@ -1,5 +1,7 @@
 """Conditions on columns: of one split, or of all splits on a decision path."""
 
+from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, isnan
@@ -89,7 +91,7 @@ class CategoryCondition:
             for category, score in zip(feature.categories, feature.scores)
             if score_goes_left(score, threshold, missing_left) == left
         }
-        self.allowed &= passes
+        self.allowed = self.allowed & passes
         self.new = (
             self.new
             and score_goes_left(feature.unseen, threshold, missing_left) == left
@@ -178,6 +180,28 @@ def path_conditions(tree: Tree, node: int) -> list[Condition]:
     for above, below in pairwise(tree.path_to(node)):
         _add_split(found, tree, above, bool(tree.left[above] == below))
     return list(found.values())
+
+
+def leaf_conditions(tree: Tree) -> Iterator[tuple[int, list[Condition]]]:
+    """Yield each leaf with the conditions on its decision path, one a column.
+
+    A split narrows the conditions above it once, for all leaves below: paths of a
+    deep tree have most of their splits in common.
+    """
+    waiting: list[tuple[int, dict]] = [(0, {})]
+    while waiting:
+        node, found = waiting.pop()
+        if tree.is_leaf[node]:
+            yield node, list(found.values())
+            continue
+        for child, left in ((tree.right[node], False), (tree.left[node], True)):
+            below = dict(found)
+            if tree.feature[node] != OBLIQUE:
+                column = tree.features[tree.feature[node]].column
+                if column in below:
+                    below[column] = copy(below[column])
+            _add_split(below, tree, node, left)
+            waiting.append((int(child), below))
 
 
 def _add_split(found: dict, tree: Tree, node: int, left: bool) -> None:

@@ -3,7 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from treelab.trees.text.conditions import path_conditions
+from treelab.trees.text.conditions import (
+    Condition,
+    leaf_conditions,
+    path_conditions,
+)
 from treelab.trees.text.nodes import prediction_text, rows_text, split_text
 from treelab.trees.tree import Tree
 
@@ -26,8 +30,18 @@ def rule_text(
         Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
         the root.
     """
+    return _joined(tree, path_conditions(tree, node), most, length)
+
+
+def _joined(
+    tree: Tree,
+    conditions: list[Condition],
+    most: int | None = None,
+    length: int | None = None,
+) -> str:
+    """Return conditions as one text."""
     parts = []
-    for condition in path_conditions(tree, node):
+    for condition in conditions:
         missing = condition.column in tree.missing_columns
         if text := condition.text(missing, most, length):
             parts.append(text)
@@ -54,10 +68,13 @@ def to_rules(tree: Tree) -> pd.DataFrame:
         prediction = pd.Series([tree.classes[i] for i in best])
         confidence = tree.value[leaves].max(axis=1)
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
+    rule = {
+        leaf: _joined(tree, conditions) for leaf, conditions in leaf_conditions(tree)
+    }
     table = pd.DataFrame(
         {
             "leaf": leaves,
-            "rule": [rule_text(tree, leaf) for leaf in leaves.tolist()],
+            "rule": [rule[leaf] for leaf in leaves.tolist()],
             "n_rows": n_rows,
             "share": share,
             "prediction": prediction,
