@@ -14,6 +14,7 @@ from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
 from pages.common.state.selected_node import select_node, selected_node
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
+from pages.common.views.lens import has_sums, show_lens
 from pages.common.views.node_panel import report_of, show_node, show_rows, show_split
 from pages.common.views.overview import overview
 from pages.common.views.tree_drawing import draw_tree, tree_notes
@@ -171,6 +172,9 @@ if estimator is not None:
     st.header(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
 tree = shown_tree(loaded, estimator)
 show_view(loaded, estimator)
+if has_sums(loaded):
+    with st.expander("Without small weights", icon=":material/filter_alt:", key="lens"):
+        show_lens(loaded)
 export_box(loaded, tree, estimator)
 if loaded.has_labels:
     with st.expander(outcomes_title(loaded), key="outcomes"):

@@ -76,7 +76,7 @@ def test_an_ensemble_says_that_all_its_trees_predict(visit, store):
 
 
 def test_a_tree_under_a_predictor_says_so(visit, store):
-    (view,) = viewers(visit("tree", run=add_run(store, "argmin")))
+    view = viewers(visit("tree", run=add_run(store, "argmin")))[0]  # then the lens
     assert "predictor on top" in " ".join(view["trees"][0]["notes"])
 
 
@@ -248,3 +248,14 @@ def test_a_long_weighted_sum_is_cut_to_three_terms():
     assert len(rule_text(tree, 1)) > LONGEST_RULE
     assert "37 more columns" in short_rule(tree, 1)
     assert short_rule(tree, 0) == "every row"
+
+
+def test_a_lens_drops_small_terms_and_says_what_it_costs(visit, store):
+    run = add_run(store, "argmin")
+    app = visit("tree", run=run)
+    for fraction in (0.0, 1.0):
+        app.select_slider(key=f"lens-{run}").set_value(fraction).run()
+        assert not app.exception
+        assert "changes on 0 of" in page_text(app) or fraction == 1.0
+    assert "Splits name 1.0 features on average" in page_text(app)
+    assert not visit("tree", run=add_run(store, "cart")).select_slider
