@@ -48,7 +48,7 @@ def possible_rows(changes):
     return rows.astype(numbers), cost
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=SEEDS,
     locked=st.sampled_from([(), ("job",), ("width", "bmi")]),
@@ -120,7 +120,7 @@ def test_linear_leaves_are_refused():
         tree_counterfactuals(tree, changes, Wanted(low=0.0))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS)
 def test_each_change_of_a_searched_row_is_needed(seed):
     tree, changes, wanted, _ = problem(seed, n_rows=40, locked=("age",))

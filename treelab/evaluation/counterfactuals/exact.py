@@ -83,7 +83,7 @@ def _nearest(tree: Tree, leaf: int, changes: Changes) -> dict | None:
         if isinstance(condition, NumberCondition):
             options = _numbers(condition, changes)
         else:
-            options = _categories(condition)
+            options = _categories(condition, changes)
         column = condition.column
         options = [own for own in options if changes.allows(column, own)]
         if not options:
@@ -112,10 +112,14 @@ def _numbers(condition: NumberCondition, changes: Changes) -> list[float]:
     return options
 
 
-def _categories(condition: CategoryCondition) -> list:
+def _categories(condition: CategoryCondition, changes: Changes) -> list:
     """Return categories that pass a condition, and missing where that does."""
-    allowed = [c for c in condition.feature.categories if c in condition.allowed]
-    return [*allowed, *([np.nan] if condition.missing else [])]
+    known = condition.feature.categories
+    passing = [category for category in known if category in condition.allowed]
+    if condition.new:
+        seen = changes.X[condition.column].dropna().unique()
+        passing += [category for category in seen if str(category) not in known]
+    return [*passing, *([np.nan] if condition.missing else [])]
 
 
 def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
