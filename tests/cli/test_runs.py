@@ -18,3 +18,15 @@ def test_runs_lists_each_run_with_its_test_score(trained, capsys):
 def test_an_empty_store_is_a_sentence(home, capsys):
     assert main(["runs"]) == 0
     assert capsys.readouterr().out == f"No run yet in {home}.\n"
+
+
+def test_a_title_cannot_command_the_terminal(trained, capsys):
+    store = RunStore()
+    title = "red \x1b[31m\x1b]0;mine\x07 and\r\nmore\u202e köln 😀"
+    store.create("cart", {}, store.run(trained).problem, title=title)
+    assert main(["runs"]) == 0
+    printed = capsys.readouterr().out
+    assert not set(printed) & set("\x1b\x07\r\u202e")
+    assert len(printed.strip().split("\n")) == 3
+    assert r"red \x1b[31m" in printed
+    assert "köln 😀" in printed

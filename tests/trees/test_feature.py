@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import treelab.trees.feature as feature_module
 from treelab.trees.feature import Feature, feature_matrix
 
 JOB = Feature(
@@ -97,3 +98,25 @@ def test_a_table_that_cannot_be_read_is_refused_by_name(table, sentence):
 def test_a_feature_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError):
         Feature("a", **wrong)
+
+
+def test_columns_of_numbers_are_read_together(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(5, 400))).add_prefix("x")
+    X = X.assign(
+        x7=X["x7"] > 0, x8=rng.integers(9, size=5), x9=X["x9"].astype("Float64")
+    )
+    X.loc[2, "x9"] = pd.NA
+    one_by_one = []
+    column = feature_module._column
+
+    def noted(X, positions, name):
+        one_by_one.append(name)
+        return column(X, positions, name)
+
+    monkeypatch.setattr(feature_module, "_column", noted)
+    names = [f"x{j}" for j in reversed(range(400))]
+    matrix = feature_matrix([Feature(name) for name in names], X)
+    assert one_by_one == ["x9"]
+    wanted = X[names].astype("Float64").to_numpy(np.float64, na_value=np.nan)
+    np.testing.assert_array_equal(matrix, wanted)

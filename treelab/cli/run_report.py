@@ -2,6 +2,7 @@
 
 import sys
 
+from treelab.cli.common.printable import printable
 from treelab.data.split import JOINED
 from treelab.evaluation import metrics
 from treelab.runs.store.run import Run
@@ -19,12 +20,13 @@ def print_report(store: RunStore, run: Run) -> int:
         The exit code: 0 when the run has a model, else 2.
     """
     if not run.has_model:
-        print(f"treelab: {run.title} {run.state}. {run.error}", file=sys.stderr)
+        error = f"treelab: {run.title} {run.state}. {run.error}"
+        print(printable(error), file=sys.stderr)
         if store.log(run.id):
             log = store.folder(run.id) / "log.txt"
             print(f"The traceback is in {log}.", file=sys.stderr)
         return 2
-    print(f"{run.title} ({run.state}), run {run.id}")
+    print(f"{printable(run.title)} ({run.state}), run {run.id}")
     _print_scores(run)
     summary = run.summary
     trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""

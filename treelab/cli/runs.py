@@ -4,6 +4,7 @@ import time
 from argparse import Namespace
 
 from treelab.cli.common.arguments import add_home
+from treelab.cli.common.printable import printable
 from treelab.evaluation.metrics import headline
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -28,7 +29,7 @@ def list_runs(arguments: Namespace) -> None:
         (
             run.id,
             run.state,
-            run.title,
+            printable(run.title),
             _test_score(run),
             f"{run.summary['leaves']:,}" if "leaves" in run.summary else "",
             f"{run.elapsed:.1f} s",

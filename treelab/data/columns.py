@@ -80,7 +80,8 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
                 "were fitted."
             )
         frame = pd.DataFrame(values, columns=list(feature_names))
-    objects = [name for name in frame.columns if frame[name].dtype == object]
+    kinds = zip(frame.columns, frame.dtypes)
+    objects = [name for name, kind in kinds if kind == np.dtype(object)]
     if objects:
         frame = frame.assign(**{name: frame[name].infer_objects() for name in objects})
     return frame

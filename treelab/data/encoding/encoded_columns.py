@@ -56,10 +56,11 @@ def encode_columns(
     random_state : int, RandomState instance or None
         Seeds the folds in which target rates are cross-fitted.
     """
-    kinds = {name: column_kind(frame[name]) for name in frame.columns}
+    table = {str(name): column for name, column in frame.items()}
+    kinds = {name: column_kind(column) for name, column in table.items()}
     coded = {
-        name: categories(frame[name])
-        for name in frame.columns
+        name: categories(column)
+        for name, column in table.items()
         if kinds[name] == "category"
     }
     rated = [
@@ -74,9 +75,9 @@ def encode_columns(
             seed=_seed(random_state),
         )
     columns: list[EncodedColumn] = []
-    for name in frame.columns:
+    for name, column in table.items():
         if kinds[name] == "number":
-            columns.append(_number(frame[name], units.get(name, "")))
+            columns.append(_number(column, units.get(name, "")))
         elif name in rated:
             columns += _target_rates(name, *coded[name], encoding, rated.index(name))
         else:

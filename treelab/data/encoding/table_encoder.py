@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import TASKS, as_frame, column_kind
+from treelab.data.columns import TASKS, as_frame
 from treelab.data.encoding.encoded_columns import encode_columns
 from treelab.data.encoding.scale import SCALES, Affine
-from treelab.data.values import numbers
+from treelab.data.values import numbers, refuse_large
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.midpoints import midpoint
 
@@ -129,9 +129,7 @@ class TableEncoder:
             If a column is absent, or a number column holds text or an infinite value.
         """
         frame = as_frame(frame, self.columns_)
-        for name in {f.column for f in self.features_ if f.kind == "number"}:
-            if column_kind(frame[name]) == "number":
-                numbers(frame[name])  # refuses infinite values by name
+        refuse_large(frame, {f.column for f in self.features_ if f.kind == "number"})
         encoded = feature_matrix(self.features_, frame)
         encoded = np.where(np.isnan(encoded), self._fill, encoded)
         for j, scale in enumerate(self._scales):
