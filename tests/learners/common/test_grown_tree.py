@@ -17,7 +17,7 @@ def test_each_node_predicts_the_weighted_mean_of_the_rows_that_pass(seed):
         rng.integers(2, size=7),
         rng.normal(size=7),
         np.ones(7, bool),
-        np.full((8, 2), 9.0),
+        np.full((8, 2), 0.9),
         classes=("no", "yes"),
     )
     X = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
