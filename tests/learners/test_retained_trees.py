@@ -83,7 +83,5 @@ def test_as_many_splits_changed_as_its_origin_says(fitted):
     origin = learner.origin_
     if start.is_known and not origin.later:
         assert changed == origin.n_changed
-    elif start.is_known:  # later steps may have moved more, and are named
-        assert changed >= origin.n_changed
-    else:
+    else:  # later steps, which are named, may move more, or move back
         assert (changed > 0) == (origin.n_changed > 0)

@@ -18,9 +18,9 @@ from pages.common.words import plain, short_rule, with_unit
 from treelab.evaluation.ensembles.deciders import weight_that_agrees
 from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
+from treelab.figures.ensembles.weights import weights_figure
 from treelab.figures.style.colors import palette
 from treelab.figures.viewer.rows import row_path
-from treelab.figures.weights import weights_figure
 from treelab.trees.labels import plain_label
 from treelab.trees.text.nodes import path_sentences
 from treelab.trees.text.numerals import counted, percent, probability

@@ -10,7 +10,7 @@ from pages.common.theme import mode
 from pages.common.words import SPLIT_NAMES, split_words
 from treelab.evaluation.ensembles.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.deciders import deciders_figure
+from treelab.figures.ensembles.deciders import deciders_figure
 from treelab.trees.text.numerals import counted, significant
 
 CLOSE = 0.01  # a score that is at most so much lower is as good

@@ -1,0 +1,1 @@
+"""Figures of an ensemble of weighted trees."""
