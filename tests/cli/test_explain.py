@@ -8,6 +8,7 @@ import pytest
 from tests.pages.stores import add_run
 from treelab.cli.main import main
 from treelab.evaluation.ensembles.deciders import rows_decided_by_one
+from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.text.numerals import percent
 
@@ -34,6 +35,7 @@ def test_a_single_trees_path_ends_in_its_leaf(home, capsys, learner, target):
         assert lines[1] == f"Target: {y.iloc[2]}"
     assert lines[2].startswith("1. ")
     assert lines[-1].startswith("This leaf: ")
+    assert any(ON_TOP in line for line in lines) == (learner == "argmin")
     assert f"of {len(X)} test rows" in lines[-1]
 
 

@@ -1,5 +1,7 @@
 """The Compare page."""
 
+import shutil
+
 import pytest
 from sklearn.datasets import load_iris
 
@@ -89,6 +91,13 @@ def test_every_run_with_the_same_test_rows_is_on_the_frontier(visit, store):
     assert not app.exception
 
 
+def test_a_run_whose_model_is_gone_leaves_the_others_on_the_frontier(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "gradtree", "argmin")]
+    shutil.rmtree(store.folder(runs[2]) / "model")
+    app = visit("compare", first=runs[0], second=runs[1])
+    assert set(frontier_of(app)) == {"CART", "GradTree"}
+
+
 def test_the_frontier_says_what_both_reach_at_one_size(visit, store):
     runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
     app = visit("compare", first=runs[0], second=runs[1])
@@ -105,7 +114,7 @@ def test_errors_are_held_against_the_optimal_trees_of_the_depth(visit, store):
     X, y = loaded.rows("fitted")
     wrong = int((loaded.model.predict(X) != y).sum())
     app = visit("compare", first=runs[0], second=runs[1])
-    assert f"CART of depth 2 {wrong} errors, the best {wrong}" in page_text(app)
+    assert f"CART (depth 2): {wrong} errors, the optimal tree {wrong}" in page_text(app)
 
 
 def test_equal_trees_have_no_clear_difference(visit, store):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
 from treelab.evaluation.ensembles.deciders import rows_decided_by_one
@@ -70,6 +71,15 @@ def test_the_nearest_row_that_is_predicted_otherwise_can_be_tried(visit, store, 
     assert "Prediction before: " in page_text(app)
     if target == "kind":  # what was predicted can be asked for, now
         assert before in app.selectbox(key=f"wanted-{run}-0").options
+
+
+def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):
+    monkeypatch.setattr(
+        stores, "table", lambda made=stores.table: made().eval("weight = weight * 1e4")
+    )
+    run = add_run(store, "cart", "weight")
+    app = visit("explain", run=run, row="1")
+    assert app.number_input(key=f"bound-{run}-0").value > 1000
 
 
 def test_locked_features_stay(visit, store):

@@ -11,8 +11,10 @@ from treelab.evaluation.ensembles.deciders import (
     weight_that_agrees,
 )
 from treelab.evaluation.leaf_scores import score_leaf
+from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
 from treelab.trees.text.nodes import path_sentences
 from treelab.trees.text.numerals import counted, percent, probability, significant
@@ -89,8 +91,12 @@ def _single_tree(model: Model, row, X, y) -> list[str]:
     """Write the decision path, and how good its leaf is on test rows."""
     tree = shown_tree(model)
     steps = path_sentences(tree, row, most=3)
+    predicted = None
+    if isinstance(model, PruningPath) and model.predictors[model.chosen] is not None:
+        predicted = model.predict(X)
+        steps[-1] = ON_TOP
     numbered = [f"{i}. {step}" for i, step in enumerate(steps, 1)]
-    return [*numbered, _leaf_words(tree, row, X, y)]
+    return [*numbered, _leaf_words(tree, row, X, y, predicted)]
 
 
 def _ensemble(model: WeightedTrees, row, X, y) -> list[str]:
@@ -116,9 +122,9 @@ def _ensemble(model: WeightedTrees, row, X, y) -> list[str]:
     return lines
 
 
-def _leaf_words(tree, row, X, y) -> str:
-    """Write how many test rows reach the row's leaf, and how well it predicts them."""
-    score = score_leaf(tree, tree.path(row)[-1], X, y)
+def _leaf_words(tree, row, X, y, predicted=None) -> str:
+    """Write how many test rows reach the row's leaf, and how good predictions are."""
+    score = score_leaf(tree, tree.path(row)[-1], X, y, predicted)
     words = f"This leaf: {score.n_rows:,} of {counted(score.n_total, 'test row')}"
     if score.accuracy is not None:
         return f"{words}, accuracy {percent(score.accuracy)}."

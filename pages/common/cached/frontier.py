@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pages.common.cached.loaded_run import LoadedRun, load_run
+from pages.common.cached.loaded_run import LoadedRun, load_readable
 from pages.common.cached.predictions import split_scores
 from pages.common.cached.pruning_steps import pruning_steps
-from pages.common.cached.store import finished_runs
+from pages.common.cached.store import finished_runs, newest_of_each_kind
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.same_test_rows import have_same_test_rows
@@ -38,12 +38,8 @@ class RunOnFrontier:
 
 def comparable_runs(run: Run, most: int) -> list[Run]:
     """Return finished runs with a run's test rows, one of each kind, newest first."""
-    found: dict[tuple, Run] = {}
-    for other in finished_runs():
-        if have_same_test_rows(other.problem, run.problem):
-            key = (other.learner, str(other.settings), other.problem, other.title)
-            found.setdefault(key, other)
-    return list(found.values())[:most]
+    same = [r for r in finished_runs() if have_same_test_rows(r.problem, run.problem)]
+    return newest_of_each_kind(same)[:most]
 
 
 def on_frontier(loaded: LoadedRun) -> RunOnFrontier:
@@ -58,5 +54,4 @@ def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier
     """Return the runs of a pair first, then others with the same test rows."""
     ids = {loaded.run.id for loaded in pair}
     others = [run for run in comparable_runs(pair[0].run, most) if run.id not in ids]
-    loaded = [*pair, *(load_run(run) for run in others)][:most]
-    return [on_frontier(own) for own in loaded]
+    return [on_frontier(own) for own in [*pair, *load_readable(others)][:most]]

@@ -92,6 +92,20 @@ def load_run(run: Run) -> LoadedRun:
     raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
 
 
+def load_readable(runs: list[Run]) -> list[LoadedRun]:
+    """Return runs with their models, but for those whose files are gone or damaged.
+
+    For a look at many runs: the page of one says what is wrong with it.
+    """
+    found = []
+    for run in runs:
+        try:
+            found.append(load_run(run))
+        except (LookupError, OSError, ValueError):
+            continue
+    return found
+
+
 def rows_for(run: Run, tree: Tree) -> DataSplit:
     """Return a run's rows; until clusters are found, they are those of this tree."""
     problem = run.problem

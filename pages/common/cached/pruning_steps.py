@@ -62,7 +62,7 @@ def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
     return _pruning_steps(*loaded.key, tree_alone, loaded)
 
 
-@st.cache_resource(show_spinner="Measuring every tree on the path…", max_entries=8)
+@st.cache_resource(show_spinner="Measuring every tree on the path…", max_entries=16)
 def _pruning_steps(
     home: Path, run_id: str, epoch, tree_alone: bool, _loaded
 ) -> PruningSteps:

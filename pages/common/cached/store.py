@@ -56,6 +56,17 @@ def finished_runs() -> list[Run]:
     return [run for run in store().runs() if run.is_finished and run.has_model]
 
 
+def newest_of_each_kind(runs: list[Run]) -> list[Run]:
+    """Leave out finished runs that were repeated with the same settings."""
+    newest, seen = [], set()
+    for run in runs:
+        kind = (run.learner, str(run.settings), run.problem, run.title)
+        if not run.is_finished or kind not in seen:
+            newest.append(run)
+        seen.add(kind)
+    return newest
+
+
 def runs_with_snapshots() -> list[Run]:
     """Return the runs without a model that saved a tree, newest first."""
     return [

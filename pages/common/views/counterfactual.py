@@ -95,7 +95,7 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
     )
     bound = number.number_input(
         loaded.run.problem.target,
-        value=float(significant(high if is_low else low).replace("−", "-")),
+        value=float(f"{high if is_low else low:.3g}"),
         key=f"bound-{key}",
         help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "
         f"{with_unit(loaded, float(seen.max()))}.",

@@ -37,17 +37,6 @@ def cluster_runs_of(problem: Problem) -> list[Run]:
     ]
 
 
-def newest_of_each_kind(runs: list[Run]) -> list[Run]:
-    """Leave out finished runs that were repeated with the same settings."""
-    newest, seen = [], set()
-    for run in runs:
-        kind = (run.learner, str(run.settings), run.problem, run.title)
-        if not run.is_finished or kind not in seen:
-            newest.append(run)
-        seen.add(kind)
-    return newest
-
-
 def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
     """Return a name for each run, by id, and its learner's colour in a shade.
 

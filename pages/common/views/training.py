@@ -3,14 +3,18 @@
 import streamlit as st
 
 from pages.common.cached.live_tree import live_tree
-from pages.common.cached.store import find_run, queue, store
+from pages.common.cached.store import (
+    find_run,
+    newest_of_each_kind,
+    queue,
+    store,
+)
 from pages.common.state.chosen_run import write_address
 from pages.common.views.compare.frontier import show_small_frontier
 from pages.common.views.curves import show_curves
 from pages.common.views.results import (
     cluster_result_words,
     names_and_colors,
-    newest_of_each_kind,
     result_words,
 )
 from pages.common.views.run_cards import run_card

@@ -61,7 +61,7 @@ class Changes:
     locked: Collection[str] = ()
     rising: Collection[str] = ()
     falling: Collection[str] = ()
-    _observed: dict = field(default_factory=dict, repr=False)
+    _observed: dict = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def spreads(self) -> dict[str, float]:

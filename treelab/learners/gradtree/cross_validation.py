@@ -21,7 +21,7 @@ from treelab.trees.pruning.size_path import within_one_standard_error
 from treelab.trees.pruning.sizes import size_grid
 
 CLEAR = 2.0  # standard errors
-N_RESTARTS = 3  # of each plan and fold, at most
+N_RESTARTS = 3  # of each plan, at most, spread over the repeats of the folds
 
 
 @dataclass(frozen=True)

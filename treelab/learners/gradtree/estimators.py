@@ -38,7 +38,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         Most splits on the way to a leaf, 1 to 12; 8, and of every leaf, in the paper's
         recipe.
     n_restarts : int, default=8
-        Trees of each size that are trained on all rows (3 in each fold); 3 in the
+        Trees of each size that are trained on all rows (1 in each fold); 3 in the
         paper's recipe.
     n_steps : int or "auto", default="auto"
         Steps of gradient descent; "auto" takes 200, and 600 above 5,000 rows.
@@ -186,7 +186,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Most splits on the way to a leaf, 1 to 12; 8, and of every leaf, in the paper's
         recipe.
     n_restarts : int, default=8
-        Trees of each size that are trained on all rows (3 in each fold); 3 in the
+        Trees of each size that are trained on all rows (1 in each fold); 3 in the
         paper's recipe.
     n_steps : int or "auto", default="auto"
         Steps of gradient descent; "auto" takes 200, and 600 above 5,000 rows.

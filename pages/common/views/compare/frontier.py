@@ -5,7 +5,7 @@ import math
 import streamlit as st
 
 from pages.common.cached.frontier import RunOnFrontier, on_frontier, runs_on_frontier
-from pages.common.cached.loaded_run import load_run
+from pages.common.cached.loaded_run import load_readable
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair
@@ -51,7 +51,8 @@ def show_frontier(pair: Pair, names: Names) -> None:
             score_title=f"{metric}, {COLUMNS[column].lower()}",
             mode=mode(),
         ),
-        key="frontier",
+        # A click counts for these runs alone.
+        key="frontier-of-" + "-".join(own.loaded.run.id for own in runs),
         alt=f"{metric} of each run's trees against their leaves.",
         on_select="rerun",
     )
@@ -68,7 +69,7 @@ def show_frontier(pair: Pair, names: Names) -> None:
 def show_small_frontier(runs: list[Run]) -> None:
     """Draw the finished runs that were tested on the same rows, small."""
     tested = [run for run in ranked_runs(runs) if run.has_model]
-    found = [on_frontier(load_run(run)) for run in tested[:MOST_RUNS]]
+    found = [on_frontier(loaded) for loaded in load_readable(tested[:MOST_RUNS])]
     if sum(own.line is not None for own in found) < 2:
         return
     metric = TITLES[headline(tested[0].problem.task)]

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.common.cached.frontier import comparable_runs
-from pages.common.cached.loaded_run import LoadedRun, load_run
+from pages.common.cached.loaded_run import LoadedRun, load_readable
 from pages.common.cached.store import size_path_of
 from pages.common.cached.trees import shown_tree
 from pages.common.views.compare.comparison import Names, Pair
@@ -17,15 +17,15 @@ MOST_RUNS = 50  # among which an optimal tree is looked for
 def show_optimality(pair: Pair, names: Names) -> None:
     """Say how many more errors each tree makes than the best one of its depth."""
     runs = comparable_runs(pair[0].run, MOST_RUNS)
-    found = next((run for run in runs if run.learner == "optimal"), None)
-    if found is None:
+    optimal = load_readable([run for run in runs if run.learner == "optimal"])
+    if not optimal:
         return
-    best = load_run(found)
-    path = size_path_of(found)
+    best = optimal[0]
+    path = size_path_of(best.run)
     searched = [shown_tree(best)] if path is None else list(path.trees)
     lines = []
     for loaded, name in zip(pair, names):
-        if loaded.is_ensemble or loaded.has_predictor or loaded.run.id == found.id:
+        if loaded.is_ensemble or loaded.has_predictor or loaded.run.id == best.run.id:
             continue
         gap = optimality_gap(shown_tree(loaded), searched, *best.rows("fitted"))
         if gap is not None:
@@ -40,10 +40,9 @@ def show_optimality(pair: Pair, names: Names) -> None:
 def _words(gap: OptimalityGap, name: str, loaded: LoadedRun) -> str:
     """Write the two errors."""
     if loaded.model.classes is not None:
-        errors = f"{counted(int(gap.error), 'error')}, the best {gap.least_error:,.0f}"
+        errors = counted(int(gap.error), "error")
+        least = f"{gap.least_error:,.0f}"
     else:
-        errors = (
-            f"squared error {significant(gap.error)}, the best "
-            f"{significant(gap.least_error)}"
-        )
-    return plain(f"{name} of depth {gap.depth} {errors}")
+        errors = f"squared error {significant(gap.error)}"
+        least = significant(gap.least_error)
+    return f"{plain(name)} (depth {gap.depth}): {errors}, the optimal tree {least}"
