@@ -172,9 +172,8 @@ if estimator is not None:
     st.header(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
 tree = shown_tree(loaded, estimator)
 show_view(loaded, estimator)
-if has_sums(loaded):
-    with st.expander("Without small weights", icon=":material/filter_alt:", key="lens"):
-        show_lens(loaded)
+if has_sums(loaded) and st.toggle("Show it without small weights", key="lens"):
+    show_lens(loaded)
 export_box(loaded, tree, estimator)
 if loaded.has_labels:
     with st.expander(outcomes_title(loaded), key="outcomes"):

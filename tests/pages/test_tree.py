@@ -76,7 +76,7 @@ def test_an_ensemble_says_that_all_its_trees_predict(visit, store):
 
 
 def test_a_tree_under_a_predictor_says_so(visit, store):
-    view = viewers(visit("tree", run=add_run(store, "argmin")))[0]  # then the lens
+    (view,) = viewers(visit("tree", run=add_run(store, "argmin")))
     assert "predictor on top" in " ".join(view["trees"][0]["notes"])
 
 
@@ -253,9 +253,11 @@ def test_a_long_weighted_sum_is_cut_to_three_terms():
 def test_a_lens_drops_small_terms_and_says_what_it_costs(visit, store):
     run = add_run(store, "argmin")
     app = visit("tree", run=run)
+    assert not app.select_slider  # nothing is measured before it is asked for
+    app.toggle(key="lens").set_value(True).run()
     for fraction in (0.0, 1.0):
         app.select_slider(key=f"lens-{run}").set_value(fraction).run()
         assert not app.exception
         assert "changes on 0 of" in page_text(app) or fraction == 1.0
     assert "Splits name 1.0 features on average" in page_text(app)
-    assert not visit("tree", run=add_run(store, "cart")).select_slider
+    assert not [t for t in visit("tree", run=add_run(store, "cart")).toggle if t.key]
