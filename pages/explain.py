@@ -5,14 +5,15 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
-from pages.common.views.counterfactual import show_counterfactuals
 from pages.common.views.ensembles.simple_rules import show_simple_rules
-from pages.common.views.explanation import (
+from pages.common.views.explain.counterfactual import show_counterfactuals
+from pages.common.views.explain.explanation import (
     explain_ensemble,
     explain_tree,
     show_prediction,
 )
-from pages.common.widgets.row import pick_place, pick_row
+from pages.common.views.explain.which_row import pick_place
+from pages.common.widgets.row import pick_row
 from pages.common.widgets.run_picker import pick_loaded_run
 from treelab.figures.tree import columns_by_path
 

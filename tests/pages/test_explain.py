@@ -177,11 +177,37 @@ def test_a_category_and_a_missing_value_can_be_changed(visit, store, learner):
     assert "from missing to 3" in page_text(app)
 
 
-def test_the_next_misclassified_row_is_one_click_away(visit, store):
+def test_misclassified_rows_are_gone_through(visit, store):
     run = add_run(store, "argmin")
     app = visit("explain", run=run)
-    next(b for b in app.button if b.label == "Next misclassified").click().run()
-    assert "Wrong:" in page_text(app)
+    X, y = split_of(store, run).rows("test")
+    wrong = np.flatnonzero(store.model(run).predict(X) != y) + 1
+    app.selectbox(key=f"rows-order-{run}").set_value("wrong").run()
+    for row in (wrong[0], wrong[1]):
+        assert app.number_input(key="row").value == row
+        assert "Wrong:" in page_text(app)
+        app.button(key="row-next").click().run()
+    app.selectbox(key=f"rows-column-{run}").set_value("radius").run()
+    most = float(X["radius"].iloc[wrong - 1].median())
+    app.number_input(key=f"rows-at most-radius-{run}").set_value(most).run()
+    assert f"1 of {(X['radius'].iloc[wrong - 1] <= most).sum()} rows" in page_text(app)
+    assert X["radius"].iloc[app.number_input(key="row").value - 1] <= most
+
+
+def test_fields_are_of_their_columns_kind(visit, store, monkeypatch):
+    monkeypatch.setattr(
+        stores, "table", lambda made=stores.table: made().round({"radius": 0})
+    )
+    columns = ["radius", "texture $x$", "colour", "ripe"]
+    app = visit("explain", run=add_run(store, "cart", columns=columns))
+    flag = next(own for own in app.button_group if own.key.endswith("-ripe"))
+    before = flag.value
+    flag.set_value("False" if before == "True" else "True").run()
+    assert not app.exception
+    assert f"ripe from {'yes' if before == 'True' else 'no'} to" in page_text(app)
+    steps = {own.key.split("-")[-1]: own.step for own in app.number_input}
+    assert steps["radius"] == 1
+    assert steps["texture $x$"] == 0.1
 
 
 def test_a_predictor_on_top_is_named_where_it_predicts(visit, store):

@@ -7,7 +7,6 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
-from treelab.evaluation.disagreement import misclassified
 from treelab.evaluation.ensembles.estimator_weights import heaviest_estimators
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
@@ -24,11 +23,6 @@ def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
 def _predictions(home: Path, run_id: str, epoch, split: str, _loaded) -> np.ndarray:
     """``predictions``, by values that name them."""
     return _loaded.model.predict(_loaded.split.rows(split)[0])
-
-
-def misclassified_rows(loaded: LoadedRun) -> np.ndarray:
-    """Return the places, from 0, of the test rows whose class is predicted wrongly."""
-    return misclassified(loaded.split.y_test, predictions(loaded, "test"))
 
 
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:

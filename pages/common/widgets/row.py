@@ -1,4 +1,4 @@
-"""One row to explain: chosen among the test rows, or edited by the visitor."""
+"""One row to explain, whose values the visitor may edit."""
 
 from dataclasses import dataclass, field
 from math import floor, isfinite, log10
@@ -8,12 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.predictions import misclassified_rows
 from pages.common.words import plain
 from treelab.data.columns import column_kind
-from treelab.trees.text.numerals import significant
+from treelab.trees.text.numerals import shortest
 
 _FIELDS = 12  # fields that stand open; the other columns unfold
+_FEW_NUMBERS = 3  # numbers of a column that stand beside each other
+_ROOM = 16  # letters that do
 _MISSING = "missing"
 
 
@@ -70,45 +71,6 @@ def pick_row(loaded: LoadedRun, place: int, columns_first: tuple[str, ...]) -> R
     return Row(values, None, original, changed)
 
 
-def pick_place(loaded: LoadedRun) -> int:
-    """Let the visitor choose a test row, or go on to the next misclassified one.
-
-    Returns
-    -------
-    int
-        Its place among the test rows, from 0.
-    """
-    n_rows = len(loaded.split.y_test)
-    if not 1 <= st.session_state.get("row", 1) <= n_rows:
-        st.session_state["row"] = 1
-    with st.container(horizontal=True, vertical_alignment="bottom", key="row-controls"):
-        place = st.number_input(
-            f"Test row, 1 to {n_rows:,}",
-            1,
-            n_rows,
-            step=1,
-            key="row",
-            width=180,
-            bind="query-params",
-            persist_state="session",
-        )
-        if loaded.model.classes is not None:
-            wrong = misclassified_rows(loaded)
-            later = wrong[wrong > place - 1]
-            candidates = later if len(later) else wrong
-            st.button(
-                "Next misclassified",
-                icon=":material/skip_next:",
-                disabled=not len(wrong),
-                help=f"{len(wrong):,} of {n_rows:,} test rows are misclassified.",
-                on_click=_go_to,
-                args=(int(candidates[0]) + 1 if len(candidates) else 1,),
-            )
-        row = int(loaded.split.X_test.index[place - 1]) + 1
-        st.caption(f"Row {row:,} of the table {plain(loaded.run.problem.table_name)}")
-    return place - 1
-
-
 def set_values(loaded: LoadedRun, place: int, values: dict) -> None:
     """Put other values into the fields of a row that is being edited."""
     prefix = f"edit-{loaded.run.id}-{place}-"
@@ -118,11 +80,6 @@ def set_values(loaded: LoadedRun, place: int, values: dict) -> None:
         written = None if pd.isna(value) else float(value) if is_number else str(value)
         st.session_state[f"{prefix}{version}-{column}"] = written
     st.session_state[f"{prefix}all"] = True  # folded features may be among them
-
-
-def _go_to(row: int) -> None:
-    """Turn to a test row, counted from 1."""
-    st.session_state["row"] = row
 
 
 def _edit(loaded: LoadedRun, original: pd.DataFrame, place: int, first) -> dict:
@@ -155,23 +112,70 @@ def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> 
             unit = f" ({plain(units[column])})" if units.get(column) else ""
             label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
             with place:
-                if column_kind(seen) == "number":
-                    values[column] = _number_field(label, key, now, seen)
-                else:
-                    values[column] = _category_field(label, key, now, seen)
+                values[column] = _field(label, key, now, seen)
     return values
 
 
-def _number_field(label: str, key: str, now, seen: pd.Series) -> float | None:
-    """A field for a number; empty is missing."""
-    seen = seen.astype(float)
+def _field(label: str, key: str, now, seen: pd.Series):
+    """A field of the column's kind, and the value in it; None is missing."""
+    is_number = column_kind(seen) == "number"
+    known = {_option(value, is_number): value for value in seen.dropna().unique()}
+    if not pd.isna(now):
+        known.setdefault(_option(now, is_number), now)
+    # The value comes from the session, not from the field: emptied, a field falls
+    # back to a value of its own, and a number could never be taken away.
+    start = None if pd.isna(now) else _option(now, is_number)
+    chosen = st.session_state.setdefault(key, start)
+    if chosen is not None:  # a number that no row has may have been put here
+        known.setdefault(chosen, chosen)
+    if len(known) <= (_FEW_NUMBERS if is_number else 2) and _are_short(known):
+        chosen = st.segmented_control(
+            label,
+            sorted(known),
+            format_func=_option_text,
+            required=pd.notna(now) and not seen.isna().any(),
+            key=key,
+            help=f"Nothing chosen means {_MISSING}.",
+        )
+    elif is_number:
+        return _number_field(label, key, seen.astype(float))
+    else:
+        chosen = st.selectbox(
+            label,
+            sorted(known),
+            index=None,
+            key=key,
+            placeholder=_MISSING,
+            help=f"Empty means {_MISSING}.",
+        )
+    return None if chosen is None else known[chosen]
+
+
+def _option(value, is_number: bool) -> float | str:
+    """A value as the fields know it."""
+    return float(value) if is_number else str(value)
+
+
+def _option_text(option: float | str) -> str:
+    """A value as the fields show it: yes and no for true and false."""
+    if isinstance(option, str):
+        return {"True": "yes", "False": "no"}.get(option, option)
+    return shortest(option)
+
+
+def _are_short(options) -> bool:
+    """Whether all options find room beside each other."""
+    return sum(len(_option_text(option)) for option in options) <= _ROOM
+
+
+def _number_field(label: str, key: str, seen: pd.Series) -> float | None:
+    """A field for a number, whole where the column is; empty is missing."""
     low, high = seen.min(), seen.max()
     step = 1.0
     if isfinite(high - low) and high > low:
         step = 10.0 ** floor(log10((high - low) / 20))
-    # The value comes from the session, not from the field: emptied, a field falls
-    # back to a value of its own, and a number could never be taken away.
-    st.session_state.setdefault(key, None if pd.isna(now) else float(now))
+    if (seen.dropna() % 1 == 0).all():
+        step = max(step, 1.0)
     return st.number_input(
         label,
         value=None,
@@ -179,26 +183,9 @@ def _number_field(label: str, key: str, now, seen: pd.Series) -> float | None:
         format="%.6g",
         key=key,
         placeholder=_MISSING,
-        help=f"Training rows: {significant(low)} to {significant(high)}; empty means "
-        "missing.",
+        help=f"Training rows: {shortest(low)} to {shortest(high)}; empty means "
+        f"{_MISSING}.",
     )
-
-
-def _category_field(label: str, key: str, now, seen: pd.Series):
-    """A field for a category; empty is missing."""
-    known = {str(value): value for value in seen.dropna().unique()}
-    if not pd.isna(now):
-        known.setdefault(str(now), now)
-    st.session_state.setdefault(key, None if pd.isna(now) else str(now))
-    chosen = st.selectbox(
-        label,
-        sorted(known),
-        index=None,
-        key=key,
-        placeholder=_MISSING,
-        help="Empty means missing.",
-    )
-    return None if chosen is None else known[chosen]
 
 
 def _same(before, now) -> bool:
@@ -212,4 +199,6 @@ def _as_text(value) -> str:
     """A cell's value in words."""
     if value is None or pd.isna(value):
         return _MISSING
-    return significant(float(value)) if isinstance(value, float) else str(value)
+    return (
+        shortest(float(value)) if isinstance(value, float) else _option_text(str(value))
+    )

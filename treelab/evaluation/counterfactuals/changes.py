@@ -66,17 +66,7 @@ class Changes:
     @cached_property
     def spreads(self) -> dict[str, float]:
         """Robust standard deviation of each number column, never 0."""
-        found = {}
-        for column in self.X.columns:
-            if column_kind(self.X[column]) != "number":
-                continue
-            values = self.X[column].dropna().to_numpy(float)
-            if not len(values):
-                found[column] = 1.0
-                continue
-            spread = NORMAL * np.median(np.abs(values - np.median(values)))
-            found[column] = float(spread or values.std() or 1.0)
-        return found
+        return robust_spreads(self.X)
 
     def observed(self, column: str) -> np.ndarray:
         """Return the distinct values of a number column, ascending."""
@@ -153,6 +143,21 @@ class Wanted:
         if self.labels:
             return np.array([label in self.labels for label in predictions.tolist()])
         return (predictions >= self.low) & (predictions <= self.high)
+
+
+def robust_spreads(X: pd.DataFrame) -> dict[str, float]:
+    """Return the robust standard deviation of each number column, never 0."""
+    found = {}
+    for column in X.columns:
+        if column_kind(X[column]) != "number":
+            continue
+        values = X[column].dropna().to_numpy(float)
+        if not len(values):
+            found[column] = 1.0
+            continue
+        spread = NORMAL * np.median(np.abs(values - np.median(values)))
+        found[column] = float(spread or values.std() or 1.0)
+    return found
 
 
 def same(before, now) -> bool:

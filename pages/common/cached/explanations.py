@@ -1,0 +1,55 @@
+"""What explains a run on its test rows, computed once."""
+
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.predictions import predictions
+from treelab.evaluation.disagreement import misclassified
+from treelab.evaluation.explanations.rows import (
+    least_sure,
+    typical_rows,
+    worst_errors,
+)
+
+MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"
+
+
+def probabilities(loaded: LoadedRun) -> np.ndarray | None:
+    """Return the class probabilities of the test rows; None for regression."""
+    if loaded.model.classes is None:
+        return None
+    return _probabilities(*loaded.key, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _probabilities(home: Path, run_id: str, epoch, _loaded) -> np.ndarray:
+    """``probabilities``, by values that name them."""
+    return _loaded.model.predict_proba(_loaded.split.X_test)
+
+
+def ranked_rows(loaded: LoadedRun, order: str, label=None) -> np.ndarray:
+    """Return places, from 0, of test rows in one of the orders above.
+
+    ``label`` is the class of which rows are typical; None: of all rows.
+    """
+    return _ranked_rows(*loaded.key, order, label, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _ranked_rows(home: Path, run_id: str, epoch, order, label, _loaded) -> np.ndarray:
+    """``ranked_rows``, by values that name them."""
+    X, y = _loaded.split.rows("test")
+    predicted, proba = predictions(_loaded, "test"), probabilities(_loaded)
+    if order == MISCLASSIFIED:
+        return misclassified(y, predicted)
+    if order == UNSURE:
+        return least_sure(_loaded.model, X, proba)
+    if order == ERRORS:
+        return worst_errors(y, predicted, proba, _loaded.model.classes)
+    candidates = np.ones(len(y), dtype=bool)
+    if label is not None:
+        candidates = (np.asarray(y) == label) & (np.asarray(predicted) == label)
+    return typical_rows(X, candidates)

@@ -1,0 +1,1 @@
+"""Explain: which row, why this answer, what matters overall."""

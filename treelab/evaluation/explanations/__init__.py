@@ -1,0 +1,1 @@
+"""Why a model predicts what it does, for one row and overall."""

@@ -1,0 +1,1 @@
+"""Figures of what decides a prediction, for one row and overall."""
