@@ -4,7 +4,7 @@ import pytest
 
 from treelab.bench.argmin import glass, split_rows
 from treelab.bench.hierarchies import birch, halving
-from treelab.bench.solver_speed import SOLVER_STEPS, argmin_fit, solver_step
+from treelab.bench.timing.solver import SOLVER_STEPS, argmin_fit, solver_step
 from treelab.cli.main import main
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
 

@@ -3,40 +3,17 @@ what is said of its start is so."""
 
 import pytest
 
+from treelab.bench.origins import SINGLE_TREES, StartOfRetained
 from treelab.data.builtin import BUILTIN
 from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.registry import make_estimator
 from treelab.trees.pruning.shown_tree import shown_tree
 
-TRAINED = ("gradtree", "get", "argmin")  # of those that are one tree
 TABLES = ("wine", "diabetes")
 
 
-class StartOfRetained:
-    """Training callback that notes the tree that the retained one began as.
-
-    Attributes
-    ----------
-    tree : Tree or None
-        The tree at epoch 0: of the candidate that led, until it is known which one is
-        retained.
-    is_known : bool
-        Whether it is the retained one's.
-    """
-
-    def __init__(self):
-        self.tree, self.is_known = None, False
-
-    def __call__(self, report) -> None:
-        """Note the start where it is reported, and once it is known whose it is."""
-        if report.retained is not None and 0 in report.retained.snapshots:
-            self.tree, self.is_known = report.retained.snapshots[0](), True
-        elif report.epoch == 0 and report.snapshot is not None:
-            self.tree = report.snapshot()
-
-
 @pytest.fixture(
-    scope="module", params=[(k, t) for k in TRAINED for t in TABLES], ids="-".join
+    scope="module", params=[(k, t) for k in SINGLE_TREES for t in TABLES], ids="-".join
 )
 def fitted(request):
     """A learner fitted with defaults, its start, and its training rows."""

@@ -143,11 +143,29 @@ def add_deciders(commands) -> None:
     parser.set_defaults(command=_deciders)
 
 
+def add_origins(commands) -> None:
+    """Add ``bench origins``."""
+    parser = commands.add_parser(
+        "origins", help="whether default fits retain trained trees, on every table"
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with a manifest.json"
+    )
+    parser.add_argument("--tables", help="names joined by commas; default: all")
+    parser.add_argument("--learners", help="keys joined by commas; default: all")
+    parser.add_argument("--seed", type=int, default=0, help="of the split")
+    parser.add_argument(
+        "--out", type=Path, help="file of results; one that exists is continued"
+    )
+    parser.set_defaults(command=_origins)
+
+
 # Each adds a subcommand to ``treelab bench``.
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
     add_deciders,
+    add_origins,
     add_speed,
     add_viewer,
 )
@@ -251,9 +269,16 @@ def _deciders(chosen: Namespace) -> int:
     return run(chosen)
 
 
+def _origins(chosen: Namespace) -> int:
+    """Hold origins against starts and print."""
+    from treelab.bench.origins import report
+
+    return report(chosen)
+
+
 def _speed(chosen: Namespace) -> int:
     """Time the operators and print ratios."""
-    from treelab.bench.speed import report
+    from treelab.bench.timing.speed import report
 
     return report(steps=chosen.steps, out=chosen.out)
 

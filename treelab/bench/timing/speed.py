@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treelab.bench.clock import median_seconds, medians
-from treelab.bench.dense import dense_axis_trees
 from treelab.bench.machine import machine
-from treelab.bench.oblique import SHAPE, oblique_steps
-from treelab.bench.solver_speed import solver_rows
-from treelab.bench.table_speed import table_rows
+from treelab.bench.timing.clock import median_seconds, medians
+from treelab.bench.timing.dense import dense_axis_trees
+from treelab.bench.timing.oblique import SHAPE, oblique_steps
+from treelab.bench.timing.solver import solver_rows
+from treelab.bench.timing.table import table_rows
 from treelab.learners.grande.weighting import weighted_prediction
 from treelab.ops.axis_trees import axis_trees
 from treelab.trees.logits import WEIGHTINGS

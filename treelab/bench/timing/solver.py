@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from torch import Generator, Tensor, float32, full, randn
 
-from treelab.bench.clock import medians
+from treelab.bench.timing.clock import medians
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
 from treelab.ops.activity import path_scores, ridge_activity, ridge_traversal
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from treelab.bench.clock import median_seconds
+from treelab.bench.timing.clock import median_seconds
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.data.problem import make_problem

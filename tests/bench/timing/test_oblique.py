@@ -1,6 +1,6 @@
 import torch
 
-from treelab.bench.oblique import dense_oblique_tree, oblique_steps
+from treelab.bench.timing.oblique import dense_oblique_tree, oblique_steps
 from treelab.ops.oblique import oblique_margin, soft_route
 
 

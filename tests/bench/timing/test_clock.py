@@ -3,8 +3,8 @@
 import pytest
 
 from treelab.bench import clock
-from treelab.bench.clock import median_seconds, medians
-from treelab.bench.table_speed import table_steps
+from treelab.bench.timing.clock import median_seconds, medians
+from treelab.bench.timing.table import table_steps
 
 
 def test_steps_take_turns_and_the_first_turn_does_not_count(monkeypatch):

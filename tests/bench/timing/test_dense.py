@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from treelab.bench.dense import dense_axis_trees
+from treelab.bench.timing.dense import dense_axis_trees
 from treelab.ops.axis_trees import axis_trees
 
 

@@ -1,0 +1,1 @@
+"""How long a step of each operator takes, beside its dense formulation."""
