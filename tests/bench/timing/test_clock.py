@@ -2,7 +2,7 @@
 
 import pytest
 
-from treelab.bench import clock
+from treelab.bench.timing import clock
 from treelab.bench.timing.clock import median_seconds, medians
 from treelab.bench.timing.table import table_steps
 

@@ -12,15 +12,19 @@ from treelab.data.problem import Problem
 
 # Leaves of ten rows: one check weighs a class 10 million times the other in pure noise
 # and expects the light one to be predicted hardly ever, which no leaf of one row does.
+LEAF = 10
+
+
 @parametrize_with_checks(
-    [
-        CartClassifier(min_samples_leaf=10),
-        CartRegressor(),
-        CartClassifier(tune=False, min_samples_leaf=10),
-        CartRegressor(tune=False),
-    ]
+    [CartClassifier(tune=False, min_samples_leaf=LEAF), CartRegressor(tune=False)]
 )
-def test_scikit_learns_checks(estimator, check):
+def test_scikit_learns_checks_of_the_plain_tree(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([CartClassifier(min_samples_leaf=LEAF), CartRegressor()])
+def test_scikit_learns_checks_of_the_tuned_tree(estimator, check):
     check(estimator)
 
 
