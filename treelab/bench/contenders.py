@@ -160,6 +160,19 @@ def random_forest() -> FitPredict:
     return fit_predict
 
 
+def random_forest_classes() -> FitPredict:
+    """scikit-learn's forest for classes at its defaults."""
+
+    def fit_predict(X, y, X_test, task, seed):
+        from sklearn.ensemble import RandomForestClassifier
+
+        encoded, encoded_test = _encode(X, y, X_test, task, seed)
+        forest = RandomForestClassifier(random_state=seed).fit(encoded, y)
+        return Outcome(forest.predict(encoded_test))
+
+    return fit_predict
+
+
 # A tree of the published program takes minutes at its defaults; this is a tenth.
 GET_OBLIQUE = {"treeDepth": 4, "epochNum": 1000, "startNum": 2}
 
@@ -251,6 +264,8 @@ CONTENDERS = {
         replace(_ours("grande-softmax", weighting="softmax"), on_request=True),
         replace(_ours("grande-random", init="random"), on_request=True),
         replace(_ours("grande-averaged", n_averaged=5), on_request=True),
+        # The paper's ablation: one weight a tree, not one a leaf.
+        replace(_ours("grande-tree-weights", leaf_weights=False), on_request=True),
         _ours("grande-paper", recipe="paper"),
     ),
     "get": (

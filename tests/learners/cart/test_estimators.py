@@ -9,7 +9,6 @@ from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 
-
 # Leaves of ten rows: one check weighs a class 10 million times the other in pure noise
 # and expects the light one to be predicted hardly ever, which no leaf of one row does.
 LEAF = 10

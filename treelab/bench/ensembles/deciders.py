@@ -9,6 +9,8 @@ from argparse import Namespace
 import numpy as np
 import pandas as pd
 
+from treelab.bench.contenders import Contender, boosted_trees, random_forest_classes
+from treelab.bench.ensembles.anchors import anchor_facts
 from treelab.bench.ensembles.decider_facts import decider_facts
 from treelab.bench.runner import splits
 from treelab.bench.tables import choose, read_manifest
@@ -22,6 +24,11 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text.rules import rule_text
 
 MOST_RULES = 5  # that are printed
+EXPLAINED = 50  # rows whose anchors are looked for, at most
+PEERS = (
+    Contender("random forest", random_forest_classes()),
+    Contender("xgboost", boosted_trees("xgboost"), needs="xgboost"),
+)
 
 
 def run(chosen: Namespace) -> int:
@@ -36,7 +43,32 @@ def run(chosen: Namespace) -> int:
         ensemble = learner.fit(X.iloc[train], y[train]).model_
         print(f"\n{table.name}, split {seed}\n{learner.origin_}")
         _print_split(ensemble, X.iloc[test], y[test], column, value)
+        predicted = {"GRANDE": learner.predict(X.iloc[test])}
+        for peer in PEERS:
+            if peer.is_missing:
+                print(f"Left out {peer.name}: {peer.install_command}")
+                continue
+            rows = X.iloc[train], y[train], X.iloc[test]
+            predicted[peer.name] = peer.fit_predict(*rows, "binary", seed).predicted
+        _print_anchors(X.iloc[test], predicted, column, value)
     return 0
+
+
+def _print_anchors(
+    X: pd.DataFrame, predicted: dict[str, np.ndarray], column: str, value: str
+) -> None:
+    """Print how short a rule each model's predictions of some rows follow."""
+    rows = np.flatnonzero(X[column].astype(str) == value)[:EXPLAINED]
+    if len(rows) == 0:
+        return
+    print(f"Anchors of {len(rows)} rows with {column} = {value}, on test rows:")
+    for name, own in predicted.items():
+        facts = anchor_facts(X, own, rows, column)
+        print(
+            f"  {name}: {facts['conditions']:.1f} conditions, precision "
+            f"{facts['precision']:.3f}, coverage {facts['coverage']:.3f}; "
+            f"{facts['naming']:.0%} name {column}, {facts['alone']:.0%} nothing else"
+        )
 
 
 def _print_split(
