@@ -16,6 +16,7 @@ from pages.common.views.compare.disagreement import HEADS, show_disagreement
 from pages.common.views.compare.frontier import show_frontier
 from pages.common.views.compare.optimality import show_optimality
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
+from pages.common.views.compare.parts import show_parts
 from pages.common.widgets.run_pair import pick_run_pair
 from pages.common.words import plain
 
@@ -56,6 +57,9 @@ st.table(score_table(pair, names, differences))
 st.caption(fitted_note(pair, names))
 if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
     st.caption("The two runs use different features.")
+
+st.header("Where and why they part", anchor=False)
+show_parts(pair, names)
 
 st.header(outcomes_title(pair[0]), anchor=False)
 for column, loaded, name, key in zip(

@@ -212,3 +212,9 @@ def test_values_of_a_number_are_drawn_against_the_truth(visit, store):
     names = [head.value for head in app.header]
     assert "Predicted against true values" in names
     assert sum(f["data"][-1]["type"] == "scattergl" for f in figures(app)) == 2
+
+
+def test_where_greedy_did_not_fail_it_is_said(visit, store):
+    add_run(store, "cart")
+    add_run(store, "gradtree")
+    assert "Nothing to tell of GradTree" in page_text(visit("compare"))

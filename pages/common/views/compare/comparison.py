@@ -22,7 +22,7 @@ from treelab.data.split import JOINED
 from treelab.evaluation.ensembles.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
-from treelab.figures.compare import difference_figure
+from treelab.figures.comparison.difference import difference_figure
 from treelab.figures.style.colors import learner_color
 from treelab.figures.viewer.legend import value_scale
 from treelab.figures.viewer.rows import row_path

@@ -1,0 +1,17 @@
+"""Compare's closer looks, one a tab; only the open one is computed."""
+
+import streamlit as st
+
+from pages.common.views.compare.comparison import Names, Pair
+from pages.common.views.compare.greedy_failure import show_greedy_failure
+
+
+@st.fragment
+def show_parts(pair: Pair, names: Names) -> None:
+    """Let the visitor open one closer look at a pair of runs."""
+    parts = {"Why greedy failed here": show_greedy_failure}
+    tabs = st.tabs(list(parts), key="compare-parts", on_change="rerun")
+    for tab, show in zip(tabs, parts.values()):
+        if tab.open:
+            with tab:
+                show(pair, names)

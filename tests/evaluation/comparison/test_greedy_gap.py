@@ -1,0 +1,87 @@
+"""Where greedy fails: gains at once and in the end."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from tests.evaluation.comparison.trees import trap, xor_tree
+from treelab import CartClassifier
+from treelab.evaluation.comparison.greedy_gap import greedy_gap
+
+
+def gini(labels) -> float:
+    shares = pd.Series(labels).value_counts(normalize=True)
+    return 1 - float((shares**2).sum())
+
+
+def removed(labels, groups) -> float:
+    """Fraction of the Gini impurity that groups of rows remove, group by group."""
+    labels, groups = np.asarray(labels), np.asarray(groups)
+    rest = sum(
+        np.mean(groups == group) * gini(labels[groups == group])
+        for group in np.unique(groups)
+    )
+    return 1 - rest / gini(labels)
+
+
+def test_the_trap_is_an_exclusive_or_that_greedy_passes_over():
+    X, y = trap()
+    X_test, y_test = trap(seed=1)
+    gap = greedy_gap(xor_tree(X, y), (X, y), (X_test, y_test))
+    assert (gap.node, gap.n_leaves, gap.axes, gap.is_xor) == (0, 4, (0, 1), True)
+    assert gap.gains.now < 0.5 * gap.greedy.now
+    assert gap.gains.final > 0.8 > 0.2 > gap.greedy.final
+    assert gap.gains.test > 0.8 > 0.2 > gap.greedy.test
+
+
+def test_gains_are_those_counted_group_by_group():
+    X, y = trap()
+    gap = greedy_gap(xor_tree(X, y), (X, y), trap(seed=1))
+    hot, fast = X.iloc[:, 0] > 850, X.iloc[:, 1] > 40
+    assert gap.gains.now == pytest.approx(removed(y, hot))
+    assert gap.gains.final == pytest.approx(removed(y, 2 * hot + fast))
+    stump, greedy = (
+        DecisionTreeClassifier(max_leaf_nodes=n, random_state=0).fit(X, y)
+        for n in (2, 4)
+    )
+    assert gap.greedy.now == pytest.approx(removed(y, stump.apply(X)))
+    assert gap.greedy.final == pytest.approx(removed(y, greedy.apply(X)))
+    assert gap.greedy_split.startswith(X.columns[stump.tree_.feature[0]])
+
+
+def test_gains_on_the_training_rows_as_test_rows_are_the_same():
+    X, y = trap()
+    gap = greedy_gap(xor_tree(X, y), (X, y), (X, y))
+    assert gap.gains.test == pytest.approx(gap.gains.final)
+    assert gap.greedy.test == pytest.approx(gap.greedy.final)
+
+
+def test_numbers_count_by_their_variance():
+    (X, y), (X_test, y_test) = trap(), trap(seed=1)
+    number, number_test = (10.0 * (labels == "sound") for labels in (y, y_test))
+    tree = xor_tree(X, number, "number")
+    gap = greedy_gap(tree, (X, number), (X_test, number_test))
+    assert gap.is_xor
+    mean = number.groupby(tree.apply(X)).transform("mean")
+    rest = np.mean((number - mean) ** 2) / np.var(number)
+    assert gap.gains.final == pytest.approx(1 - rest)
+
+
+def test_a_greedy_tree_has_nothing_to_tell():
+    X, y = trap()
+    greedy = CartClassifier(tune=False, max_leaf_nodes=6, random_state=0).fit(X, y)
+    assert greedy_gap(greedy.tree_, (X, y), trap(seed=1)) is None
+
+
+def test_what_test_rows_do_not_bear_out_is_not_told():
+    X, y = trap()
+    X_test, y_test = trap(seed=1)
+    flipped = y_test.map({"sound": "cracked", "cracked": "sound"})
+    assert greedy_gap(xor_tree(X, y), (X, y), (X_test, flipped)) is None
+
+
+def test_missing_values_are_read_by_both():
+    X, y = trap()
+    X.loc[::7, X.columns[2:5]] = np.nan
+    assert greedy_gap(xor_tree(X, y), (X, y), trap(seed=1)) is not None

@@ -1,0 +1,54 @@
+"""Rows and splits in the plane of two columns."""
+
+import numpy as np
+import pandas as pd
+
+from treelab.evaluation.comparison.plane import SplitLine
+from treelab.figures.comparison.plane import Axis, Surface, axis_of, plane_figure
+from treelab.trees.feature import Feature
+
+AXES = Axis("age (years)", 0, 10), Axis("<b>$x$</b>", 0, 1)
+POINTS = pd.DataFrame(
+    {"x": [1.0, 2, 3], "y": [0.1, 0.2, 0.3], "target": ["a", "b", "a"]}
+)
+LINES = [SplitLine(0, 0, (5, 5), (0, 1)), SplitLine(2, 1, (5, 10), (0.5, 0.5))]
+
+
+def test_each_class_has_its_colour_and_mark():
+    figure = plane_figure(POINTS, AXES, LINES, colors={"a": "#0072B2", "b": "#E69F00"})
+    first, second, split, below = figure.data
+    assert list(first.x) == [1, 3]
+    assert first.marker.color == "#0072B2"
+    assert first.marker.symbol != second.marker.symbol
+    assert split.x[:2] == (5, 5)
+    assert (split.line.dash, below.line.dash) == ("solid", "dash")
+
+
+def test_names_of_a_table_stand_as_they_are():
+    figure = plane_figure(POINTS, AXES, [], colors={"a": "#0072B2"})
+    assert "<b>" not in figure.layout.yaxis.title.text
+
+
+def test_numbers_share_the_colours_of_the_surface():
+    behind = Surface(np.arange(2.0), np.arange(2.0), np.array([[1.0, 2], [3, 4]]))
+    points = POINTS.assign(target=[1.0, 2.0, 9.0])
+    surface, rows = plane_figure(points, AXES, [], behind=behind, scale=(0, 9)).data
+    assert (surface.zmin, surface.zmax) == (0, 9)
+    assert (rows.marker.cmin, rows.marker.cmax) == (0, 9)
+
+
+def test_a_surface_of_classes_has_one_shade_each():
+    labels = np.array([["a", "b"], ["b", "b"]], dtype=object)
+    behind = Surface(np.arange(2.0), np.arange(2.0), labels)
+    colors = {"a": "#0072B2", "b": "#E69F00"}
+    surface = plane_figure(POINTS, AXES, [], colors=colors, behind=behind).data[0]
+    assert np.array(surface.z).tolist() == [[0, 1], [1, 1]]
+    assert len({color for _, color in surface.colorscale}) == 2
+
+
+def test_an_axis_has_room_and_names_few_categories():
+    axis = axis_of(Feature("age", unit="years"), np.array([1.0, 11.0, np.nan]))
+    assert axis.title == "age (years)"
+    assert axis.low < 1 < 11 < axis.high
+    kind = Feature("kind", "category", categories=("x", "y"), scores=(0.1, 0.9))
+    assert axis_of(kind, np.array([0.1, 0.9])).ticks == {0.1: "x", 0.9: "y"}

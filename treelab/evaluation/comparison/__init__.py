@@ -1,0 +1,1 @@
+"""Several models on the same rows: where they part, what their errors cost."""

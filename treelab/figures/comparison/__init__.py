@@ -1,0 +1,1 @@
+"""Several models in one picture: differences, surfaces, curves, agreement."""
