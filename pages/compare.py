@@ -17,6 +17,7 @@ from pages.common.views.compare.frontier import show_frontier
 from pages.common.views.compare.optimality import show_optimality
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.views.compare.parts import show_parts
+from pages.common.widgets.report import report_buttons
 from pages.common.widgets.run_pair import pick_run_pair
 from pages.common.words import plain
 
@@ -71,3 +72,5 @@ for column, loaded, name, key in zip(
 
 st.header("Where they differ", anchor=False)
 show_disagreement(pair, names)
+
+report_buttons([loaded.run for loaded in pair])

@@ -22,6 +22,7 @@ from pages.common.views.tree_facts import show_facts
 from pages.common.views.tree_viewer import HEIGHT, note_empty_branch, tree_viewer
 from pages.common.widgets.estimator_picker import pick_estimator
 from pages.common.widgets.export import export_box
+from pages.common.widgets.report import report_buttons
 from pages.common.widgets.run_picker import pick_loaded_run
 from pages.common.widgets.tree_choices import (
     AREAS,
@@ -175,6 +176,7 @@ show_view(loaded, estimator)
 if has_sums(loaded) and st.toggle("Show it without small weights", key="lens"):
     show_lens(loaded)
 export_box(loaded, tree, estimator)
+report_buttons([loaded.run])
 if loaded.has_labels:
     with st.expander(outcomes_title(loaded), key="outcomes"):
         show_outcomes(loaded, "tree")

@@ -29,7 +29,7 @@ LAYERS = {
     "learners": {"ops", "training", "trees", "data", "evaluation"},
     "figures": {"trees", "evaluation"},
     "runs": {"learners", "training", "trees", "data", "evaluation"},
-    "reports": {"runs", "figures", "trees", "evaluation"},
+    "reports": {"runs", "figures", "learners", "trees", "data", "evaluation"},
     "bench": {"learners", "ops", "training", "trees", "data", "evaluation", "runs"}
     | {"figures"},
     "cli": {"runs", "learners", "training", "trees", "data", "evaluation", "reports"}

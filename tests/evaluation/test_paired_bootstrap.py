@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treelab.evaluation.metrics import scores
-from treelab.evaluation.paired_bootstrap import paired_bootstrap
+from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
 
 
 def noisy(y, share, rng, labels):
@@ -92,3 +92,15 @@ def test_predictions_for_other_rows_are_refused():
         paired_bootstrap("binary", [0, 1, 1], [0, 1, 1], [0, 1])
     with pytest.raises(ValueError, match="at least 2 rows, got 1"):
         paired_bootstrap("binary", [0], [0], [1])
+
+
+def test_intervals_of_one_models_scores_hold_the_scores_and_narrow_with_rows():
+    rng = np.random.default_rng(0)
+    widths = []
+    for n_rows in (60, 960):
+        y = rng.choice(["a", "b"], n_rows)
+        predicted = noisy(y, 0.3, rng, ["a", "b"])
+        low, high = score_intervals("binary", y, predicted)["macro_f1"]
+        assert low < scores("binary", y, predicted)["macro_f1"] < high
+        widths.append(high - low)
+    assert 3 < widths[0] / widths[1] < 5  # a quarter with 16 times the rows

@@ -58,10 +58,11 @@ def test_the_tree_can_be_exported_as_code(visit, store, learner):
     for title in ("Python function", "SQL CASE", "C function"):
         app.selectbox(key="export-as").select(title).run()
         assert not app.exception
-        (button,) = app.get("download_button")
+        button, *documents = app.get("download_button")
         assert button.proto.help == f"{title} of this tree, as a file."
         assert "Runs without treelab" in page_text(app)
         assert ("not the ensemble's" in page_text(app)) == (learner == "grande")
+    assert [each.proto.label for each in documents] == ["Report", "Model card"]
 
 
 def test_an_ensemble_says_that_all_its_trees_predict(visit, store):

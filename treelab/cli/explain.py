@@ -2,26 +2,18 @@
 
 from argparse import Namespace
 
-import numpy as np
 import pandas as pd
 
 from treelab.cli.common.arguments import add_home
-from treelab.evaluation.ensembles.deciders import (
-    rows_decided_by_one,
-    weight_that_agrees,
+from treelab.evaluation.ensembles.deciders import rows_decided_by_one
+from treelab.reports.explanations import (
+    decision_words,
+    prediction_words,
+    value_words,
 )
-from treelab.evaluation.leaf_scores import score_leaf
-from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import Model, shown_tree
-from treelab.trees.text.nodes import path_sentences
-from treelab.trees.text.numerals import counted, percent, probability, significant
-from treelab.trees.text.rules import rule_text
-
-MOST_TREES = 5  # whose weight is named
-MOST_OF_IT = 0.9  # of the weight
+from treelab.trees.pruning.shown_tree import Model
 
 
 def add_command(commands) -> None:
@@ -66,70 +58,12 @@ def explain(arguments: Namespace) -> None:
     if not 1 <= arguments.row <= len(X):
         raise ValueError(f"--row must be from 1 to {len(X)}, got {arguments.row}.")
     row = X.iloc[[arguments.row - 1]]
-    print(_prediction(model, row))
-    print(f"Target: {_value(model, y.iloc[arguments.row - 1])}")
-    lines = _ensemble if isinstance(model, WeightedTrees) else _single_tree
-    print("\n".join(lines(model, row, X, np.asarray(y))))
-
-
-def _prediction(model: Model, row: pd.DataFrame) -> str:
-    """Write the prediction for one row."""
-    words = f"Prediction: {_value(model, model.predict(row)[0])}"
-    if model.classes is None:
-        return words
-    return f"{words}, {probability(float(model.predict_proba(row).max()))}"
-
-
-def _value(model: Model, value) -> str:
-    """Write a label, or a value with its unit."""
-    if model.classes is not None:
-        return str(value)
-    return f"{significant(float(value))} {model.target_unit}".rstrip()
-
-
-def _single_tree(model: Model, row, X, y) -> list[str]:
-    """Write the decision path, and how good its leaf is on test rows."""
-    tree = shown_tree(model)
-    steps = path_sentences(tree, row, most=3)
-    predicted = None
-    if isinstance(model, PruningPath) and model.predictors[model.chosen] is not None:
-        predicted = model.predict(X)
-        steps[-1] = ON_TOP
-    numbered = [f"{i}. {step}" for i, step in enumerate(steps, 1)]
-    return [*numbered, _leaf_words(tree, row, X, y, predicted)]
-
-
-def _ensemble(model: WeightedTrees, row, X, y) -> list[str]:
-    """Write the weights of the heaviest trees, and the rule of the first."""
-    index, weight = model.top_estimators(row, min(MOST_TREES, model.n_estimators))
-    heaviest = int(index[0, 0])
-    n_most = int(model.n_estimators_for_share(row, MOST_OF_IT)[0])
-    tree = shown_tree(model, estimator=heaviest)
-    weights = ", ".join(
-        f"tree {estimator} {percent(share)}"
-        for estimator, share in zip(index[0], weight[0])
-    )
-    lines = [
-        f"Weights: {weights}; {counted(n_most, 'tree')} of {model.n_estimators:,} have "
-        f"{MOST_OF_IT:.0%}.",
-        f"Tree {heaviest}: {rule_text(tree, tree.path(row)[-1])}, so "
-        f"{_value(model, tree.predict(row)[0])}.",
-        _leaf_words(tree, row, X, y),
-    ]
-    if model.classes is not None:
-        agrees = percent(weight_that_agrees(model, row))
-        lines.append(f"Trees with {agrees} of the weight predict the same class.")
-    return lines
-
-
-def _leaf_words(tree, row, X, y, predicted=None) -> str:
-    """Write how many test rows reach the row's leaf, and how good predictions are."""
-    score = score_leaf(tree, tree.path(row)[-1], X, y, predicted)
-    words = f"This leaf: {score.n_rows:,} of {counted(score.n_total, 'test row')}"
-    if score.accuracy is not None:
-        return f"{words}, accuracy {percent(score.accuracy)}."
-    error = _value(tree, score.mean_absolute_error)
-    return f"{words}, mean absolute error {error}."
+    print(f"Prediction: {prediction_words(model, row)}")
+    print(f"Target: {value_words(model, y.iloc[arguments.row - 1])}")
+    lines = decision_words(model, row, X, y)
+    if not isinstance(model, WeightedTrees):  # the steps of a path; then their leaf
+        lines[:-1] = [f"{i}. {step}" for i, step in enumerate(lines[:-1], 1)]
+    print("\n".join(lines))
 
 
 def _simple_rules(model: Model, X, y, share: float) -> pd.DataFrame:

@@ -11,12 +11,24 @@ from treelab.cli import (
     export,
     import_model,
     predict,
+    report,
     runs,
     train,
     worker,
 )
 
-COMMANDS = (train, cluster, predict, explain, export, runs, import_model, worker, bench)
+COMMANDS = (
+    train,
+    cluster,
+    predict,
+    explain,
+    export,
+    report,
+    runs,
+    import_model,
+    worker,
+    bench,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

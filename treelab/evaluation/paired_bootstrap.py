@@ -121,6 +121,41 @@ def paired_bootstrap(
     return differences
 
 
+def score_intervals(
+    task: str,
+    y_true,
+    predicted,
+    *,
+    level: float = 0.95,
+    n_resamples: int = 2000,
+    seed: int = 0,
+) -> dict[str, tuple[float, float]]:
+    """Return bootstrap confidence intervals of one model's scores.
+
+    Parameters
+    ----------
+    task : {"binary", "multiclass", "regression"}
+    y_true, predicted : array-like of shape (n_rows,)
+        At least two rows.
+    level, n_resamples, seed
+        As in ``paired_bootstrap``, whose resamples these are.
+
+    Returns
+    -------
+    dict of str to (low, high)
+        By the same names as there.
+    """
+    y_true, predicted = np.asarray(y_true), np.asarray(predicted)
+    rng = np.random.default_rng(seed)
+    resample = _resample_values if task == "regression" else _resample_labels
+    pairs = resample(y_true, predicted, predicted, n_resamples, rng)
+    tail = (1 - level) / 2
+    ends = {
+        m: np.nanquantile(one[1:], [tail, 1 - tail]) for m, (one, _) in pairs.items()
+    }
+    return {metric: (float(low), float(high)) for metric, (low, high) in ends.items()}
+
+
 def _resample_labels(y_true, first, second, n_resamples, rng) -> dict:
     """Scores of both models for the rows and their resamples, from counted cells.
 

@@ -1,6 +1,8 @@
 """The trees of a pruning path in one table: strength, scores and sizes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -9,12 +11,88 @@ from treelab.data.split import DataSplit
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.pruned_scores import pruned_depths, pruned_scores
 from treelab.evaluation.split_scores import headline_scores
-from treelab.trees.pruning.cost_complexity import CostComplexityPath
+from treelab.trees.pruning.cost_complexity import (
+    CostComplexityPath,
+    cost_complexity_path,
+)
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
 
 SCORED = ("valid", "test")  # data splits that did not fit the trees
+
+
+@dataclass(frozen=True)
+class PruningSteps:
+    """A pruning path made ready: each tree that is drawn, and a table of scores.
+
+    Attributes
+    ----------
+    trees : sequence of Tree
+        As they are drawn, large to small; some are made only when they are asked for.
+    table : DataFrame
+        A row a step, as the functions below make it.
+    chosen : int or None
+        The step of the model's own tree, where training chose among them.
+    kind : {"lambda", "leaves", "alpha"}
+        Trees trained one a strength, the best tree found at each size, or one tree cut
+        back by cost-complexity pruning.
+    """
+
+    trees: Sequence[Tree]
+    table: pd.DataFrame
+    chosen: int | None
+    kind: Literal["lambda", "leaves", "alpha"]
+
+
+def pruning_steps(
+    model: Tree | PruningPath,
+    path: SizePath | None,
+    split: DataSplit,
+    fitted: str,
+    *,
+    has_labels: bool = True,
+    tree_alone: bool = False,
+) -> PruningSteps:
+    """Measure every tree of a model's pruning path.
+
+    Parameters
+    ----------
+    model : Tree or PruningPath
+    path : SizePath or None
+        Its trees by size.
+    split : DataSplit
+    fitted : str
+        Name of the rows that the model was fitted to.
+    has_labels : bool, default=True
+        Whether the target is known, and is not what the model itself found.
+    tree_alone : bool, default=False
+        Whether a tree of a PruningPath predicts by its leaves.
+    """
+    if isinstance(model, PruningPath):
+        trees = tuple(shown_tree(model, strength=i) for i in range(len(model)))
+        table = trained_path_table(
+            model, trees, split if has_labels else None, tree_alone=tree_alone
+        )
+        return PruningSteps(trees, table, model.chosen, "lambda")
+    if path is not None and is_scored(path):
+        chosen = len(path) - 1 - path.chosen
+        return PruningSteps(
+            path.trees[::-1], size_path_table(path, split), chosen, "leaves"
+        )
+    tree = shown_tree(model)
+    if np.isnan(tree.impurity).any():
+        tree = tree.with_rows(*split.rows(fitted))
+    pruned = cost_complexity_path(tree)
+    return PruningSteps(
+        pruned.trees, cost_complexity_table(pruned, split), None, "alpha"
+    )
+
+
+def is_scored(path: SizePath) -> bool:
+    """Whether the scores of trees by size on held-out rows are known."""
+    return bool(path.scores["score"].notna().sum() >= 2)
 
 
 def trained_path_table(

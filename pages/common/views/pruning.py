@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
-from pages.common.cached.pruning_steps import PruningSteps, pruning_steps
+from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
@@ -15,6 +15,7 @@ from pages.common.widgets.pruning_slider import pick_step, step_labels, strength
 from pages.common.words import plain, split_words
 from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
 from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.pruning_table import PruningSteps
 from treelab.evaluation.routing import routing_table
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 from treelab.figures.routing import heat_tree_figure, levels_to_draw

@@ -5,9 +5,10 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.pruning_steps import PruningSteps, scored_path_of
+from pages.common.cached.pruning_steps import scored_path_of
 from pages.common.cached.store import store
 from pages.common.words import plain
+from treelab.evaluation.pruning_table import PruningSteps
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.save_pruned import save_pruned
 from treelab.trees.pruning.path import PruningPath

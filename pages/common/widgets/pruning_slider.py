@@ -3,8 +3,8 @@
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.pruning_steps import PruningSteps
 from treelab.evaluation.knee import knee_of
+from treelab.evaluation.pruning_table import PruningSteps
 from treelab.trees.text.numerals import counted, shortest
 
 _NAMES = {

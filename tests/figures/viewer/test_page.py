@@ -54,7 +54,7 @@ def test_names_cannot_end_a_script_and_survive():
     page, payload = evil_page()
     elements = Elements(page).found
     assert sum(tag == "script" for tag, _, _ in elements) == 2
-    (text,) = [text for tag, name, text in elements if name == "data"]
+    (text,) = [text for tag, name, text in elements if name == "tree-data"]
     data = json.loads(text)
     assert data["trees"] == payload["trees"]
     assert data["target"] == payload["target"]

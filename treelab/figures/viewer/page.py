@@ -1,7 +1,7 @@
 """One HTML file that holds an interactive tree: it opens anywhere, without a server."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from treelab.figures.style.colors import palette
 from treelab.figures.viewer.code import viewer_script, viewer_style
@@ -38,7 +38,7 @@ def viewer_page(
     # The title is the page's heading; saved pictures have it, too.
     options = {"controls": True, "height": 720, "heading": False} | options
     data = payload | view_settings(**options)
-    title = html.escape(payload["title"] or payload["target"]["name"])
+    title = payload["title"] or payload["target"]["name"]
     lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in captions)
     twin = ""
     if text:
@@ -46,29 +46,61 @@ def viewer_page(
             "<details><summary>The tree as text</summary>"
             f"<pre>{html.escape(text)}</pre></details>\n"
         )
+    body = f"""<h1>{html.escape(title)}</h1>
+{lines}<div id="tree" class="tree"></div>
+<noscript><p>The picture needs JavaScript; the text below does not.</p></noscript>
+{twin}"""
+    return document(title, body, {"tree": data})
+
+
+def document(
+    title: str, body: str, trees: Mapping[str, dict], *, style: str = ""
+) -> str:
+    """Return a whole HTML page that draws trees in some of its elements.
+
+    Parameters
+    ----------
+    title : str
+        Of the window.
+    body : str
+        HTML of the page's main part.
+    trees : mapping of str to dict
+        What the viewer draws, a payload with its view settings, by the id of the
+        element that it is drawn in.
+    style : str, default=""
+        CSS besides the page's own.
+
+    Returns
+    -------
+    str
+    """
+    scripts = "\n".join(
+        f'<script type="application/json" id="{name}-data">{script_json(data)}</script>'
+        for name, data in trees.items()
+    )
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{title}</title>
+<title>{html.escape(title)}</title>
 <style>
-{_page_style()}
+{_page_style()}{style}
 {viewer_style()}
 </style>
 </head>
 <body>
 <main>
-<h1>{title}</h1>
-{lines}<div id="tree"></div>
-<noscript><p>The picture needs JavaScript; the text below does not.</p></noscript>
-{twin}</main>
-<script type="application/json" id="data">{script_json(data)}</script>
+{body}</main>
+{scripts}
 <script>
 {viewer_script()}
-const data = JSON.parse(document.getElementById("data").textContent);
-treelabViewer.mount(document.getElementById("tree"), {{ data }});
+for (const script of document.querySelectorAll('script[type="application/json"]')) {{
+  const data = JSON.parse(script.textContent);
+  const root = document.getElementById(script.id.replace(/-data$/, ""));
+  treelabViewer.mount(root, {{ data }});
+}}
 </script>
 </body>
 </html>
@@ -90,7 +122,7 @@ def script_json(data: dict) -> str:
 def _page_style() -> str:
     """Return the style of the page around the picture, light and dark."""
     light, dark = palette("light"), palette("dark")
-    names = ("background", "text", "muted")
+    names = ("background", "panel", "text", "muted", "line")
     variables = "".join(
         f"--page-{name}:light-dark({getattr(light, name)},{getattr(dark, name)});"
         for name in names
@@ -100,7 +132,7 @@ def _page_style() -> str:
         "main{max-width:1400px;margin:0 auto;padding:1.5rem}"
         "h1{font-size:1.5rem;font-weight:600;margin:0 0 .5rem}"
         "p{margin:.25rem 0;color:var(--page-muted)}"
-        "#tree{margin:1rem 0}"
+        ".tree{margin:1rem 0}"
         "summary{cursor:pointer}pre{overflow-x:auto}"
         "body{background:var(--page-background);color:var(--page-text)}"
         f":root{{color-scheme:light dark;{variables}}}"

@@ -1,7 +1,10 @@
 """Saving a finished model with its run, wherever the model comes from."""
 
+import platform
 from collections.abc import Sequence
+from importlib.metadata import version
 
+import treelab
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.split_scores import split_scores
 from treelab.learners.registry import find_spec
@@ -87,7 +90,7 @@ def save_model(
     -------
     dict
         ``leaves``, ``splits``, ``depth``, ``fitted`` (see ``fitted_split``),
-        ``seconds``, ``device``, ``rows``, ``notes``.
+        ``seconds``, ``device``, ``rows``, ``notes``, ``versions``.
     """
     store.add_model(run_id, model)
     return {
@@ -97,7 +100,14 @@ def save_model(
         "device": device,
         "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
         "notes": [*notes, *split.notes],
+        "versions": versions(),
     }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what trains, by name."""
+    found = {"treelab": treelab.__version__, "Python": platform.python_version()}
+    return found | {name: version(name) for name in ("numpy", "scikit-learn", "torch")}
 
 
 def device_used(run: Run) -> str:

@@ -1,0 +1,85 @@
+"""Reports of runs: rebuilt from the run folder they are the same, word for word."""
+
+import re
+import shutil
+
+import pytest
+
+from tests.pages.stores import add_run
+from treelab.evaluation.split_scores import split_scores
+from treelab.reports.run_report import INTENDED_USE, model_card, run_report
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.text.numerals import significant
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore(tmp_path / "home")
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_a_report_rebuilt_from_the_run_folder_is_the_same(store, tmp_path, target):
+    ids = [
+        add_run(store, learner, target, sizes=learner == "cart")
+        for learner in ("cart", "gradtree", "grande", "argmin")
+    ]
+    runs = [store.run(run_id) for run_id in ids]
+    shutil.copytree(store.home, tmp_path / "copy")
+    copy = RunStore(tmp_path / "copy")
+    again = [copy.run(run_id) for run_id in ids]
+    assert run_report(copy, again) == run_report(store, runs)
+    assert model_card(copy, again[0]) == model_card(store, runs[0])
+
+
+@pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_the_scores_are_those_of_the_model_on_the_test_rows(store, learner, target):
+    run = store.run(add_run(store, learner, target))
+    split = run.problem.split(store.table(run.problem.table_id))
+    found = split_scores(store.model(run.id), run.problem.task, split)["test"]
+    name = "macro_f1" if target == "kind" else "r2"
+    words = f"{significant(found[name])} on 48 test rows (95% interval "
+    assert words in run_report(store, [run])
+    assert words in model_card(store, run)
+
+
+def test_a_report_holds_all_it_needs_and_every_part(store):
+    run = store.run(add_run(store, "cart", sizes=True, title="My <own> tree"))
+    page = run_report(store, [run])
+    assert "<h1>My &lt;own&gt; tree</h1>" in page
+    assert not re.search(r"<(?:link|img|iframe)\b", page)
+    assert re.findall(r"<h2>(.*?)</h2>", page) == [
+        "Result",
+        "The tree",
+        "Score against size",
+        "Errors on the test rows",
+        "Why it predicts what it does",
+        "Limits",
+        "Data",
+        "Scores",
+        "Training",
+    ]
+    assert run.problem.table_id in page
+    assert page.count("treelabViewer.mount(") == 1
+    assert 'id="tree-0-data"' in page
+
+
+def test_a_comparison_says_which_run_is_better(store):
+    runs = [store.run(add_run(store, learner)) for learner in ("cart", "grande")]
+    page = run_report(store, runs)
+    assert "clearly more than GRANDE." in page
+    assert "<td>CART is better</td>" in page
+
+
+def test_runs_of_other_rows_are_refused(store):
+    runs = [store.run(add_run(store, "cart", seed=seed)) for seed in (0, 1)]
+    with pytest.raises(ValueError, match="same rows"):
+        run_report(store, runs)
+
+
+def test_a_model_card_is_plain_markdown_with_a_prompt(store):
+    card = model_card(store, store.run(add_run(store, "cart", title="a | <b> *c*")))
+    assert card.startswith("# a \\| \\<b\\> \\*c\\*\n")
+    assert INTENDED_USE in card
+    widths = [line.count(" |") for line in card.splitlines() if line.startswith("|")]
+    assert min(widths) >= 2
