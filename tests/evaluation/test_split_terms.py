@@ -1,17 +1,35 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.figures.small_trees import oblique_tree, stump_and_more
-from treelab.evaluation.split_terms import split_terms, standardised_weights
+from treelab.evaluation.split_terms import split_terms
+from treelab.figures.viewer.payload import tree_payload
+from treelab.trees.feature import Feature
+from treelab.trees.text.nodes import split_text
+from treelab.trees.text.sums import term_fractions
 
 
 def test_fractions_follow_the_standard_deviation_and_not_the_raw_weight():
     tree, X, _ = oblique_tree()
     weights = split_terms(tree, 0, X).table()
     assert weights["column"].tolist() == ["radius", "<texture>"]
-    assert weights["fraction"].sum() == pytest.approx(1)
-    std = X["radius"].to_numpy().std()
-    assert weights["standardised"][0] == pytest.approx(std)
+    assert weights["fraction"].tolist() == pytest.approx([11.5 / 17.1, 5.6 / 17.1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_words_and_picture_rank_the_terms_alike(seed):
+    rng = np.random.default_rng(seed)
+    tree, X, y = oblique_tree()
+    spreads = rng.uniform(0, 9, 3)
+    features = [replace(f, spread=s) for f, s in zip(tree.features, spreads)]
+    tree = replace(tree, features=features, weights=rng.normal(size=tree.weights.shape))
+    order = split_terms(tree, 0, X).table()["column"].tolist()
+    words = split_text(tree, 0)
+    assert sorted(order, key=words.index) == order
+    node = tree_payload(tree, X, y)["trees"][0]["nodes"][0]
+    assert [term[0] for term in node["weights"]] == order
 
 
 def test_sums_are_what_the_threshold_is_compared_with():
@@ -28,13 +46,17 @@ def test_only_rows_that_reach_the_split_are_read():
         terms = split_terms(tree, node, X)
         assert len(terms.values) == tree.decision_path(X)[:, node].sum()
         assert terms.weights.tolist() == [1.0]
-    none = split_terms(tree, 0, X.iloc[:0]).table()
-    assert none["standardised"].tolist() == [0.0]
+    assert split_terms(tree, 0, X.iloc[:0]).table()["fraction"].tolist() == [1.0]
 
 
-def test_weights_of_nothing_have_no_fraction():
-    standardised, fraction = standardised_weights(np.array([2.0, 3.0]), np.zeros(2))
-    assert standardised.tolist() == fraction.tolist() == [0.0, 0.0]
+def test_fractions_where_nothing_moves_or_a_spread_is_not_known():
+    one, other = Feature("one", spread=0.0), Feature("other")
+    weights = np.array([2.0, 6.0])
+    assert term_fractions([one, one], weights).tolist() == [0.0, 0.0]
+    assert term_fractions([one, other], weights).tolist() == [0.25, 0.75]
+    both = np.stack([weights, [2.0, 0.0]])
+    known = replace(one, spread=3.0)
+    assert term_fractions([known, other], both).tolist() == [[0.25, 0.75], [1.0, 0.0]]
 
 
 def test_a_leaf_has_no_terms():

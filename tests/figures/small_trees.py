@@ -102,7 +102,11 @@ def oblique_tree(classes=("low", "high")):
     X = table()
     two = classes is not None
     tree = Tree(
-        features=(Feature("radius", unit="mm"), Feature("<texture>"), Feature("idle")),
+        features=(
+            Feature("radius", unit="mm", spread=11.5),
+            Feature("<texture>", spread=1.4),
+            Feature("idle", spread=0.0),
+        ),
         left=[1, -1, -1],
         right=[2, -1, -1],
         feature=[-2, -1, -1],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.trees.text.sums import term_name
+from treelab.trees.text.sums import term_fractions, term_name
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, filled, read_features
 
@@ -20,12 +20,15 @@ class SplitTerms:
         A split that tests a single column has one, of weight 1.
     weights : float64 array of shape (k,)
         In raw units.
+    fractions : float64 array of shape (k,)
+        Of the sum's spread; see ``term_fractions``.
     values : float64 array of shape (n_rows, k)
         Of the rows that reach the split, missing ones filled.
     """
 
     columns: list[str]
     weights: np.ndarray
+    fractions: np.ndarray
     values: np.ndarray
 
     @property
@@ -39,18 +42,13 @@ class SplitTerms:
         Returns
         -------
         DataFrame
-            column, weight, standardised and fraction; see ``standardised_weights``.
+            column, weight and fraction.
         """
-        std = (
-            self.values.std(axis=0) if len(self.values) else np.zeros(len(self.weights))
-        )
-        standardised, fraction = standardised_weights(self.weights, std)
         table = pd.DataFrame(
             {
                 "column": self.columns,
                 "weight": self.weights,
-                "standardised": standardised,
-                "fraction": fraction,
+                "fraction": self.fractions,
             }
         )
         return table.sort_values(
@@ -78,11 +76,11 @@ def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
     if tree.is_leaf[node]:
         raise ValueError(f"Node {node} is a leaf; it has no split to draw.")
     oblique = tree.feature[node] == OBLIQUE
+    used, weights, fractions = np.array([tree.feature[node]]), np.ones(1), np.ones(1)
     if oblique and tree.weights is not None:
         used = np.flatnonzero(tree.weights[node])
         weights = tree.weights[node, used]
-    else:
-        used, weights = np.array([tree.feature[node]]), np.ones(1)
+        fractions = term_fractions(tree.features, tree.weights[node])[used]
     matrix = read_features(tree, X)
     values = np.empty((len(matrix), len(used)))
     for k, j in enumerate(used.tolist()):
@@ -91,26 +89,6 @@ def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
     known = ~np.isnan(values).any(axis=1)
     values[~known] = np.nanmean(values, axis=0) if known.any() else 0.0
     columns = [term_name(tree.features[j]) for j in used]
-    return SplitTerms(columns, weights, values[tree.decision_path(X)[:, node]])
-
-
-def standardised_weights(
-    weights: np.ndarray, std: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights times standard deviations, and their fractions of the sum.
-
-    Parameters
-    ----------
-    weights, std : float arrays of shape (k,)
-        Weight and standard deviation of each column, in raw units.
-
-    Returns
-    -------
-    standardised : float64 array of shape (k,)
-        How far a column moves the sum by one standard deviation.
-    fraction : float64 array of shape (k,)
-        Of the sum of their absolute values.
-    """
-    standardised = np.asarray(weights) * std
-    total = np.abs(standardised).sum()
-    return standardised, np.abs(standardised) / (total if total > 0 else 1.0)
+    return SplitTerms(
+        columns, weights, fractions, values[tree.decision_path(X)[:, node]]
+    )

@@ -37,8 +37,8 @@ def split_figure(
 ) -> go.Figure:
     """Draw how much each column moves a split's sum, and the sums as a histogram.
 
-    A column moves the sum by its weight times its standard deviation at the node;
-    its bar is grey where it is subtracted.
+    A column moves the sum by its weight times its standard deviation among training
+    rows; its bar is grey where it is subtracted.
 
     Parameters
     ----------

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.evaluation.split_terms import standardised_weights
 from treelab.figures.viewer.bins import (
     category_bars,
     counts_between,
@@ -29,6 +28,7 @@ from treelab.trees.text.conditions import CategoryCondition, split_condition
 from treelab.trees.text.names import clean, short, with_unit
 from treelab.trees.text.nodes import left_categories, prediction_text, split_text
 from treelab.trees.text.numerals import counted, rounded
+from treelab.trees.text.sums import term_fractions
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, filled, leaf_of, read_features
 
@@ -128,7 +128,7 @@ class TreeWriter:
             return {}
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
         if j == OBLIQUE:
-            x, _ = self._projection(node)
+            x = self._sums(node)
         else:
             x = self.matrix[rows, j]
             known = ~np.isnan(x)
@@ -217,22 +217,15 @@ class TreeWriter:
             entry["threshold"] = threshold if isfinite(threshold) else None
         return entry
 
-    def _projection(self, node: int) -> tuple[np.ndarray, np.ndarray]:
-        """An oblique split's sums at its rows, and its features' standard deviations.
-
-        Without rows these are of the training rows, where they are known.
-        """
+    def _sums(self, node: int) -> np.ndarray:
+        """What an oblique split adds up at each of its rows."""
         tree = self.tree
         assert tree.weights is not None  # as of every tree with an oblique split
-        used = np.flatnonzero(tree.weights[node])
         here = self.matrix[self.rows_at[node]]
-        total, std = np.zeros(len(here)), np.zeros(len(used))
-        for k, j in enumerate(used.tolist()):
-            x = filled(tree.features, here, j)
-            total += tree.weights[node, j] * x
-            ever = tree.features[j].spread
-            std[k] = x.std() if len(x) else ever if isfinite(ever) else 1.0
-        return total, std
+        total = np.zeros(len(here))
+        for j in np.flatnonzero(tree.weights[node]).tolist():
+            total += tree.weights[node, j] * filled(tree.features, here, j)
+        return total
 
     def _weights(self, node: int, wording: Wording) -> list[list]:
         """The terms of an oblique split: each feature's name, weight, share and size.
@@ -243,7 +236,7 @@ class TreeWriter:
         assert tree.weights is not None  # as of every tree with an oblique split
         used = np.flatnonzero(tree.weights[node])
         weights = tree.weights[node, used]
-        _, share = standardised_weights(weights, self._projection(node)[1])
+        share = term_fractions(tree.features, tree.weights[node])[used]
         order = np.argsort(-share, kind="stable")
         shown = order[: wording.terms]
         terms = [

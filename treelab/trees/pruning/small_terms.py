@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from treelab.trees.text.sums import term_fractions
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
@@ -11,7 +12,7 @@ from treelab.trees.walk import OBLIQUE
 def without_small_terms(tree: Tree, fraction: float) -> Tree:
     """Drop the terms of each weighted sum that matter less than a fraction of it.
 
-    A term counts by its weight times its column's spread. What is dropped counts as
+    A term counts by ``term_fractions``. What is dropped counts as
     the number that stands for a missing value, so that the split stays where it was
     for a row of usual values; the largest term always stays.
 
@@ -31,11 +32,10 @@ def without_small_terms(tree: Tree, fraction: float) -> Tree:
         raise ValueError(f"fraction must be in [0, 1], got {fraction!r}.")
     if tree.weights is None:
         return tree
-    spread = np.array([feature.spread for feature in tree.features])
     fill = np.nan_to_num([feature.fill for feature in tree.features])
-    size = np.abs(tree.weights) * np.where(np.isnan(spread), 1.0, spread)
-    is_largest = np.arange(size.shape[1]) == size.argmax(axis=1)[:, None]
-    small = (size < fraction * size.sum(axis=1, keepdims=True)) & ~is_largest
+    own = term_fractions(tree.features, tree.weights)
+    is_largest = np.arange(own.shape[1]) == own.argmax(axis=1)[:, None]
+    small = (own < fraction) & ~is_largest
     small &= (tree.feature == OBLIQUE)[:, None]
     dropped = np.where(small, tree.weights, 0.0)
     return replace(

@@ -34,6 +34,11 @@ class NumberCondition:
         """Column that it is about."""
         return self.feature.column
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value passes."""
+        return not self.missing and not self.low < self.high
+
     def narrow(self, threshold: float, left: bool, missing_left: bool, text: str):
         """Narrow the interval by one split, its threshold shown with this text."""
         self.missing = self.missing and missing_left == left
@@ -83,6 +88,11 @@ class CategoryCondition:
     def column(self) -> str:
         """Column that it is about."""
         return self.feature.column
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value passes."""
+        return not (self.missing or self.new or self.allowed)
 
     def narrow(self, feature: Feature, threshold: float, left: bool, missing_left):
         """Narrow the categories by a split on the scores of ``feature``."""
@@ -147,6 +157,7 @@ class ObliqueCondition:
     node: int
     left: bool
     column: ClassVar[None] = None  # it is about several
+    is_empty: ClassVar[bool] = False  # as far as one split alone can say
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row of the table passes, bool (n_rows,)."""
@@ -195,13 +206,18 @@ def leaf_conditions(tree: Tree) -> Iterator[tuple[int, list[Condition]]]:
             yield node, list(found.values())
             continue
         for child, left in ((tree.right[node], False), (tree.left[node], True)):
-            below = dict(found)
-            if tree.feature[node] != OBLIQUE:
-                column = tree.features[tree.feature[node]].column
-                if column in below:
-                    below[column] = copy(below[column])
-            _add_split(below, tree, node, left)
-            waiting.append((int(child), below))
+            waiting.append((int(child), narrowed(found, tree, node, left)))
+
+
+def narrowed(found: dict, tree: Tree, node: int, left: bool) -> dict:
+    """Return conditions by column, narrowed to one side of a split; none changes."""
+    below = dict(found)
+    if tree.feature[node] != OBLIQUE:
+        column = tree.features[tree.feature[node]].column
+        if column in below:
+            below[column] = copy(below[column])
+    _add_split(below, tree, node, left)
+    return below
 
 
 def _add_split(found: dict, tree: Tree, node: int, left: bool) -> None:

@@ -1,5 +1,7 @@
 """A tree as rules, one a leaf, and as indented text."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -30,22 +32,28 @@ def rule_text(
         Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
         the root.
     """
-    return _joined(tree, path_conditions(tree, node), most, length)
+    return conditions_text(tree, path_conditions(tree, node), most, length)
 
 
-def _joined(
+def conditions_text(
     tree: Tree,
-    conditions: list[Condition],
+    conditions: Iterable[Condition],
     most: int | None = None,
     length: int | None = None,
 ) -> str:
-    """Return conditions as one text."""
-    parts = []
-    for condition in conditions:
-        missing = condition.column in tree.missing_columns
-        if text := condition.text(missing, most, length):
-            parts.append(text)
-    return " and ".join(parts) or "every row"
+    """Return conditions of a tree as one text; see ``rule_text``."""
+    parts = (condition_text(tree, own, most, length) for own in conditions)
+    return " and ".join(filter(None, parts)) or "every row"
+
+
+def condition_text(
+    tree: Tree,
+    condition: Condition,
+    most: int | None = None,
+    length: int | None = None,
+) -> str:
+    """Return one condition of a tree in words, or "" where everything passes."""
+    return condition.text(condition.column in tree.missing_columns, most, length)
 
 
 def to_rules(tree: Tree) -> pd.DataFrame:
@@ -68,9 +76,7 @@ def to_rules(tree: Tree) -> pd.DataFrame:
         prediction = pd.Series([tree.classes[i] for i in best])
         confidence = tree.value[leaves].max(axis=1)
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
-    rule = {
-        leaf: _joined(tree, conditions) for leaf, conditions in leaf_conditions(tree)
-    }
+    rule = {leaf: conditions_text(tree, own) for leaf, own in leaf_conditions(tree)}
     table = pd.DataFrame(
         {
             "leaf": leaves,

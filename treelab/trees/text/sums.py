@@ -14,11 +14,36 @@ def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> st
     return f"{terms} {sign} {rounded(tree.threshold[node])}"
 
 
-def combination(features, weights, most=None, length=None, start: str = "") -> str:
-    """Return a weighted sum in words, the column that moves it most first.
+def term_fractions(features, weights: np.ndarray) -> np.ndarray:
+    """Return the fraction of a weighted sum's spread that each of its terms has.
 
-    A column moves the sum by its weight times its spread among training rows; where
-    a spread is not known, weights are compared as they are.
+    By these fractions words, pictures and pruning rank the terms. A term moves the
+    sum by its weight times its column's standard deviation among the training rows;
+    where one of these is not known, weights are compared as they are.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    weights : float array of shape (..., n_features)
+        Of one sum, or of many.
+
+    Returns
+    -------
+    float64 array of shape (..., n_features)
+        The terms of a sum add up to 1, or to 0 where nothing moves it.
+    """
+    spread = np.array([feature.spread for feature in features])
+    size = np.abs(weights)
+    known = np.isfinite(np.where(size > 0, spread, 0)).all(axis=-1, keepdims=True)
+    size = np.where(known, size * np.nan_to_num(spread), size)
+    total = size.sum(axis=-1, keepdims=True)
+    return size / np.where(total > 0, total, 1)
+
+
+def combination(features, weights, most=None, length=None, start: str = "") -> str:
+    """Return a weighted sum in words, the term that moves it most first.
+
+    See ``term_fractions``.
 
     Parameters
     ----------
@@ -32,11 +57,8 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
         What the sum begins with, such as a constant.
     """
     used = np.flatnonzero(weights)
-    moves = np.abs(weights[used])
-    spread = np.array([features[j].spread for j in used])
-    if np.isfinite(spread).all():
-        moves = moves * spread
-    order = used[np.argsort(-moves, kind="stable")]
+    fractions = term_fractions(features, weights)[used]
+    order = used[np.argsort(-fractions, kind="stable")]
     text = start
     for j in order[:most]:
         size = rounded(abs(weights[j]))

@@ -1,0 +1,108 @@
+"""Contributions of columns: sums that hold, Shapley values by brute force."""
+
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+import pytest
+
+from tests.figures.small_trees import oblique_tree
+from tests.trees.make import make_table, make_target, make_tree
+from treelab.evaluation.explanations.contributions import (
+    LINEAR_LEAF,
+    path_contributions,
+    shapley_contributions,
+)
+
+
+def value_of(tree, row, followed, node=0):
+    """Mean prediction where the row is followed at splits of some columns."""
+    if tree.is_leaf[node]:
+        return tree.value[node]
+    left, right = int(tree.left[node]), int(tree.right[node])
+    if tree.features[tree.feature[node]].column in followed:
+        goes_left = tree.margin(row)[0, node] >= 0
+        return value_of(tree, row, followed, left if goes_left else right)
+    n_left, n_right = n_rows(tree, left), n_rows(tree, right)
+    values = [value_of(tree, row, followed, child) for child in (left, right)]
+    return (n_left * values[0] + n_right * values[1]) / (n_left + n_right)
+
+
+def n_rows(tree, node):
+    """Rows below a node; a leaf without any counts as next to none."""
+    if tree.is_leaf[node]:
+        return max(tree.n_rows[node], 1e-9)
+    return n_rows(tree, tree.left[node]) + n_rows(tree, tree.right[node])
+
+
+def brute_force(tree, row, output):
+    """Shapley value of each column, over all subsets of the others."""
+    columns, found = tree.columns, {}
+    for column in columns:
+        others = [own for own in columns if own != column]
+        found[column] = 0.0
+        for size in range(len(others) + 1):
+            weight = factorial(size) * factorial(len(others) - size)
+            weight /= factorial(len(columns))
+            for some in combinations(others, size):
+                gain = value_of(tree, row, {*some, column}) - value_of(tree, row, some)
+                found[column] += weight * gain[output]
+    return found
+
+
+def small_tree(seed, n_leaves=7, **options):
+    rng = np.random.default_rng(seed)
+    tree = make_tree(rng, n_leaves, infinite=0.0, **options)
+    X = make_table(rng, 80)
+    return tree.with_rows(X, make_target(rng, tree, 80)), make_table(rng, 3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_shapley_values_are_those_of_brute_force(seed, n_classes):
+    tree, rows = small_tree(seed, n_classes=n_classes)
+    output = n_classes // 2
+    row = rows.iloc[[0]]
+    found = shapley_contributions(tree, row, output)
+    slow = brute_force(tree, row, output)
+    for column in tree.columns:
+        assert found.changes.get(column, 0.0) == pytest.approx(slow[column], abs=1e-6)
+    assert found.base == pytest.approx(value_of(tree, row, set())[output])
+
+
+@pytest.mark.parametrize("explain", [path_contributions, shapley_contributions])
+@pytest.mark.parametrize("seed", range(4))
+def test_contributions_add_up_to_the_prediction(explain, seed):
+    tree, rows = small_tree(seed, 20)
+    for place in range(len(rows)):
+        row = rows.iloc[[place]]
+        found = explain(tree, row, 1)
+        assert found.prediction == pytest.approx(
+            tree.predict_proba(row)[0, 1], abs=1e-6
+        )
+        sizes = np.abs(list(found.changes.values()))
+        assert (np.diff(sizes) <= 0).all()
+        assert set(found.changes) <= set(tree.columns)
+
+
+def test_along_the_path_a_stump_has_one_contribution():
+    tree, rows = small_tree(1, 2)
+    found = path_contributions(tree, rows.iloc[[0]])
+    assert len(found.changes) == 1
+    assert shapley_contributions(tree, rows.iloc[[0]]).changes == pytest.approx(
+        found.changes, abs=1e-6
+    )
+
+
+def test_weighted_sums_and_linear_leaves_have_a_contribution_of_their_own():
+    tree, X, _ = oblique_tree()
+    (name,) = path_contributions(tree, X.iloc[[0]], 1).changes
+    assert "<texture>" in name
+    assert "radius" in name
+    with pytest.raises(ValueError, match="Shapley values need"):
+        shapley_contributions(tree, X.iloc[[0]])
+    linear, rows = small_tree(3, 5, n_classes=0, linear=True, oblique=0.5)
+    row = rows.iloc[[1]].fillna({"width": 0.5, "age": 0.5, "bmi": 0.5})
+    found = path_contributions(linear, row)
+    assert found.prediction == pytest.approx(linear.predict(row)[0])
+    assert LINEAR_LEAF in found.changes

@@ -1,0 +1,42 @@
+"""Values of one row in words."""
+
+import numpy as np
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.figures.small_trees import oblique_tree, stump_and_more
+from tests.trees.make import make_table, make_tree
+from treelab.trees.text.cells import path_lines, value_within
+from treelab.trees.text.conditions import NumberCondition, path_conditions
+from treelab.trees.text.numerals import parse
+
+
+def test_a_path_has_one_line_a_column():
+    tree, X, _ = stump_and_more()
+    assert path_lines(tree, X.iloc[[12]]) == [
+        "radius > 9.5 mm: it is 12 mm",
+        "texture > 1.5: it is 2",
+    ]
+    missing = pd.DataFrame({"radius": [np.nan], "texture": [1.0]})
+    assert path_lines(tree, missing) == ["radius ≤ 9.5 mm: it is missing"]
+
+
+def test_a_weighted_sum_has_a_line_with_its_value():
+    tree, X, _ = oblique_tree()
+    (line,) = path_lines(tree, X.iloc[[3]])
+    assert line == "radius − 4·<texture> ≤ 10: it is −9"
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_value_lies_within_its_interval_as_shown(seed):
+    rng = np.random.default_rng(seed)
+    tree, row = make_tree(rng, 12), make_table(rng, 1, missing=0.0)
+    conditions = path_conditions(tree, tree.path(row)[-1])
+    assert len(path_lines(tree, row)) <= len(conditions)
+    for condition in conditions:
+        if isinstance(condition, NumberCondition):
+            shown = parse(value_within(tree, condition, row).removesuffix(" cm"))
+            assert shown > parse(condition.low_text or "−∞")
+            assert shown <= parse(condition.high_text or "∞")

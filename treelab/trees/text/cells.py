@@ -1,0 +1,68 @@
+"""What one row holds, in words: a value, and where it lies within a condition."""
+
+import pandas as pd
+
+from treelab.trees.feature import as_table
+from treelab.trees.text.conditions import (
+    Condition,
+    NumberCondition,
+    ObliqueCondition,
+    path_conditions,
+)
+from treelab.trees.text.names import quoted, with_unit
+from treelab.trees.text.numerals import parse, shortest
+from treelab.trees.text.rules import condition_text
+from treelab.trees.tree import Tree
+
+
+def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
+    """Return the decision path of one row, a line a column.
+
+    Several splits of one column are one interval, or one set of categories.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : DataFrame or array of one row
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+
+    Returns
+    -------
+    list of str
+        Such as "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has
+        a line with its sum.
+    """
+    lines = []
+    for condition in path_conditions(tree, tree.path(row)[-1]):
+        if text := condition_text(tree, condition, most):
+            lines.append(f"{text}: it is {value_within(tree, condition, row)}")
+    return lines
+
+
+def value_within(tree: Tree, condition: Condition, row) -> str:
+    """Return the value of one row, so that as shown it lies within the condition."""
+    table = as_table(tree.features, row)
+    if isinstance(condition, ObliqueCondition):
+        node = condition.node
+        threshold = float(tree.threshold[node])
+        return shortest(threshold - float(tree.margin(table)[0, node]))
+    cell = table[condition.column].iloc[0]
+    if not isinstance(condition, NumberCondition) or pd.isna(cell):
+        return cell_text(condition.feature, cell)
+    low, high = condition.low_text or "−∞", condition.high_text or "∞"
+    text = shortest(float(cell))
+    if not parse(low) < parse(text) <= parse(high):
+        text = shortest(float(cell), lambda shown: parse(low) < shown <= parse(high))
+    return with_unit(text, condition.feature.unit)
+
+
+def cell_text(feature, cell) -> str:
+    """Return a cell of a feature's column: "0.2 cm", "Sales" or "missing"."""
+    if pd.isna(cell):
+        return "missing"
+    if feature.kind == "number":
+        return with_unit(shortest(float(cell)), feature.unit)
+    text = quoted(str(cell))
+    known = str(cell) in feature.categories
+    return text if known else f"{text}, which no training row held"
