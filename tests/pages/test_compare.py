@@ -218,3 +218,30 @@ def test_where_greedy_did_not_fail_it_is_said(visit, store):
     add_run(store, "cart")
     add_run(store, "gradtree")
     assert "Nothing to tell of GradTree" in page_text(visit("compare"))
+
+
+def open_part(app, part: str):
+    """Open one of the closer looks, which only then is computed."""
+    app.session_state["compare-parts"] = part
+    return app.run()
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_both_surfaces_are_drawn_over_two_number_columns(visit, store, target):
+    add_run(store, "cart", target)
+    add_run(store, "grande", target)
+    app = open_part(visit("compare"), "Decision surfaces")
+    surfaces = [f for f in figures(app) if f["data"][0]["type"] == "heatmap"]
+    surfaces = [f for f in surfaces if len(f["data"]) > 1]
+    assert len(surfaces) == 2
+    assert "at the medians" in page_text(app)
+    cart, grande = surfaces
+    lines = [trace for trace in cart["data"] if trace.get("mode") == "lines"]
+    assert len(lines) >= 1
+    assert not [trace for trace in grande["data"] if trace.get("mode") == "lines"]
+    if target == "weight":
+        assert cart["data"][0]["zmin"] == grande["data"][0]["zmin"]
+        return
+    app.number_input(key="compare-row").set_value(7).run()
+    assert "as in test row 7" in page_text(app)
+    assert not app.exception

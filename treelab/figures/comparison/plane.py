@@ -15,6 +15,7 @@ from treelab.trees.feature import Feature
 
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
 _MOST_TICKS = 8  # categories that an axis names
+_MANY_LINES = 30
 _BEHIND = 0.28  # of a class's colour, behind the rows
 
 
@@ -108,7 +109,7 @@ def plane_figure(
     else:
         _add_classes(figure, points, colors, mode)
     _add_lines(figure, lines, mode)
-    figure.update_layout(template=template(mode), height=420, margin={"t": 8})
+    figure.update_layout(template=template(mode), height=430, margin={"t": 44})
     for axis, update in zip(axes, (figure.update_xaxes, figure.update_yaxes)):
         update(
             title_text=escape_html(shorten(axis.title, 40)),
@@ -171,14 +172,12 @@ def _add_surface(
 ) -> None:
     """Colour the plane by what is predicted on it."""
     colorscale: str | list = SEQUENTIAL
-    if colors is None:
-        shown, names = behind.predicted.astype(float), None
-        low, high = scale
-        text = "predicted %{z:.4~g}<extra></extra>"
-    else:
+    low, high = scale
+    shown = behind.predicted
+    if colors is not None:
         codes = {label: place for place, label in enumerate(colors)}
         flat = [codes[label] for label in behind.predicted.ravel().tolist()]
-        shown = np.reshape(flat, behind.predicted.shape)
+        shown = np.reshape(np.array(flat, dtype=np.int16), behind.predicted.shape)
         low, high = -0.5, len(colors) - 0.5
         background = palette(mode).background
         shades: list[list] = []
@@ -186,8 +185,7 @@ def _add_surface(
             shade = mix(color, background, _BEHIND)
             ends = place / len(colors), (place + 1) / len(colors)
             shades += [[end, shade] for end in ends]
-        colorscale, names = shades, behind.predicted.astype(str)
-        text = "predicted %{customdata}<extra></extra>"
+        colorscale = shades
     figure.add_heatmap(
         x=behind.x,
         y=behind.y,
@@ -197,13 +195,14 @@ def _add_surface(
         colorscale=colorscale,
         showscale=False,
         opacity=0.75 if colors is None else 1,
-        customdata=names,
-        hovertemplate=text,
+        hoverinfo="skip",
     )
 
 
 def _add_lines(figure: go.Figure, lines: Sequence[SplitLine], mode: Mode) -> None:
     """Draw splits, the first one thick."""
+    below = "splits below it" if any(not line.level for line in lines) else "splits"
+    thin = 0.7 if len(lines) > _MANY_LINES else 1.5
     for first in (True, False):
         own = [line for line in lines if (line.level == 0) == first]
         if not own:
@@ -215,10 +214,10 @@ def _add_lines(figure: go.Figure, lines: Sequence[SplitLine], mode: Mode) -> Non
             x=x,
             y=y,
             mode="lines",
-            name="first split" if first else "splits below it",
+            name="first split" if first else below,
             line={
                 "color": palette(mode).text,
-                "width": 3 if first else 1.5,
+                "width": 3 if first else thin,
                 "dash": "solid" if first else "dash",
             },
             hoverinfo="skip",

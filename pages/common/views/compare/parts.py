@@ -4,12 +4,16 @@ import streamlit as st
 
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.views.compare.greedy_failure import show_greedy_failure
+from pages.common.views.compare.surfaces import show_surfaces
 
 
 @st.fragment
 def show_parts(pair: Pair, names: Names) -> None:
     """Let the visitor open one closer look at a pair of runs."""
-    parts = {"Why greedy failed here": show_greedy_failure}
+    parts = {
+        "Why greedy failed here": show_greedy_failure,
+        "Decision surfaces": show_surfaces,
+    }
     tabs = st.tabs(list(parts), key="compare-parts", on_change="rerun")
     for tab, show in zip(tabs, parts.values()):
         if tab.open:
