@@ -1,6 +1,7 @@
 """Small pieces of HTML that several pages use; words in them are escaped."""
 
 import html
+from collections.abc import Sequence
 
 
 def dot(color: str, label: str) -> str:
@@ -25,6 +26,16 @@ def color_legend(colors: dict, most: int = 12) -> str:
         return ""
     spans = "".join(f'<span class="key">{item}</span>' for item in items)
     return f'<div class="legend">{spans}</div>'
+
+
+def scale(colors: Sequence[str], least: str, most: str) -> str:
+    """Return HTML of a bar of colours, in even steps, and what its ends stand for."""
+    steps = html.escape(", ".join(colors), quote=True)
+    return (
+        f'<div class="scale"><span>{html.escape(least)}</span>'
+        f'<i style="background:linear-gradient(90deg, {steps})"></i>'
+        f"<span>{html.escape(most)}</span></div>"
+    )
 
 
 def facts_table(facts: dict[str, object]) -> str:

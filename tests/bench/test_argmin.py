@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.bench.argmin import glass, split_rows
+from treelab.bench.argmin import FoundClusters, glass, split_rows, window_routes
 from treelab.bench.hierarchies import birch, halving
 from treelab.bench.timing.solver import SOLVER_STEPS, argmin_fit, solver_step
 from treelab.cli.main import main
@@ -39,6 +39,15 @@ def test_glass_is_measured_with_every_method():
     found = pd.DataFrame(glass(tables, [0]))
     assert {"argmin tree", "hierarchical k-means", "BIRCH"} <= set(found["method"])
     assert found["purity"].between(0.8, 1).all()
+
+
+def test_routes_of_windows_are_held_against_those_of_others():
+    x, y = blobs()
+    tree = halving(x, 3, 0)
+    found = FoundClusters("k-means", tree.parent, tree.apply, tree.depth, 0.0)
+    panes = np.array(["windows, float", "windows, drawn"])[np.arange(len(y)) % 2]
+    routes = window_routes(found, x, np.where(y == 1, panes, "lamp"))
+    assert routes["windows"] > 0.8 > routes["windows_others"]
 
 
 def test_an_unknown_part_is_refused(tmp_path, capsys):

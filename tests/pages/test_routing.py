@@ -6,18 +6,19 @@ from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run
 
 
-def test_two_classes_stand_side_by_side(visit, store):
+def test_all_classes_stand_side_by_side_below_what_is_found(visit, store):
     app = visit("routing", run=add_run(store, "cart"))
-    assert len(figures(app)) == 2
+    assert len(figures(app)) == 3
+    assert "take the most similar routes" in app.header[0].value
     assert "rough" in page_text(app)
 
 
-def test_each_class_can_be_added(visit, store):
+def test_each_class_can_be_left_out(visit, store):
     run = add_run(store, "cart")
     app = visit("routing", run=run)
     kinds = next(g for g in app.button_group if g.key == f"routing-kinds-{run}")
-    kinds.set_value(["small", "fine", "rough"]).run()
-    assert len(figures(app)) == 3
+    kinds.set_value(["small"]).run()
+    assert len(figures(app)) == 1
     kinds = next(g for g in app.button_group if g.key == f"routing-kinds-{run}")
     kinds.set_value([]).run()
     assert not figures(app)

@@ -20,6 +20,8 @@ from treelab.evaluation.metrics import (
     dendrogram_purity,
     macro_f1_error,
 )
+from treelab.evaluation.routing.passes import rows_passing
+from treelab.evaluation.routing.similarity import route_similarity
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
 from treelab.learners.cart.estimators import CartClassifier
@@ -31,7 +33,8 @@ PAPER = {
 }
 TITLES = {
     "glass": "Dendrogram purity on Glass: 60/20/20 at random, test rows; all: every "
-    "row",
+    "row; windows: how alike the routes of two window classes are, windows_others: "
+    "those of a window class and another",
     "mushroom": "Test error on Mushroom: 60/20/20 by class, strength chosen on "
     "validation rows",
     "path": "Along the grid: rank correlation of empty nodes with strength, and the "
@@ -118,6 +121,7 @@ def glass(tables, seeds: Sequence[int]) -> list[dict]:
                 "seed": seed,
                 "purity": dendrogram_purity(found.parent, found.apply(X_test), y[test]),
                 "all": dendrogram_purity(found.parent, found.apply(X), y),
+                **window_routes(found, X, y),
                 "depth": found.depth,
                 "seconds": found.seconds,
             }
@@ -127,6 +131,23 @@ def glass(tables, seeds: Sequence[int]) -> list[dict]:
             )
         ]
     return rows
+
+
+def window_routes(found: FoundClusters, X: pd.DataFrame, y: np.ndarray) -> dict:
+    """Measure how alike the routes of window classes are, and of windows and others.
+
+    Means over pairs of classes; see ``route_similarity``.
+    """
+    names, code = np.unique(y.astype(str), return_inverse=True)
+    rows = rows_passing(found.parent, found.apply(X), code, len(names))
+    similarity = route_similarity(rows)
+    window = np.char.find(names, "windows") >= 0
+    others = similarity[np.ix_(window, ~window)]
+    inside = similarity[np.ix_(window, window)][np.triu_indices(window.sum(), 1)]
+    return {
+        "windows": inside.mean() if inside.size else np.nan,
+        "windows_others": others.mean() if others.size else np.nan,
+    }
 
 
 def argmin_clusters(

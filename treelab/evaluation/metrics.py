@@ -10,6 +10,8 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from treelab.evaluation.routing.passes import rows_passing
+
 TITLES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -243,14 +245,9 @@ def dendrogram_purity(parent, leaf, y) -> float:
     float
         In [0, 1]; NaN where no class has two rows.
     """
-    parent, leaf = np.asarray(parent), np.asarray(leaf)
+    parent = np.asarray(parent)
     classes, code = np.unique(np.asarray(y), return_inverse=True)
-    rows = np.zeros((len(parent), len(classes)))  # of each class that pass each node
-    node = leaf.copy()
-    while len(node):
-        np.add.at(rows, (node, code), 1)
-        node = parent[node]
-        node, code = node[node >= 0], code[node >= 0]
+    rows = rows_passing(parent, leaf, code, len(classes)).T
     pairs = rows * (rows - 1) / 2
     met = pairs.copy()  # pairs that meet here: not in one child already
     below = np.flatnonzero(parent >= 0)

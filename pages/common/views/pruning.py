@@ -16,9 +16,9 @@ from pages.common.words import plain, split_words
 from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.pruning_table import PruningSteps
-from treelab.evaluation.routing import routing_table
+from treelab.evaluation.routing.node_table import routing_table
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
-from treelab.figures.routing import heat_tree_figure, levels_to_draw
+from treelab.figures.routing.heat_tree import heat_tree_figure, levels_to_draw
 from treelab.trees.text.numerals import counted, significant
 
 TEST = "test_score"
@@ -244,7 +244,7 @@ def _show_step(loaded: LoadedRun, steps: PruningSteps, step: int) -> None:
         X = X[(y == routings[shown]).to_numpy()]
     figure = heat_tree_figure(
         tree,
-        routing_table(tree, X),
+        routing_table(tree, tree.node_counts(X)),
         rows_name="test rows",
         max_depth=levels_to_draw(tree),
         mode=mode(),

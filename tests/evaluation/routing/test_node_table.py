@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
-from treelab.evaluation.routing import busiest_leaf, routing_table, target_bands
+from treelab.evaluation.routing.node_table import busiest_leaf, routing_table
 
 
 def counted(tree, X):
@@ -19,7 +19,7 @@ def counted(tree, X):
 def test_fractions_are_those_found_by_walking_each_row(label):
     tree, X, y = stump_and_more()
     rows = X[y == label]
-    table = routing_table(tree, rows)
+    table = routing_table(tree, tree.node_counts(rows))
     assert table["rows"].tolist() == counted(tree, rows).tolist()
     assert table["fraction"].tolist() == pytest.approx(counted(tree, rows) / len(rows))
 
@@ -27,7 +27,7 @@ def test_fractions_are_those_found_by_walking_each_row(label):
 @pytest.mark.parametrize("depth", [1, 3, 6])
 def test_each_level_that_a_row_reaches_adds_up_to_one(depth):
     tree, X = complete_tree(depth)
-    table = routing_table(tree, X[:37])
+    table = routing_table(tree, tree.node_counts(X[:37]))
     assert table.groupby("level")["level_fraction"].sum().tolist() == pytest.approx(
         [1] * (depth + 1)
     )
@@ -35,35 +35,35 @@ def test_each_level_that_a_row_reaches_adds_up_to_one(depth):
 
 def test_a_row_that_has_ended_counts_no_more_further_down():
     tree, X, _ = stump_and_more()
-    table = routing_table(tree, X)  # 10 of 40 rows end on level 1
+    table = routing_table(tree, tree.node_counts(X))  # 10 of 40 rows end on level 1
     assert table["fraction"].tolist() == [1, 0.25, 0.75, 0.3, 0.45]
     assert table["level_fraction"].tolist() == [1, 0.25, 0.75, 0.4, 0.6]
 
 
 def test_no_rows_leave_every_node_dark():
     tree, X, _ = stump_and_more()
-    table = routing_table(tree, X[:0])
+    table = routing_table(tree, tree.node_counts(X[:0]))
     assert not table[["rows", "fraction", "level_fraction"]].to_numpy().any()
 
 
 def test_splits_have_conditions_and_leaves_predictions():
     tree, X, _ = stump_and_more()
-    table = routing_table(tree, X)
+    table = routing_table(tree, tree.node_counts(X))
     assert "radius" in table.condition[0]
     assert table.prediction.tolist() == ["", "small", "", "rough", "fine"]
 
 
 def test_a_number_tree_predicts_in_its_unit():
     tree, X, _ = number_tree()
-    assert routing_table(tree, X).prediction.tolist() == ["", "2 kg", "6 kg"]
-
-
-def test_thirds_of_the_training_values_make_the_bands():
-    band, borders = target_bands(np.arange(301.0), [0, 100, 101, 200, 250])
-    assert borders == (100, 200)
-    assert band.tolist() == ["low", "low", "middle", "middle", "high"]
+    assert routing_table(tree, tree.node_counts(X)).prediction.tolist() == [
+        "",
+        "2 kg",
+        "6 kg",
+    ]
 
 
 def test_the_busiest_leaf_is_where_most_rows_end():
     tree, X, y = stump_and_more()
-    assert busiest_leaf(tree, routing_table(tree, X[y == "small"])) == 1
+    assert (
+        busiest_leaf(tree, routing_table(tree, tree.node_counts(X[y == "small"]))) == 1
+    )

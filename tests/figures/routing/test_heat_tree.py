@@ -3,14 +3,14 @@
 import pytest
 
 from tests.figures.small_trees import complete_tree, stump_and_more
-from treelab.evaluation.routing import routing_table
-from treelab.figures.routing import heat_tree_figure, levels_to_draw
+from treelab.evaluation.routing.node_table import routing_table
+from treelab.figures.routing.heat_tree import heat_tree_figure, levels_to_draw
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_nodes_carry_their_number_and_their_fraction(mode):
     tree, X, _ = stump_and_more()
-    table = routing_table(tree, X)
+    table = routing_table(tree, tree.node_counts(X))
     figure = heat_tree_figure(tree, table, rows_name="test rows", mode=mode)
     nodes = next(trace for trace in figure.data if trace.name == "nodes")
     assert list(nodes.customdata) == [0, 1, 2, 3, 4]
@@ -20,7 +20,9 @@ def test_nodes_carry_their_number_and_their_fraction(mode):
 
 def test_a_wide_tree_is_drawn_without_words_on_its_nodes():
     tree, X = complete_tree(6)
-    figure = heat_tree_figure(tree, routing_table(tree, X), rows_name="rows")
+    figure = heat_tree_figure(
+        tree, routing_table(tree, tree.node_counts(X)), rows_name="rows"
+    )
     assert not figure.layout.annotations
     nodes = figure.data[-1]
     leaves = [text for text, node in zip(nodes.text, nodes.customdata) if node >= 63]
@@ -31,7 +33,7 @@ def test_a_wide_tree_is_drawn_without_words_on_its_nodes():
 def test_edges_without_rows_are_the_thinnest():
     tree, X, y = stump_and_more()
     figure = heat_tree_figure(
-        tree, routing_table(tree, X[y == "small"]), rows_name="rows"
+        tree, routing_table(tree, tree.node_counts(X[y == "small"])), rows_name="rows"
     )
     widths = [trace.line.width for trace in figure.data if trace.mode == "lines"]
     assert sorted(set(widths)) == [1.0, 8.0]
@@ -42,7 +44,10 @@ def test_a_tree_that_is_too_wide_is_cut_at_a_level():
     depth = levels_to_draw(tree)
     assert depth == 5
     figure = heat_tree_figure(
-        tree, routing_table(tree, X), rows_name="rows", max_depth=depth
+        tree,
+        routing_table(tree, tree.node_counts(X)),
+        rows_name="rows",
+        max_depth=depth,
     )
     assert list(figure.data[-1].customdata) == list(range(63))
     assert levels_to_draw(stump_and_more()[0]) == 2
@@ -51,7 +56,9 @@ def test_a_tree_that_is_too_wide_is_cut_at_a_level():
 def test_a_leaf_of_few_rows_does_not_glow_where_few_come_so_deep():
     tree, X, _ = stump_and_more()
     rows = X.loc[[0] * 63 + [10, 11, 12, 13, 14]]  # 5 of 68 pass the first leaf
-    figure = heat_tree_figure(tree, routing_table(tree, rows), rows_name="rows")
+    figure = heat_tree_figure(
+        tree, routing_table(tree, tree.node_counts(rows)), rows_name="rows"
+    )
     nodes = next(trace for trace in figure.data if trace.name == "nodes")
     assert nodes.marker.color[4] == 3 / 68
     assert nodes.text[4] == "4%"

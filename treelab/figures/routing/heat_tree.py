@@ -17,10 +17,10 @@ from treelab.trees.tree import Tree
 
 _LARGEST, _SMALLEST = 38, 9  # pixels across a node
 _ROOM_FOR_TEXT = 27  # pixels that "100%" takes in a node
-_USUAL_WIDTH = 420  # pixels across the figure beside another one
-_MOST_NAMED_ENDS = 8  # leaves of a picture that has words below its nodes
+WIDTH, SMALL_WIDTH = 420, 290  # pixels across a figure, one of two or of three
+_ROOM_FOR_WORDS = 50  # pixels a leaf of a picture that has words below its nodes
 _MOST_ENDS = 32  # leaves that are drawn at first
-_LETTERS_ACROSS = 72  # of size 12 beside each other in a figure of usual width
+_LETTER = 5.8  # pixels that a letter of size 12 takes
 _EDGE_WIDTHS = (1.0, 2.0, 3.5, 5.5, 8.0)  # pixels, from no rows to all of them
 
 
@@ -38,6 +38,8 @@ def heat_tree_figure(
     *,
     rows_name: str,
     max_depth: int | None = None,
+    with_scale: bool = True,
+    width: int = WIDTH,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the tree with each node as bright as its fraction of the rows.
@@ -54,6 +56,10 @@ def heat_tree_figure(
         The rows' name, for the hover text: "'malignant' test rows".
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
+    with_scale : bool, default=True
+        Whether the colours' scale is drawn below the tree.
+    width : int, default=WIDTH
+        Pixels across that the figure will at least have.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
 
@@ -65,7 +71,7 @@ def heat_tree_figure(
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
     n_ends = n_drawn_leaves(tree, depth)
-    drawing = _Drawing(tree, *tree_layout(tree, depth), n_ends)
+    drawing = _Drawing(tree, *tree_layout(tree, depth), n_ends, width)
     shown = np.flatnonzero(tree.level <= depth)
     figure = go.Figure()
     _add_edges(figure, drawing, shown, table["fraction"].to_numpy(), colors)
@@ -73,29 +79,31 @@ def heat_tree_figure(
     figure.update_traces(
         hovertext=[_hover(table.iloc[node], rows_name) for node in shown],
         marker_colorbar=_color_bar("fraction of these rows", colors.muted),
+        marker_showscale=with_scale,
         selector={"name": "nodes"},
     )
-    named = n_ends <= _MOST_NAMED_ENDS
+    named = n_ends * _ROOM_FOR_WORDS <= width
     if named:
         _add_names(figure, drawing, shown, table, colors)
     below = 0.7 if named else 0.45
     return figure.update_layout(
         template=template(mode),
-        height=110 + (92 if named else 66) * (depth + 1),
+        height=(110 if with_scale else 50) + (92 if named else 66) * (depth + 1),
         xaxis={"visible": False, "range": [-0.7, n_ends - 0.3]},
         yaxis={"visible": False, "range": [-depth - below, 0.35]},
-        margin={"l": 0, "r": 0, "t": 0, "b": 64},
+        margin={"l": 0, "r": 0, "t": 0, "b": 64 if with_scale else 4},
     )
 
 
 @dataclass(frozen=True)
 class _Drawing:
-    """Where a tree's nodes stand, ``x`` and ``y`` (n_nodes,), and how many ends."""
+    """Where a tree's nodes stand, ``x`` and ``y`` (n_nodes,), its ends, and pixels."""
 
     tree: Tree
     x: np.ndarray
     y: np.ndarray
     n_ends: int
+    width: int
 
     @cached_property
     def _room(self) -> np.ndarray:
@@ -110,13 +118,13 @@ class _Drawing:
     @cached_property
     def node_sizes(self) -> np.ndarray:
         """Pixels across each node: as large as its neighbours leave room."""
-        room = self._room * _USUAL_WIDTH / max(self.n_ends, 1)
+        room = self._room * self.width / max(self.n_ends, 1)
         return np.clip(0.86 * room, _SMALLEST, _LARGEST)
 
     @cached_property
     def letters(self) -> np.ndarray:
         """Letters that fit on a line under each node, beside its neighbours' words."""
-        room = self._room * _LETTERS_ACROSS / max(self.n_ends, 2)
+        room = self._room * self.width / _LETTER / max(self.n_ends, 2)
         return np.clip(room, 8, 30).astype(int)
 
 
@@ -164,7 +172,6 @@ def _add_nodes(
             "cmax": 1,
             "opacity": 1,
             "line": {"width": 1, "color": colors.muted},
-            "showscale": True,
         },
         text=[
             f"{value:.0%}" if room >= _ROOM_FOR_TEXT else ""

@@ -1,0 +1,1 @@
+"""What the Routing page shows, a file a view."""

@@ -1,0 +1,1 @@
+"""Figures of where rows go in a tree."""
