@@ -28,7 +28,7 @@ from pages.common.state.problem import (
 )
 from pages.common.state.started_runs import start_runs
 from pages.common.theme import mode
-from pages.common.widgets.columns import column_editor
+from pages.common.widgets.columns import column_editor, model_column
 from pages.common.widgets.learners import DEFAULT_LEARNERS
 from pages.common.widgets.upload import (
     UPLOAD_OPEN,
@@ -230,6 +230,7 @@ with right:
             frame[problem.target], problem.task, unit, colors, mode()
         )
         show_figure(figure, key="target-figure")
+    model_column(problem)
     if not errors:
         parts = split_of(problem)
         n_rows = {name: len(parts.rows(name)[1]) for name in SPLITS}

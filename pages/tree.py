@@ -17,6 +17,7 @@ from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.views.lens import has_sums, show_lens
 from pages.common.views.node_panel import report_of, show_node, show_rows, show_split
 from pages.common.views.overview import overview
+from pages.common.views.surrogate import show_surrogate
 from pages.common.views.tree_drawing import draw_tree, tree_notes
 from pages.common.views.tree_facts import show_facts
 from pages.common.views.tree_viewer import HEIGHT, note_empty_branch, tree_viewer
@@ -177,6 +178,8 @@ if has_sums(loaded) and st.toggle("Show it without small weights", key="lens"):
     show_lens(loaded)
 export_box(loaded, tree, estimator)
 report_buttons([loaded.run])
+if loaded.run.problem.is_surrogate and loaded.epoch is None:
+    show_surrogate(loaded)
 if loaded.has_labels:
     with st.expander(outcomes_title(loaded), key="outcomes"):
         show_outcomes(loaded, "tree")

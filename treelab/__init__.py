@@ -26,6 +26,7 @@ _HOMES = {
     "from_sklearn": "treelab.trees.adapters",
     "from_xgboost": "treelab.trees.adapters",
     "load_model": "treelab.trees.io",
+    "surrogate": "treelab.learners.surrogate",
     "to_c": "treelab.trees.code",
     "to_dot": "treelab.trees.text.dot",
     "to_python": "treelab.trees.code",

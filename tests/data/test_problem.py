@@ -33,6 +33,14 @@ def test_a_problem_survives_json():
     assert hash(again) == hash(given)
 
 
+def test_the_truth_of_a_surrogate_is_no_feature():
+    assert problem(is_surrogate=True, truth="t").truth == "t"
+    with pytest.raises(ValueError, match="take it out"):
+        problem(is_surrogate=True, truth="u")
+    with pytest.raises(ValueError, match="surrogate"):
+        problem(truth="t")
+
+
 @pytest.mark.parametrize("key", BUILTIN)
 def test_every_row_of_a_table_is_in_one_split(key):
     builtin = BUILTIN[key]

@@ -45,12 +45,17 @@ class Problem:
         Of a clustering: the id of the table in which clusters are found. The target
         is then a column of clusters, which the table has once ``table_id`` differs
         from ``origin``.
+    is_surrogate : bool
+        Whether the target holds another model's predictions, which are imitated.
+    truth : str
+        Of a surrogate: the column that the other model was to predict, "" where that
+        is not known.
 
     Raises
     ------
     ValueError
-        If the task is unknown, the target is among the columns, there is no column,
-        or a data split would have no rows.
+        If the task is unknown, the target or the truth is among the columns, there is
+        no column, or a data split would have no rows.
     """
 
     table_id: str
@@ -64,6 +69,8 @@ class Problem:
     test_share: float = 0.2
     units: tuple[tuple[str, str], ...] = ()
     origin: str = ""
+    is_surrogate: bool = False
+    truth: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -77,6 +84,11 @@ class Problem:
             raise ValueError(
                 f"Column {self.target!r} cannot be predicted from itself; take it out "
                 "of the columns."
+            )
+        if self.truth and (self.truth in self.columns or not self.is_surrogate):
+            raise ValueError(
+                f"The truth {self.truth!r} is that of a surrogate's target and cannot "
+                "be predicted from; take it out of the columns."
             )
         if not self.columns:
             raise ValueError("Choose at least one column to predict from.")

@@ -59,7 +59,12 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
         Without an error among them, ``problem.split(frame)`` will work.
     """
     names = {str(name) for name in frame.columns}
-    absent = [n for n in (problem.target, *problem.columns) if n not in names]
+    needed = [
+        problem.target,
+        *problem.columns,
+        *([problem.truth] * bool(problem.truth)),
+    ]
+    absent = [name for name in needed if name not in names]
     if absent:
         return [
             _error(
@@ -70,6 +75,7 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
             for name in absent
         ]
     findings = list(_target_findings(frame, problem))
+    findings += _truth_findings(frame, problem)
     for name in problem.columns:
         findings += _column_findings(frame[name], problem)
     findings += _copies_of_target(frame, problem)
@@ -199,6 +205,23 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
                 "as missing.",
                 name,
             )
+
+
+def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield that another model's predictions cannot be held against their truth."""
+    if not problem.truth:
+        return
+    truth, target = frame[problem.truth].dropna(), frame[problem.target].dropna()
+    if problem.task == "regression":
+        alike = column_kind(truth) == "number"
+    else:
+        alike = bool(set(class_labels(truth)) & set(class_labels(target)))
+    if not alike:
+        yield _error(
+            f"The true values {problem.truth!r} and the predictions {problem.target!r} "
+            "share no value; choose the column that the other model predicts.",
+            problem.truth,
+        )
 
 
 def _copies_of_target(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import score_intervals
 from treelab.evaluation.pruning_table import pruning_steps
 from treelab.evaluation.same_test_rows import have_same_test_rows
+from treelab.runs.jobs.residual import run_imitation
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
@@ -100,6 +101,20 @@ class RunFacts:
             isinstance(self.model, PruningPath)
             and self.model.predictors[self.model.chosen] is not None
         )
+
+    def imitation_sentences(self) -> list[str]:
+        """Say how a surrogate does beside the model it imitates; else nothing."""
+        problem = self.run.problem
+        if not problem.is_surrogate:
+            return []
+        frame = self.store.table(problem.table_id)
+        found = run_imitation(self.run, self.model, frame)
+        model = f"“{problem.target}”"
+        return [
+            f"It imitates the predictions {model} of another model; all scores but "
+            "those against the truth are its fidelity.",
+            *found.sentences(model, "test row"),
+        ]
 
     @cached_property
     def line(self) -> FrontierLine | None:

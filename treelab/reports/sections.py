@@ -35,6 +35,7 @@ def result_section(found: Sequence[RunFacts]) -> Section:
     first = found[0]
     if len(found) == 1:
         blocks.append(Paragraph(_result_words(first), strong=True))
+        blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
     else:
         rows = [
             [own.name, *_scored(own, own.metric), _size_words(own)] for own in found

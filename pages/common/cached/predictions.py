@@ -6,10 +6,13 @@ import numpy as np
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.store import table
 from pages.common.cached.trees import shown_tree
 from treelab.evaluation.ensembles.estimator_weights import heaviest_estimators
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
+from treelab.evaluation.surrogates.imitation import Imitation, imitation
+from treelab.runs.jobs.residual import run_imitation
 
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
@@ -80,3 +83,31 @@ def _differences(home: Path, one, epoch, other, other_epoch, _first, _second) ->
         predictions(_first, "test"),
         predictions(_second, "test"),
     )
+
+
+def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
+    """Hold a surrogate run against the model it imitates.
+
+    Returns
+    -------
+    dict of str to Imitation
+        On the "fitted" rows, and on the "test" rows with the truth where it is known.
+
+    Raises
+    ------
+    ValueError
+        If truth and predictions share no label.
+    """
+    return _imitations(*loaded.key, loaded)
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def _imitations(home: Path, run_id: str, epoch, _loaded) -> dict[str, Imitation]:
+    """``imitations``, by values that name them."""
+    run = _loaded.run
+    X, of_model = _loaded.rows("fitted")
+    predicted = _loaded.model.predict(X)
+    return {
+        "fitted": imitation(run.problem.task, of_model, predicted),
+        "test": run_imitation(run, _loaded.model, table(run.problem.table_id)),
+    }

@@ -12,7 +12,7 @@ from treelab.data.problem import Problem
 
 def column_editor(problem: Problem) -> None:
     """Show every column with its facts; ticks and types change the problem."""
-    key = f"columns-{problem.table_id}-{problem.target}"
+    key = f"columns-{problem.table_id}-{problem.target}{problem.truth}"
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
         st.session_state[base_key] = _rows(problem)
@@ -48,10 +48,54 @@ def column_editor(problem: Problem) -> None:
         st.error(error, icon=":material/error:")
 
 
+def model_column(problem: Problem) -> None:
+    """Ask whether the target holds another model's predictions, and for the truth."""
+    key = f"surrogate-{problem.table_id}-{problem.target}"
+    st.checkbox(
+        "The target holds another model's predictions",
+        value=problem.is_surrogate,
+        key=key,
+        on_change=_follow_model,
+        args=(problem, key),
+        help="The tree then imitates that model: its score is how well it does, its "
+        "fidelity, and the Tree page shows where the two differ.",
+    )
+    if not problem.is_surrogate:
+        return
+    facts = column_facts(problem.table_id)["column"]
+    names = [str(name) for name in facts if name != problem.target]
+    truth_key = f"truth-{problem.table_id}-{problem.target}"
+    st.selectbox(
+        "True values",
+        names,
+        index=names.index(problem.truth) if problem.truth else None,
+        placeholder="not in the table",
+        key=truth_key,
+        on_change=_follow_truth,
+        args=(problem, truth_key),
+        help="The column that the other model predicts. No tree sees it; tree and "
+        "model are scored against it.",
+    )
+
+
+def _follow_model(problem: Problem, key: str) -> None:
+    """Follow the choice of whether the target holds predictions."""
+    is_surrogate = bool(st.session_state[key])
+    choose_problem(replace(problem, is_surrogate=is_surrogate, truth=""))
+
+
+def _follow_truth(problem: Problem, key: str) -> None:
+    """Follow the choice of the column with the truth, which no tree may see."""
+    truth = st.session_state[key] or ""
+    columns = tuple(name for name in problem.columns if name != truth)
+    if columns:  # else there would be nothing to predict from
+        choose_problem(replace(problem, truth=truth, columns=columns))
+
+
 def _rows(problem: Problem) -> pd.DataFrame:
-    """Return one row a column, the target left out."""
+    """Return one row a column, the target and its truth left out."""
     facts = column_facts(problem.table_id)
-    facts = facts[facts["column"] != problem.target]
+    facts = facts[~facts["column"].isin([problem.target, problem.truth])]
     kinds = column_kinds(problem)
     return pd.DataFrame(
         {

@@ -1,0 +1,1 @@
+"""Trees that imitate another model: how well, and where they differ from it."""
