@@ -4,6 +4,11 @@ import numpy as np
 import pandas as pd
 
 from treelab.evaluation.ensembles.deciders import weight_that_agrees
+from treelab.evaluation.explanations.rows import (
+    least_sure,
+    typical_rows,
+    worst_errors,
+)
 from treelab.evaluation.leaf_scores import score_leaf
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.trees.ensemble import WeightedTrees
@@ -19,7 +24,7 @@ MOST_OF_IT = 0.9  # of the weight
 
 
 def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
-    """Choose rows that tell much about a model.
+    """Choose rows that tell much about a model, by what they are.
 
     Parameters
     ----------
@@ -31,34 +36,23 @@ def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        Places of the rows, from 0, by what they are: of classes the least sure one, a
-        typical one (correct, and of median probability among those) and the wrong one
-        of highest probability; of numbers a typical one (of median error) and that
-        with the largest error.
+        Places of the rows, from 0: the one it is least sure of, a typical one that is
+        predicted well, and its worst error, as the Explain page ranks them.
     """
-    y = np.asarray(y)
-    predicted = model.predict(X)
+    y, predicted = np.asarray(y), model.predict(X)
     if model.classes is None:
         error = np.abs(predicted - y.astype(float))
-        return {
-            "A typical row, its error the median": _median(error, np.arange(len(y))),
-            "The largest error": int(error.argmax()),
-        }
-    sure = model.predict_proba(X).max(axis=1)
-    found = {"The least sure prediction": int(sure.argmin())}
-    right = predicted == y
-    if right.any():
-        found["A typical correct prediction"] = _median(sure, np.flatnonzero(right))
-    if not right.all():
-        wrong = np.flatnonzero(~right)
-        found["The surest wrong prediction"] = int(wrong[sure[wrong].argmax()])
-    return found
-
-
-def _median(values: np.ndarray, places: np.ndarray) -> int:
-    """Return the place, among some, of their lower median."""
-    order = places[np.argsort(values[places], kind="stable")]
-    return int(order[(len(order) - 1) // 2])
+        proba, well = None, error <= np.median(error)
+        typical = "A typical row, its error below the median"
+    else:
+        proba, well = model.predict_proba(X), predicted == y
+        typical = "A typical row, predicted correctly"
+    found = {
+        "The least sure prediction": least_sure(model, X, proba),
+        typical: typical_rows(X, well),
+        "The worst error": worst_errors(y, predicted, proba, model.classes),
+    }
+    return {title: int(places[0]) for title, places in found.items() if len(places)}
 
 
 def prediction_words(model: Model, row: pd.DataFrame) -> str:
