@@ -1,5 +1,6 @@
 """Runs change state atomically, whoever else is at it."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -158,6 +159,26 @@ def test_a_run_elsewhere_is_interrupted_when_it_is_silent(store, queued, monkeyp
     monkeypatch.setattr("treelab.runs.store.states.SILENT_SECONDS", 0.0)
     store.heartbeat(owner)
     assert store.interrupt_dead_runs() == [run_id]
+
+
+def test_a_run_whose_maker_died_before_it_was_submitted_is_interrupted(store, problem):
+    made = (
+        "import json, sys; from treelab.data.problem import Problem;"
+        "from treelab.runs.store.run_store import RunStore;"
+        "problem = Problem.from_dict(json.loads(sys.argv[2]));"
+        "print(RunStore(sys.argv[1]).create('cart', {}, problem))"
+    )
+    said = json.dumps(problem.to_dict())
+    command = [sys.executable, "-c", made, str(store.home), said]
+    run_id = subprocess.check_output(command, text=True).strip()
+    waits = store.create("cart", {}, problem)  # its maker lives
+    assert store.run(run_id).state == "queued"
+    assert store.interrupt_dead_runs() == [run_id]
+    assert store.interrupt_dead_runs() == []
+    run = store.run(run_id)
+    assert run.is_finished
+    assert "before the training began" in run.error
+    assert store.run(waits).state == "queued"
 
 
 def test_a_deleted_run_whose_process_died_is_removed(store, queued):

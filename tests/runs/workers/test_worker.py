@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -37,21 +39,41 @@ def test_a_worker_whose_slot_is_another_ones_by_now_ends(store):
     worker = Worker(store, "cpu:0")
     store.worker_registry.register("cpu:0", ME)
     worker._heartbeat()
-    assert not worker._is_over()
+    assert not worker._has_to_end()
     store.worker_registry.register("cpu:0", replace(ME, pid=ME.pid + 1))
     worker._heartbeat()
-    assert worker._is_over()
+    assert worker._has_to_end()
 
 
 def test_a_worker_that_no_app_needs_ends(store, monkeypatch):
     monkeypatch.setattr(module, "UNUSED_SECONDS", 0.0)
     worker = Worker(store, "quick", end_when_unused=True)
     store.worker_registry.register("quick", ME)
-    assert worker._is_over()
+    assert worker._is_unused()
     store.worker_registry.register_app(ME)
     monkeypatch.setattr(module, "UNUSED_SECONDS", 60.0)
     worker._heartbeat()
-    assert not worker._is_over()
+    assert not worker._is_unused()
+
+
+def test_a_run_that_waited_for_the_warm_up_is_trained_though_its_app_is_gone(
+    store, problem, monkeypatch
+):
+    monkeypatch.setattr(module, "UNUSED_SECONDS", 0.0)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    store.submit(run_id := store.create("cart", {}, problem))
+    Worker(store, "quick", end_when_unused=True).work()
+    assert store.run(run_id).state == "done"
+
+
+def test_a_worker_ends_the_runs_of_a_dead_process_without_any_page(store, problem):
+    gone = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process = ProcessId.of(gone.pid)
+    gone.communicate()
+    run_id = store.create("cart", {}, problem)
+    store.start(run_id, process)
+    Worker(store, "cpu:0")._heartbeat()
+    assert store.run(run_id).state == "interrupted"
 
 
 def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(store, problem):
@@ -66,7 +88,7 @@ def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(store, problem)
     assert worker._train_next()
     run = store.run(run_id)
     assert (run.state, run.error) == ("interrupted", PROCESS_ENDED)
-    assert worker._is_over()
+    assert worker._has_to_end()
 
 
 def test_a_training_that_does_not_react_in_time_is_ended(store, problem, monkeypatch):

@@ -16,6 +16,7 @@ from treelab.runs.store import snapshots
 from treelab.runs.store.database import prepare, reading, writing
 from treelab.runs.store.events import read_events, replace_events, write_events
 from treelab.runs.store.private import make_private_folder
+from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
@@ -139,7 +140,8 @@ class RunStore(RunStates):
     ) -> str:
         """Create a run in the state "queued" and return its id.
 
-        No worker takes it before ``submit`` (see ``Queue.submit``).
+        No worker takes it before ``submit`` (see ``Queue.submit``); until then it is
+        the calling process's, with which it ends.
 
         Parameters
         ----------
@@ -171,7 +173,7 @@ class RunStore(RunStates):
         with writing(self._path) as db:
             db.execute(
                 "INSERT INTO runs (id, title, learner, settings, problem, device,"
-                " priority, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                " priority, created, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run_id,
                     title,
@@ -181,6 +183,7 @@ class RunStore(RunStates):
                     device,
                     QUICK_PRIORITY if is_quick else NORMAL_PRIORITY,
                     time.time(),
+                    str(ProcessId.here()),
                 ),
             )
         make_private_folder(self.folder(run_id))

@@ -13,6 +13,8 @@ from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import FINISHED
 
 SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
+TRAINER_ENDED = "The process that trained it ended in the middle of the run."
+MAKER_ENDED = "The process that made it ended before the training began."
 QUICK_PRIORITY, NORMAL_PRIORITY = 0, 1  # lower is taken first
 
 
@@ -132,25 +134,42 @@ class RunStates:
     def interrupt_dead_runs(self) -> list[str]:
         """End the runs whose process died as "interrupted"; return their ids.
 
-        A process of this machine is dead when the system does not know it, however
-        long a laptop slept; one elsewhere when it has had no heartbeat for
-        ``SILENT_SECONDS``.
+        That is the process that trains a run, or the one that made it and ended before
+        it submitted it. A process of this machine is dead when the system does not know
+        it, however long a laptop slept; one elsewhere that trains when it has had no
+        heartbeat for ``SILENT_SECONDS``.
         """
         with reading(self._path) as db:
             rows = db.execute(
-                "SELECT id, owner, heartbeat FROM runs WHERE state = 'running'"
+                "SELECT id, state, owner, heartbeat FROM runs WHERE state = 'running'"
+                " OR (state = 'queued' AND NOT submitted AND owner IS NOT NULL)"
             ).fetchall()
         interrupted = []
         for row in rows:
             owner = ProcessId.parse(row["owner"])
             if owner.is_local:
                 dead = not owner.is_alive()
-            else:
+            elif row["state"] == "running":
                 dead = time.time() - row["heartbeat"] > SILENT_SECONDS
-            error = "The process that trained it ended in the middle of the run."
-            if dead and self.finish(row["id"], "interrupted", error=error):
+            else:
+                dead = False  # it waits for a cluster, as long as that takes
+            if dead and self._interrupt(row["id"], row["state"]):
                 interrupted.append(row["id"])
         return interrupted
+
+    def _interrupt(self, run_id: str, state: str) -> bool:
+        """End a run whose process died; False if it is in another state by now."""
+        if state == "running":
+            return self.finish(run_id, "interrupted", error=TRAINER_ENDED)
+        with writing(self._path) as db:
+            return (
+                db.execute(
+                    "UPDATE runs SET state = 'interrupted', finished = ?, error = ?"
+                    " WHERE id = ? AND state = 'queued' AND NOT submitted",
+                    (time.time(), MAKER_ENDED, run_id),
+                ).rowcount
+                == 1
+            )
 
     def request_stop(self, run_id: str) -> None:
         """Ask a run to stop with its best model so far; a queued one stops at once."""

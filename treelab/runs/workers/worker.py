@@ -75,9 +75,13 @@ class Worker:
             self._warm_up()
             self._state = "idle"
             self._heartbeat()
-            while not self._is_over():
-                if not self._train_next():
-                    time.sleep(POLL_SECONDS)
+            while not self._has_to_end():
+                if self._train_next():
+                    continue
+                # Only now, so that a run which waited for the warm-up is trained.
+                if self._is_unused():
+                    break
+                time.sleep(POLL_SECONDS)
         # Not after a failure: the pool counts entries that are left behind.
         self._registry.unregister(self._slot, self._me)
 
@@ -153,10 +157,12 @@ class Worker:
         self._run_id, self._state = None, "idle"
         return True
 
-    def _is_over(self) -> bool:
-        """Whether it is time to end."""
-        if self._end_requested is not None or self._replaced:
-            return True
+    def _has_to_end(self) -> bool:
+        """Whether this process was asked to end, or another fills its slot."""
+        return self._end_requested is not None or self._replaced
+
+    def _is_unused(self) -> bool:
+        """Whether nobody has needed this worker for a while."""
         unused = time.monotonic() - self._last_needed > UNUSED_SECONDS
         return self._end_when_unused and unused
 
@@ -173,6 +179,7 @@ class Worker:
                 self._slot, self._me, self._state, self._device_text()
             )
             self._store.heartbeat(self._me)
+            self._store.interrupt_dead_runs()  # also while no page is open
             if self._run_id is not None or self._registry.has_living_app():
                 self._last_needed = time.monotonic()
         except sqlite3.OperationalError as error:
