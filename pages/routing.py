@@ -5,6 +5,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.routing import RoutedRows, routed_split
 from pages.common.page import page_title
+from pages.common.views.routing.difference import show_difference
 from pages.common.views.routing.heat_trees import (
     FIRST_SHOWN,
     show_heat_trees,
@@ -20,9 +21,10 @@ from pages.common.widgets.estimator_picker import pick_estimator
 from pages.common.widgets.run_picker import pick_loaded_run
 from pages.common.words import plain, split_words
 from treelab.data.split import SPLITS
-from treelab.figures.routing.heat_tree import levels_to_draw
+from treelab.figures.routing.drawing import levels_to_draw
 
-EACH, ALIKE, TABLE = "Each class", "How alike", "As a table"
+EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
+TABLE = "As a table"
 
 
 def pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows:
@@ -83,7 +85,7 @@ def show_views(loaded: LoadedRun, routed: RoutedRows) -> None:
     if found is not None:
         st.header(plain(most_alike_words(found)), anchor=False)
         st.markdown(plain(least_alike_words(routed, found)))
-    views = [EACH, ALIKE, TABLE] if found is not None else [EACH, TABLE]
+    views = [EACH, ALIKE, TWO, TABLE] if found is not None else [EACH, TABLE]
     names = {EACH: "Each band" if is_number else EACH}
     view = st.segmented_control(
         "View",
@@ -98,6 +100,9 @@ def show_views(loaded: LoadedRun, routed: RoutedRows) -> None:
         show_each(loaded, routed, kind)
     elif view == ALIKE and found is not None:
         show_similarity(routed, found)
+    elif view == TWO and found is not None:
+        levels = pick_levels(loaded, routed)
+        show_difference(routed, found, levels, loaded.run.id)
     else:
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
         show_table(routed, name)

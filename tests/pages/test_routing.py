@@ -47,3 +47,19 @@ def test_a_number_target_is_followed_by_bands(visit, store):
     assert "low" in page_text(app)
     assert "high" in page_text(app)
     assert "kg" in page_text(app)
+
+
+def test_two_classes_are_held_against_each_other(visit, store):
+    run = add_run(store, "cart")
+    app = visit("routing", run=run)
+    view = app.button_group(key=f"routing-view-{run}")
+    view.set_value("How alike").run()
+    (matrix,) = figures(app)
+    assert matrix["data"][0]["type"] == "heatmap"
+    app.button_group(key=f"routing-view-{run}").set_value("Difference of two").run()
+    assert len(figures(app)) == 1
+    assert "of those that reach it" in page_text(app)
+    app.selectbox(key=f"difference-second-{run}").set_value("small").run()
+    app.selectbox(key=f"difference-first-{run}").set_value("small").run()
+    assert "two different classes" in app.info[0].value
+    assert not app.exception

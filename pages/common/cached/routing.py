@@ -33,6 +33,8 @@ class RoutedRows:
         Rows of each group that pass each node; a group may have none.
     leaf : int array of shape (n_rows,)
         Where each row ends.
+    key : tuple
+        What caches know tree and rows by.
     """
 
     tree: Tree
@@ -40,6 +42,7 @@ class RoutedRows:
     names: tuple[str, ...]
     rows: np.ndarray
     leaf: np.ndarray
+    key: tuple
 
     def table(self, name: str) -> pd.DataFrame:
         """Return ``routing_table`` of one group."""
@@ -58,11 +61,18 @@ def _routed_split(home: Path, run_id: str, epoch, split, estimator, _loaded):
     """``routed_split``, by values that name it."""
     X, y = _loaded.rows(split)
     tree = shown_tree(_loaded, estimator)
-    return route_groups(tree, X, row_groups(_loaded, y), f"{SPLIT_NAMES[split]} row")
+    groups, name = row_groups(_loaded, y), f"{SPLIT_NAMES[split]} row"
+    key = (*_loaded.key, split, estimator)
+    return route_groups(tree, X, groups, rows_name=name, key=key)
 
 
 def route_groups(
-    tree: Tree, X: pd.DataFrame, groups: Mapping[str, np.ndarray], rows_name: str
+    tree: Tree,
+    X: pd.DataFrame,
+    groups: Mapping[str, np.ndarray],
+    *,
+    rows_name: str,
+    key: tuple,
 ) -> RoutedRows:
     """Send rows through a tree and count them by group, each a mask (n_rows,)."""
     leaf = tree.apply(X)
@@ -70,7 +80,7 @@ def route_groups(
     for place, mask in enumerate(groups.values()):
         code[mask] = place
     rows = rows_passing(tree.parent, leaf, code, len(groups))
-    return RoutedRows(tree, rows_name, tuple(groups), rows, leaf)
+    return RoutedRows(tree, rows_name, tuple(groups), rows, leaf, key)
 
 
 def row_groups(loaded: LoadedRun, y: pd.Series) -> dict[str, np.ndarray]:

@@ -18,7 +18,8 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.pruning_table import PruningSteps
 from treelab.evaluation.routing.node_table import routing_table
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
-from treelab.figures.routing.heat_tree import heat_tree_figure, levels_to_draw
+from treelab.figures.routing.drawing import levels_to_draw
+from treelab.figures.routing.heat_tree import heat_tree_figure
 from treelab.trees.text.numerals import counted, significant
 
 TEST = "test_score"

@@ -4,7 +4,8 @@ import pytest
 
 from tests.figures.small_trees import complete_tree, stump_and_more
 from treelab.evaluation.routing.node_table import routing_table
-from treelab.figures.routing.heat_tree import heat_tree_figure, levels_to_draw
+from treelab.figures.routing.drawing import levels_to_draw
+from treelab.figures.routing.heat_tree import heat_tree_figure
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

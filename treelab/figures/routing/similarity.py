@@ -84,17 +84,20 @@ def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Fig
 
 def _add_numbers(figure: go.Figure, similarity: np.ndarray, colors: Palette) -> None:
     """Write each similarity into its cell."""
-    for (i, j), value in np.ndenumerate(similarity):
-        figure.add_annotation(
-            x=j,
-            y=i,
-            text=f"{value:.2f}",
-            showarrow=False,
-            font={
-                "size": 13 if len(similarity) <= _MOST_LARGE else 11,
+    size = 13 if len(similarity) <= _MOST_LARGE else 11
+    figure.layout.annotations = [  # all at once; one by one plotly copies them all
+        {
+            "x": j,
+            "y": i,
+            "text": f"{value:.2f}",
+            "showarrow": False,
+            "font": {
+                "size": size,
                 "color": text_on(mix(colors.accent, colors.background, value)),
             },
-        )
+        }
+        for (i, j), value in np.ndenumerate(similarity)
+    ]
 
 
 def _add_dendrogram(figure: go.Figure, found: RouteSimilarity, color: str) -> None:

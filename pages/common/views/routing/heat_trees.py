@@ -8,7 +8,8 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import LONGEST_RULE, plain, short_rule
 from treelab.evaluation.routing.node_table import busiest_leaf
-from treelab.figures.routing.heat_tree import SMALL_WIDTH, WIDTH, heat_tree_figure
+from treelab.figures.routing.drawing import SMALL_WIDTH, WIDTH
+from treelab.figures.routing.heat_tree import heat_tree_figure
 from treelab.figures.style.colors import VIRIDIS
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
@@ -55,18 +56,24 @@ def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> N
         help=plain(_leaf_rule(routed.tree, leaf)),
     )
     show_figure(
-        heat_tree_figure(
-            routed.tree,
-            table,
-            rows_name=f"{routed.rows_name}s of {name}",
-            max_depth=levels,
-            with_scale=False,
-            width=width,
-            mode=mode(),
-        ),
+        _heat_tree(routed.key, name, levels, width, mode(), routed),
         key=f"heat-{place}",
         alt=f"Of {counts} of {name}, {fraction} end in one leaf: "
         f"{_leaf_rule(routed.tree, leaf)}.",
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=96)
+def _heat_tree(key: tuple, name: str, levels: int, width: int, mode, _routed):
+    """Draw a class's rows in the tree, once."""
+    return heat_tree_figure(
+        _routed.tree,
+        _routed.table(name),
+        rows_name=f"{_routed.rows_name}s of {name}",
+        max_depth=levels,
+        with_scale=False,
+        width=width,
+        mode=mode,
     )
 
 
