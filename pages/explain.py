@@ -6,12 +6,10 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
 from pages.common.views.ensembles.simple_rules import show_simple_rules
+from pages.common.views.explain.contributions import show_contributions
 from pages.common.views.explain.counterfactual import show_counterfactuals
-from pages.common.views.explain.explanation import (
-    explain_ensemble,
-    explain_tree,
-    show_prediction,
-)
+from pages.common.views.explain.ensemble import explain_ensemble
+from pages.common.views.explain.explanation import explain_tree, show_prediction
 from pages.common.views.explain.which_row import pick_place
 from pages.common.widgets.row import pick_row
 from pages.common.widgets.run_picker import pick_loaded_run
@@ -44,6 +42,8 @@ if loaded.is_ensemble:
     explain_ensemble(loaded, row)
 else:
     explain_tree(loaded, row)
+    if not loaded.has_predictor:
+        show_contributions(loaded, row)
 show_counterfactuals(loaded, row, place)
 if loaded.is_ensemble:
     show_simple_rules(loaded)

@@ -34,6 +34,26 @@ def test_a_row_beyond_the_test_rows_opens_the_first(visit, store):
     assert app.number_input(key="row").value == 1
 
 
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_the_answer_has_its_reasons(visit, store, target):
+    run = add_run(store, "cart", target)
+    app = visit("explain", run=run, row="2")
+    words = page_text(app)
+    assert " because " in words
+    assert ("Enough for" in words) == (target == "kind")
+    bars = figures(app)[0]["data"][0]
+    tree, row = store.model(run), split_of(store, run).X_test.iloc[[1]]
+    ends = bars["base"][-1] + bars["x"][-1]
+    if target == "kind":
+        assert ends == pytest.approx(tree.predict_proba(row).max())
+        method = app.button_group(key=f"contributions-{run}")
+        method.set_value("Shapley values").run()
+        assert not app.exception
+        assert "Exact Shapley values" in page_text(app)
+    else:
+        assert ends == pytest.approx(tree.predict(row)[0])
+
+
 def test_the_decision_path_is_drawn_and_written(visit, store):
     run = add_run(store, "cart")
     app = visit("explain", run=run, row="2")
@@ -139,7 +159,7 @@ def test_the_heaviest_tree_says_whether_it_agrees(visit, store):
         own = X.iloc[[row]]
         alone = model.estimator(int(model.top_estimators(own)[0][0, 0])).predict(own)
         same = alone[0] == model.predict(own)[0]
-        assert ("Alone it predicts the same" in page_text(app)) == same
+        assert ("alone it predicts the same" in page_text(app)) == same
 
 
 def test_a_changed_value_changes_the_prediction_and_has_no_target(visit, store):

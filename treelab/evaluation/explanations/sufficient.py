@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from treelab.evaluation.leaf_scores import LeafScore
 from treelab.trees.text.conditions import Condition, narrowed
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, sum_up
@@ -41,6 +42,13 @@ class SufficientRule:
         for condition in self.conditions:
             passes &= condition.holds(X)
         return passes
+
+    def score(self, X: pd.DataFrame, y) -> LeafScore:
+        """Count the rows that meet the conditions, and how many are of the class."""
+        here = self.holds(X)
+        truth = np.asarray(y)[here]
+        accuracy = float(np.mean(truth == self.prediction)) if len(truth) else None
+        return LeafScore(int(here.sum()), len(here), accuracy)
 
 
 def sufficient_rule(tree: Tree, row) -> SufficientRule:

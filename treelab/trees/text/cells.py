@@ -9,9 +9,10 @@ from treelab.trees.text.conditions import (
     ObliqueCondition,
     path_conditions,
 )
-from treelab.trees.text.names import quoted, with_unit
+from treelab.trees.text.names import clean, quoted, with_unit
 from treelab.trees.text.numerals import parse, shortest
 from treelab.trees.text.rules import condition_text
+from treelab.trees.text.sums import weighted_sum
 from treelab.trees.tree import Tree
 
 
@@ -38,6 +39,28 @@ def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
         if text := condition_text(tree, condition, most):
             lines.append(f"{text}: it is {value_within(tree, condition, row)}")
     return lines
+
+
+def fact_text(tree: Tree, condition: Condition, row) -> str:
+    """Return what a row holds where a condition asks, as a person would say it.
+
+    Returns
+    -------
+    str
+        Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
+        oblique split "0.61·age − 0.42·bmi is 1.2 (≤ 1.3)".
+    """
+    value = value_within(tree, condition, row)
+    if isinstance(condition, ObliqueCondition):
+        sign = "≤" if condition.left else ">"
+        terms = weighted_sum(tree, condition.node, f"is {value} ({sign}", 3)
+        return f"{terms})"
+    name = clean(condition.column)
+    if not isinstance(condition, NumberCondition) or value == "missing":
+        return f"{name} is {value}"
+    bounds = [f"> {condition.low_text}"] if condition.low_text else []
+    bounds += [f"≤ {condition.high_text}"] if condition.high_text else []
+    return f"{name} is {value} ({', '.join(bounds)})"
 
 
 def value_within(tree: Tree, condition: Condition, row) -> str:

@@ -18,7 +18,7 @@ from treelab.evaluation.counterfactuals.changes import (
 )
 from treelab.evaluation.counterfactuals.exact import tree_counterfactuals
 from treelab.evaluation.counterfactuals.search import searched_counterfactuals
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.text.numerals import counted, shortest, significant
 
 MOST = 3  # rows that are shown
 ANY = "any other"
@@ -146,4 +146,4 @@ def _text(value) -> str:
     """A cell's value in words."""
     if pd.isna(value):
         return "missing"
-    return significant(value, 4) if isinstance(value, float) else str(value)
+    return shortest(value) if isinstance(value, float) else str(value)

@@ -1,35 +1,28 @@
 """Why a run predicts what it does for one row: the prediction, and what decided it."""
 
-from dataclasses import replace
-
 import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.cached.predictions import predictions
-from pages.common.cached.tree_pictures import tree_picture
 from pages.common.cached.trees import shown_tree
 from pages.common.html import dot
-from pages.common.page import show_figure
 from pages.common.theme import mode
-from pages.common.views.tree_viewer import note_empty_branch, show_tree, tree_viewer
+from pages.common.views.explain.story import show_story
+from pages.common.views.tree_viewer import note_empty_branch, show_tree
 from pages.common.widgets.row import Row
-from pages.common.words import plain, short_rule, with_unit
-from treelab.evaluation.ensembles.deciders import weight_that_agrees
-from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
+from pages.common.words import plain, with_unit
+from treelab.evaluation.explanations.contributions import has_shapley
+from treelab.evaluation.explanations.sufficient import sufficient_rule
 from treelab.evaluation.leaf_scores import LeafScore, score_leaf
-from treelab.figures.ensembles.weights import weights_figure
 from treelab.figures.style.colors import palette
 from treelab.figures.viewer.rows import row_path
 from treelab.trees.labels import plain_label
-from treelab.trees.text.nodes import path_sentences
+from treelab.trees.text.cells import path_lines
+from treelab.trees.text.nodes import prediction_text
 from treelab.trees.text.numerals import counted, percent, probability
+from treelab.trees.text.rules import conditions_text
 from treelab.trees.tree import Tree
-
-BARS = 8  # trees whose weight is drawn
-MOST_OF_IT = 0.9  # of the weight
-SHARES_IT = 0.05  # of the weight, from which on a tree is drawn
-MOST_SMALL = 4  # trees that are drawn small
 
 
 def show_prediction(loaded: LoadedRun, row: Row) -> None:
@@ -39,6 +32,7 @@ def show_prediction(loaded: LoadedRun, row: Row) -> None:
         color = run_colors(loaded)[plain_label(loaded.model.predict(row.values)[0])]
     words = dot(color, _prediction_words(loaded, row.values))
     st.html(f'<div class="prediction">{words}</div>')
+    show_story(loaded, row)
     st.markdown(_target_words(loaded, row))
 
 
@@ -77,112 +71,49 @@ def explain_tree(loaded: LoadedRun, row: Row) -> None:
     tree = shown_tree(loaded)
     left, right = st.columns([5, 2], gap="large")
     with left:
-        path = _show_path(loaded, tree, row)
+        path = show_path(loaded, tree, row)
     with right:
         st.markdown("**Decision path**")
-        steps = [plain(step) for step in path_sentences(tree, row.values, most=3)]
+        lines = [plain(line) for line in path_lines(tree, row.values, most=3)]
+        end = plain(prediction_text(tree, path[-1], most=3))
         if loaded.has_predictor:
-            steps[-1] = (
+            end = (
                 "The predictor on top reads how far the row passes each node and "
                 f"predicts {plain(_prediction_words(loaded, row.values))}."
             )
-        st.markdown("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
+        st.markdown("\n".join(f"- {line}" for line in [*lines, f"**→ {end}**"]))
         predicted = predictions(loaded, "test") if loaded.has_predictor else None
         score = score_leaf(tree, path[-1], *loaded.split.rows("test"), predicted)
-        st.caption(_score_words(loaded, score))
+        st.caption(score_words(loaded, score))
+        _show_rule(loaded, tree, row)
 
 
-def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
-    """Show the weights of the trees, and the row's path through one of them."""
-    model = loaded.model
-    k = min(BARS, model.n_estimators)
-    index, weight = (found[0] for found in model.top_estimators(row.values, k))
-    n_most = int(model.n_estimators_for_share(row.values, MOST_OF_IT)[0])
-    most = f"{counted(n_most, 'tree')} {'has' if n_most == 1 else 'have'}"
-    st.markdown(
-        f"Of {counted(model.n_estimators, 'tree')}, tree {index[0]} has "
-        f"{percent(weight[0])} of the weight of this prediction; {most} "
-        f"{MOST_OF_IT:.0%} of the weight.{_agreement_words(loaded, row, int(index[0]))}"
-    )
-    _show_deciding(loaded, row, index, weight)
-    left, right = st.columns([5, 3], gap="large")
-    with right:
-        shown = _show_weights(loaded, row, index, weight)
-    with left:
-        share = weight[index.tolist().index(shown)]
-        st.markdown(f"**Tree {shown}, weight {percent(share)}**")
-        tree = shown_tree(loaded, shown)
-        path = _show_path(loaded, tree, row, shown)
-        score = score_leaf(tree, path[-1], *loaded.split.rows("test"))
-        st.markdown(f"Rule: {plain(short_rule(tree, path[-1]))}.")
-        st.caption(_score_words(loaded, score))
-
-
-def _show_deciding(loaded: LoadedRun, row: Row, index, weight) -> None:
-    """Draw the trees that share the decision small, each with its weight as a bar."""
-    deciding = [pair for pair in zip(index.tolist(), weight) if pair[1] >= SHARES_IT]
-    if len(deciding) < 2:  # the one that decides is drawn large
+def _show_rule(loaded: LoadedRun, tree: Tree, row: Row) -> None:
+    """Write which part of the path settles the class, and how good that rule is."""
+    if loaded.has_predictor or tree.classes is None or not has_shapley(tree):
         return
-    label = "the changed row" if row.changed else "this row"
-    columns = st.columns(MOST_SMALL)
-    for column, (estimator, share) in zip(columns, deciding):
-        tree = replace(shown_tree(loaded, estimator), notes=())  # below the large one
-        with column:
-            st.progress(float(share), f"**Tree {estimator}**, weight {percent(share)}")
-            tree_viewer(
-                tree_picture(loaded, tree, f"small tree {estimator}").payload,
-                f"small-{loaded.run.id}-{estimator}",
-                paths=[row_path(tree, row.values, label)],
-                height=220,
-                controls=False,
-                compact=True,
-            )
-
-
-def _agreement_words(loaded: LoadedRun, row: Row, heaviest: int) -> str:
-    """Write whether the heaviest tree alone, and how much of the weight, agrees."""
-    model = loaded.model
-    if model.classes is None:
-        alone = shown_tree(loaded, heaviest).predict(row.values)[0]
-        return f" Tree {heaviest} alone: {plain(with_unit(loaded, float(alone)))}."
-    (alone,) = estimator_predictions(model, row.values, [heaviest])
-    same = alone == model.predict(row.values)[0]
-    verb = "predicts the same" if same else f"predicts “{plain(alone)}”"
-    agrees = percent(weight_that_agrees(model, row.values))
-    return f" Alone it {verb}; trees with {agrees} of the weight agree."
-
-
-def _show_weights(loaded: LoadedRun, row: Row, index, weight) -> int:
-    """Draw the weights of the heaviest trees; return the one that is to be drawn."""
-    model = loaded.model
-    agree = None
-    if model.classes is not None:
-        alone = estimator_predictions(model, row.values, index)
-        agree = alone == model.predict(row.values)[0]
-    st.markdown("**Estimator weights**")
-    shown = st.pills(
-        "Tree shown",
-        index.tolist(),
-        default=int(index[0]),
-        required=True,
-        wrap=True,
-        format_func=lambda estimator: f"tree {estimator}",
-        key=f"opened-{loaded.run.id}-{index.tolist()}",
+    rule = sufficient_rule(tree, row.values)
+    score = rule.score(*loaded.split.rows("test"))
+    label = plain(rule.prediction)
+    st.markdown(f"**Enough for “{label}”**")
+    st.markdown(f"{plain(conditions_text(tree, rule.conditions, most=6))}.")
+    words = (
+        f"Every row that meets this is predicted “{label}”, whatever else it holds: "
+        f"{score.n_rows:,} of {counted(score.n_total, 'test row')}"
     )
-    show_figure(
-        weights_figure(
-            index, weight, model.n_estimators, shown=shown, agree=agree, mode=mode()
-        ),
-        key="estimator-weights",
-        alt=f"Tree {index[0]} has {percent(weight[0])} of the weight on this row.",
-    )
-    if agree is not None and not agree.all():
-        st.caption("Hatched: trees that alone predict another class.")
-    return shown
+    if score.accuracy is not None:
+        words += f", accuracy {percent(score.accuracy)}"
+    st.caption(f"{words}.")
 
 
-def _show_path(loaded: LoadedRun, tree: Tree, row: Row, estimator=None) -> list[int]:
-    """Draw a tree with the row's path highlighted; return the path."""
+def show_path(loaded: LoadedRun, tree: Tree, row: Row, estimator=None) -> list[int]:
+    """Draw a tree with the row's path highlighted.
+
+    Returns
+    -------
+    list of int
+        The nodes on the path.
+    """
     label = "the changed row" if row.changed else "this row"
     show_tree(
         loaded,
@@ -196,7 +127,7 @@ def _show_path(loaded: LoadedRun, tree: Tree, row: Row, estimator=None) -> list[
     return tree.path(row.values)
 
 
-def _score_words(loaded: LoadedRun, score: LeafScore) -> str:
+def score_words(loaded: LoadedRun, score: LeafScore) -> str:
     """Write how many test rows reach the leaf, and how well they are predicted."""
     n_total = counted(score.n_total, "test row")
     if score.n_rows == 0:

@@ -1,0 +1,110 @@
+"""What each column changes in one prediction, from the mean to where it is."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from treelab.figures.style.colors import Mode, palette
+from treelab.figures.style.template import template
+from treelab.figures.style.words import escape_html, shorten
+from treelab.trees.text.numerals import counted, significant
+
+NAME_LENGTH = 24  # letters of a bar's name
+_ROOM = 0.22  # of the axis, on either side, for the numbers
+
+
+def contributions_figure(
+    names: Sequence[str],
+    changes: Sequence[float],
+    base: float,
+    *,
+    title: str,
+    most: int = 8,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw a bar a column, each beginning where the one above it ends.
+
+    Parameters
+    ----------
+    names : sequence of str of length k
+        Columns, or weighted sums.
+    changes : sequence of float of length k
+        What each changes, the largest absolute change first.
+    base : float
+        The mean prediction, where the bars begin.
+    title : str
+        What is predicted, with its unit.
+    most : int, default=8
+        Columns that get a bar; a last one stands for all others together.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+
+    Returns
+    -------
+    go.Figure
+        Bars carry the full name as ``customdata``.
+    """
+    theme = palette(mode)
+    names, changes = list(names), list(changes)
+    if len(names) > most + 1:
+        rest = counted(len(names) - most, "other")
+        names = [*names[:most], rest]
+        changes = [*changes[:most], sum(changes[most:])]
+    ends = [base]
+    for change in changes:
+        ends.append(ends[-1] + change)
+    figure = go.Figure()
+    figure.add_bar(
+        x=changes,
+        # Two names may be alike once they are shortened.
+        y=list(range(len(names))),
+        base=ends[:-1],
+        orientation="h",
+        marker_color=[theme.accent if own > 0 else theme.muted for own in changes],
+        text=[signed(own) for own in changes],
+        textposition="outside",
+        textfont={"size": 13, "color": theme.text},
+        cliponaxis=False,
+        customdata=[escape_html(name) for name in names],
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
+        name="change",
+    )
+    low, high = min(ends), max(ends)
+    span = high - low or abs(base) or 1.0
+    marks = (("mean", base, 0), ("this row", ends[-1], 18))
+    for words, value, above in marks:  # one above the other: they may be close
+        figure.add_vline(
+            x=value,
+            line={"color": theme.line, "width": 1, "dash": "dot"},
+            annotation={
+                "text": f"{words} {significant(value)}",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "xanchor": "center",
+                "yshift": above,
+                "showarrow": False,
+            },
+        )
+    return figure.update_layout(
+        template=template(mode),
+        height=120 + 30 * len(names),
+        margin={"l": 8, "r": 8, "t": 48, "b": 8},
+        showlegend=False,
+        xaxis={
+            "title": {"text": escape_html(title)},
+            "range": [low - _ROOM * span, high + _ROOM * span],
+            "nticks": 5,
+        },
+        yaxis={
+            "autorange": "reversed",
+            "showgrid": False,
+            "tickvals": list(range(len(names))),
+            "ticktext": [escape_html(shorten(name, NAME_LENGTH)) for name in names],
+        },
+    )
+
+
+def signed(value: float) -> str:
+    """Return a change with its sign."""
+    return f"+{significant(value)}" if value > 0 else significant(value)
