@@ -245,3 +245,35 @@ def test_both_surfaces_are_drawn_over_two_number_columns(visit, store, target):
     app.number_input(key="compare-row").set_value(7).run()
     assert "as in test row 7" in page_text(app)
     assert not app.exception
+
+
+def test_curves_and_costs_of_two_classes_follow_the_threshold(visit, store):
+    runs = [add_run(store, learner, "ripe") for learner in ("cart", "grande")]
+    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Curves and costs")
+    assert "Area under the ROC curve" in page_text(app)
+    app.number_input(key="false-negative").set_value(4.0)
+    app.slider(key="threshold").set_value(0.0).run()
+    split = load_run(store.run(runs[0])).split
+    label = app.selectbox(key=f"curve-class-{runs[0]}-{runs[1]}").value
+    rest = float((split.y_test != label).mean())
+    assert f"threshold 0.00: CART {rest:.3f}" in page_text(app)
+    assert not app.exception
+
+
+def test_more_classes_have_a_cost_matrix(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "argmin")]
+    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Curves and costs")
+    assert "least expected cost" in page_text(app)
+    assert not app.exception
+
+
+def test_residuals_of_both_are_drawn_on_the_same_axes(visit, store):
+    runs = [add_run(store, learner, "weight") for learner in ("cart", "gradtree")]
+    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Residuals")
+    drawn = [
+        figure["layout"]
+        for figure in figures(app)
+        if "true minus" in figure["layout"]["yaxis"].get("title", {}).get("text", "")
+    ]
+    assert len(drawn) == 2
+    assert drawn[0]["yaxis"]["range"] == drawn[1]["yaxis"]["range"]

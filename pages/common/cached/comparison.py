@@ -9,6 +9,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from treelab.data.columns import column_kind
+from treelab.evaluation.comparison.curves import ClassCurves, class_curves
 from treelab.evaluation.comparison.greedy_gap import GreedyGap, greedy_gap
 from treelab.evaluation.comparison.plane import (
     column_use,
@@ -45,6 +46,30 @@ def surface_of(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return x (GRID,), y (GRID,) and a run's predictions (GRID, GRID) on a plane."""
     return _surface(*loaded.key, columns, box, place, loaded)
+
+
+def probabilities(loaded: LoadedRun) -> np.ndarray:
+    """Return class probabilities of the test rows, in [0, 1]; never changed."""
+    return _probabilities(*loaded.key, loaded)
+
+
+def curves_of(loaded: LoadedRun, label) -> ClassCurves:
+    """Return a run's curves of one class against the rest, on the test rows."""
+    return _curves(*loaded.key, str(label), label, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=48)
+def _probabilities(home: Path, run_id: str, epoch, _loaded) -> np.ndarray:
+    """``probabilities``, by values that name them."""
+    return np.clip(_loaded.model.predict_proba(_loaded.split.X_test), 0, 1)
+
+
+@st.cache_resource(show_spinner=False, max_entries=48)
+def _curves(home: Path, run_id: str, epoch, name: str, _label, _loaded) -> ClassCurves:
+    """``curves_of``, by values that name them."""
+    column = list(_loaded.model.classes).index(_label)
+    is_class = (_loaded.split.y_test == _label).to_numpy()
+    return class_curves(is_class, probabilities(_loaded)[:, column])
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

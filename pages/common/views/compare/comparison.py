@@ -23,7 +23,7 @@ from treelab.evaluation.ensembles.estimator_weights import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.comparison.difference import difference_figure
-from treelab.figures.style.colors import learner_color
+from treelab.figures.style.colors import learner_color, shade
 from treelab.figures.viewer.legend import value_scale
 from treelab.figures.viewer.rows import row_path
 from treelab.learners.common.origin import STARTS
@@ -42,6 +42,14 @@ def pair_names(pair: Pair, taken: set[str]) -> Names:
     return first, second
 
 
+def pair_colors(pair: Pair) -> tuple[str, str]:
+    """Return the colours of both runs; two of one learner get two shades."""
+    first, second = (
+        learner_color(each.run.learner, each.run.settings) for each in pair
+    )
+    return first, shade(second, int(first == second), mode())
+
+
 def show_difference(
     pair: Pair, names: Names, differences: dict[str, ScoreDifference]
 ) -> None:
@@ -52,9 +60,8 @@ def show_difference(
     on_scale = [differences[name] for name in differences if name in ON_ONE_SCALE]
     columns = ("title", "estimate", "low", "high")
     table = pd.DataFrame({c: [getattr(d, c) for d in on_scale] for c in columns})
-    colors = tuple(learner_color(each.run.learner, each.run.settings) for each in pair)
     show_figure(
-        difference_figure(table, *names, colors=colors, mode=mode()),
+        difference_figure(table, *names, colors=pair_colors(pair), mode=mode()),
         key="difference",
         alt=f"{_headline(best, pair, names)}.",
     )

@@ -3,7 +3,9 @@
 import streamlit as st
 
 from pages.common.views.compare.comparison import Names, Pair
+from pages.common.views.compare.curves import show_curves
 from pages.common.views.compare.greedy_failure import show_greedy_failure
+from pages.common.views.compare.residuals import show_residuals
 from pages.common.views.compare.surfaces import show_surfaces
 
 
@@ -14,6 +16,10 @@ def show_parts(pair: Pair, names: Names) -> None:
         "Why greedy failed here": show_greedy_failure,
         "Decision surfaces": show_surfaces,
     }
+    if pair[0].model.classes is None:
+        parts["Residuals"] = show_residuals
+    else:
+        parts["Curves and costs"] = show_curves
     tabs = st.tabs(list(parts), key="compare-parts", on_change="rerun")
     for tab, show in zip(tabs, parts.values()):
         if tab.open:
