@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.common.app_shell import enter_app_shell
+from pages.common.store_trouble import guarded
 from pages.common.theme import ASSETS, load_style, mode
 from pages.common.views import sidebar
 
@@ -36,5 +37,5 @@ page = st.navigation(
     expanded=True,
 )
 enter_app_shell()
-sidebar.show_jobs()
-page.run()
+guarded(sidebar.show_jobs)()
+guarded(page.run)()

@@ -238,6 +238,20 @@ def test_the_first_minute(page):
 
 @pytest.mark.browser
 @pytest.mark.slow
+def test_a_deleted_data_folder_is_said_and_begun_anew(page, address, tmp_path):
+    expect = sync_api.expect
+    opened(page, "What have I tried?")
+    shutil.rmtree(tmp_path / "home")
+    page.goto(f"{address}/runs")
+    expect(page.get_by_text("is gone").first).to_be_visible()
+    page.get_by_role("button", name="Try again").last.click()
+    opened(page, "What have I tried?")
+    expect(page.get_by_text("is gone")).to_have_count(0)
+    assert (tmp_path / "home" / "treelab.sqlite").exists()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
     store = RunStore()
     runs = [add_run(store, learner) for learner in ("cart", "grande", "argmin")]

@@ -1,5 +1,6 @@
 """The app shell: every page opens, from any address and on any store."""
 
+import shutil
 import subprocess
 import sys
 
@@ -76,3 +77,17 @@ def test_a_page_opened_past_the_app_shell_comes_back_into_it(store):
     app.session_state["wanted_page"] = ("pages/runs.py", {"run": "x"})
     app.run()
     assert app.title[0].value == "What have I tried?"
+
+
+@pytest.mark.parametrize("trouble", ["is gone", "is damaged"])
+def test_what_is_wrong_with_the_data_folder_is_said_in_words(store, visit, trouble):
+    visit("data")
+    if trouble == "is gone":
+        shutil.rmtree(store.home)
+    else:
+        (store.home / "treelab.sqlite").write_bytes(b"no database " * 1000)
+    app = AppTest.from_file(str(APP), default_timeout=30).run()
+    assert not app.exception
+    assert app.error
+    assert all(trouble in error.value for error in app.error)
+    assert {button.label for button in app.button} >= {"Try again"}

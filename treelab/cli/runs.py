@@ -2,10 +2,12 @@
 
 import time
 from argparse import Namespace
+from sys import stderr
 
 from treelab.cli.common.arguments import add_home
 from treelab.cli.common.printable import printable
 from treelab.evaluation.metrics import headline
+from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
@@ -20,7 +22,10 @@ def add_command(commands) -> None:
 def list_runs(arguments: Namespace) -> None:
     """Print a line for each run."""
     store = RunStore(arguments.home)
-    store.interrupt_dead_runs()
+    try:
+        store.interrupt_dead_runs()
+    except StoreError as error:  # the list can still be read
+        print(f"treelab: runs of dead processes stay as they are. {error}", file=stderr)
     runs = store.runs()
     if not runs:
         print(f"No run yet in {store.home}.")

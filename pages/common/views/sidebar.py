@@ -5,6 +5,7 @@ import html
 import streamlit as st
 
 from pages.common.cached.store import queue, store
+from pages.common.store_trouble import guarded
 from pages.common.words import plain, run_name
 from treelab.figures.style.colors import learner_color
 from treelab.trees.text.numerals import counted
@@ -16,7 +17,7 @@ def show_jobs() -> None:
     """Show the device and the running jobs at the foot of the sidebar."""
     busy = any(not run.is_finished for run in store().runs())
     with st.sidebar.container(key="jobs", gap="xsmall"):
-        st.fragment(_jobs, run_every="2s" if busy else None)()
+        st.fragment(guarded(_jobs), run_every="2s" if busy else None)()
 
 
 def _jobs() -> None:

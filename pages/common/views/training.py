@@ -10,6 +10,7 @@ from pages.common.cached.store import (
     store,
 )
 from pages.common.state.chosen_run import write_address
+from pages.common.store_trouble import guarded
 from pages.common.views.compare.frontier import show_small_frontier
 from pages.common.views.curves import show_curves
 from pages.common.views.results import (
@@ -46,6 +47,7 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     names = names_and_colors(shown) | names_and_colors(earlier)
 
     @st.fragment(run_every="1s" if active else None)
+    @guarded
     def watch() -> None:
         """Draw what the runs have done so far; goes on until all have ended."""
         queue().check()

@@ -197,14 +197,6 @@ def test_the_home_is_the_one_in_the_environment(tmp_path, monkeypatch):
     assert RunStore().home == tmp_path / "named"
 
 
-def test_a_deleted_home_is_an_error_and_no_new_empty_store(store):
-    for file in store.home.iterdir():
-        file.unlink()
-    with pytest.raises(sqlite3.OperationalError):
-        store.runs()
-    assert not store.exists()
-
-
 def test_a_hundred_runs_are_listed_newest_first(store, problem):
     made = [store.create("cart", {}, problem) for _ in range(100)]
     assert [run.id for run in store.runs()] == made[::-1]

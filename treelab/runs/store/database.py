@@ -45,16 +45,28 @@ CREATE TABLE apps (process TEXT PRIMARY KEY);
 """
 
 
+class StoreError(OSError):
+    """The run store cannot be read or written; its message says why and what to do."""
+
+
 def prepare(path: Path) -> None:
     """Create the database where there is none, and check that we know its schema.
 
+    One that is there is only read, so that runs can be looked at on a full disk.
+
     Raises
     ------
+    StoreError
+        If it cannot be read or made.
     TimeoutError
         If another process prepares it and does not finish.
     ValueError
         If a newer treelab wrote it.
     """
+    if path.exists():
+        with reading(path) as db:
+            if _is_ready(db, path):
+                return
     try:
         lock = path.with_suffix(".lock")
         with FileLock(lock, timeout=BUSY_SECONDS, mode=FILE_MODE):
@@ -69,32 +81,48 @@ def prepare(path: Path) -> None:
 
 
 def _create_or_check(path: Path) -> None:
-    """Create the tables of a new database; refuse one of a newer schema."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
+    """Create the tables of a new database, unless another process has by now."""
+    with reading(path) as db:
+        if not _is_ready(db, path):
             db.execute("PRAGMA journal_mode=WAL")  # readers never wait for writers
             db.executescript(
                 f"BEGIN; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
             )
-        elif version > SCHEMA_VERSION:
-            raise ValueError(
-                f"{path} was written by a newer treelab (schema {version}, this "
-                f"one knows {SCHEMA_VERSION}). Update treelab, or choose another "
-                "folder with TREELAB_HOME."
-            )
+
+
+def _is_ready(db: sqlite3.Connection, path: Path) -> bool:
+    """Whether a database has its tables; refuse one of a newer schema."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise ValueError(
+            f"{path} was written by a newer treelab (schema {version}, this one knows "
+            f"{SCHEMA_VERSION}). Update treelab, or choose another folder with "
+            "TREELAB_HOME."
+        )
+    return version > 0
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database for some reads; every call has a connection of its own."""
+    """Open the database for some reads; every call has a connection of its own.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be read, or in ``writing``, written.
+    """
     # mode=rw: a folder deleted under our feet is an error, never a new empty store.
     uri = f"{path.absolute().as_uri()}?mode=rw"
-    db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-    with closing(db):
-        db.row_factory = sqlite3.Row
-        db.execute("PRAGMA synchronous=NORMAL")
-        yield db
+    try:
+        db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        with closing(db):
+            db.row_factory = sqlite3.Row
+            db.execute("PRAGMA synchronous=NORMAL")
+            yield db
+    except sqlite3.DatabaseError as error:
+        if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
+            raise  # a mistake of ours
+        raise StoreError(_explanation(error, path)) from error
 
 
 @contextmanager
@@ -105,6 +133,41 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
         try:
             yield db
         except BaseException:
-            db.execute("ROLLBACK")
+            if db.in_transaction:  # SQLite itself ends one that found the disk full
+                db.execute("ROLLBACK")
             raise
         db.execute("COMMIT")
+
+
+def _explanation(error: sqlite3.Error, path: Path) -> str:
+    """Say why SQLite cannot go on, and what to do, in two sentences."""
+    code = getattr(error, "sqlite_errorcode", None)
+    basic = None if code is None else code & 0xFF  # without what it extends
+    folder = path.parent
+    if not path.exists():
+        return (
+            f"The data folder {folder} is gone, or its treelab.sqlite. Put it back, or "
+            "begin with an empty one."
+        )
+    if basic in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return (
+            f"The disk of {folder} is full or fails: {error}. Free some space; what "
+            "was saved before is still there."
+        )
+    if basic in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return (
+            f"treelab may not write to {folder}: {error}. Make that folder writable, "
+            "or name another one with TREELAB_HOME."
+        )
+    if basic in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return (
+            f"{path} is damaged: {error}. Put a copy in its place, or move it away to "
+            "begin with an empty list of runs; tables and models beside it stay as "
+            "they are."
+        )
+    if basic in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return (
+            f"Another process has been writing to {path} for {BUSY_SECONDS} s. Try "
+            "again, or end that process."
+        )
+    return f"{path} cannot be used: {error}."

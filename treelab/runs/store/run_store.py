@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import pandas as pd
 from treelab.data.problem import Problem
 from treelab.learners.registry import complete_settings, find_spec, learner_title
 from treelab.runs.store import snapshots
-from treelab.runs.store.database import prepare, reading, writing
+from treelab.runs.store.database import StoreError, prepare, reading, writing
 from treelab.runs.store.events import read_events, replace_events, write_events
 from treelab.runs.store.private import make_private_folder
 from treelab.runs.store.process import ProcessId
@@ -57,7 +56,7 @@ class RunStore(RunStates):
 
     Raises
     ------
-    OSError
+    StoreError
         If the folder cannot be made or written to.
     ValueError
         If a newer treelab wrote it.
@@ -74,8 +73,10 @@ class RunStore(RunStates):
         try:
             make_private_folder(self.home)
             prepare(self._path)
-        except (OSError, sqlite3.OperationalError) as error:
-            raise OSError(
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(
                 f"treelab cannot store its runs in {self.home}: {error}. Make that "
                 "folder writable, or name another one with TREELAB_HOME."
             ) from error

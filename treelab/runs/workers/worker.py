@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from filelock import FileLock, Timeout
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.run_one import PROCESS_ENDED, train
+from treelab.runs.store.database import StoreError
 from treelab.runs.store.private import FILE_MODE
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
@@ -182,7 +182,7 @@ class Worker:
             self._store.interrupt_dead_runs()  # also while no page is open
             if self._run_id is not None or self._registry.has_living_app():
                 self._last_needed = time.monotonic()
-        except sqlite3.OperationalError as error:
+        except StoreError as error:
             print(f"No heartbeat could be written: {error}", file=sys.stderr)
         requested = self._end_requested
         if requested is not None and time.monotonic() - requested > GRACE_SECONDS:

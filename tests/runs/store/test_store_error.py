@@ -1,0 +1,77 @@
+"""A store that cannot be used says why, and what to do."""
+
+import shutil
+import sqlite3
+
+import pytest
+
+from treelab.runs.store import database
+from treelab.runs.store.database import StoreError
+from treelab.runs.store.run_store import RunStore
+
+
+@pytest.fixture
+def connecting(monkeypatch):
+    """Run a statement on every connection that is opened from now on."""
+    connect = sqlite3.connect
+
+    def with_statement(statement):
+        def opened(*args, **kwargs):
+            db = connect(*args, **kwargs)
+            db.execute(statement)
+            return db
+
+        monkeypatch.setattr(database.sqlite3, "connect", opened)
+
+    return with_statement
+
+
+def test_a_deleted_folder_is_named_and_a_new_store_begins_empty(store, problem):
+    store.create("cart", {}, problem)
+    shutil.rmtree(store.home)
+    with pytest.raises(StoreError, match=r"is gone.*Put it back"):
+        store.runs()
+    assert not store.home.exists()
+    assert RunStore(store.home).runs() == []
+
+
+def test_a_damaged_file_is_named_and_left_as_it_is(store):
+    path = store.home / "treelab.sqlite"
+    path.write_bytes(content := b"no database " * 1000)
+    for use in (store.runs, lambda: RunStore(store.home)):
+        with pytest.raises(StoreError, match=r"is damaged.*move it away"):
+            use()
+    assert path.read_bytes() == content
+
+
+def test_on_a_full_disk_runs_are_still_listed_and_none_is_lost(
+    store, problem, connecting
+):
+    run_id = store.create("cart", {}, problem)
+    with database.reading(store.home / "treelab.sqlite") as db:
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+    connecting(f"PRAGMA max_page_count={pages}")
+
+    def fill():
+        for _ in range(200):
+            store.create("cart", {}, problem)
+
+    with pytest.raises(StoreError, match=r"full.*Free some space"):
+        fill()
+    again = RunStore(store.home)
+    assert run_id in [run.id for run in again.runs()]
+
+
+def test_a_folder_that_may_not_be_written_says_so(store, problem, connecting):
+    connecting("PRAGMA query_only=ON")
+    with pytest.raises(StoreError, match=r"may not write.*TREELAB_HOME"):
+        store.create("cart", {}, problem)
+    assert store.runs() == []
+
+
+def test_a_mistake_of_ours_is_no_trouble_of_the_store(store):
+    with (
+        pytest.raises(sqlite3.IntegrityError),
+        database.writing(store.home / "treelab.sqlite") as db,
+    ):
+        db.execute("INSERT INTO tables (id) VALUES ('a')")
