@@ -278,3 +278,35 @@ def test_residuals_of_both_are_drawn_on_the_same_axes(visit, store):
     ]
     assert len(drawn) == 2
     assert drawn[0]["yaxis"]["range"] == drawn[1]["yaxis"]["range"]
+
+
+def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
+    for learner in ("cart", "argmin", "grande"):
+        add_run(store, learner)
+    add_run(store, "gradtree", seed=1)
+    app = open_part(visit("compare"), "Agreement of all runs")
+    (drawn,) = (
+        figure["layout"]
+        for figure in figures(app)
+        if "GRANDE" in figure["layout"]["xaxis"].get("ticktext", [])
+    )
+    assert len(drawn["xaxis"]["ticktext"]) == 3
+    assert "most alike" in page_text(app)
+
+
+def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
+    for seed in range(3):
+        add_run(store, "cart", seed=seed)
+        add_run(store, "argmin", seed=seed)
+    add_run(store, "argmin", seed=7)
+    add_run(store, "cart", seed=8, settings={"max_depth": 2})
+    app = open_part(visit("compare"), "Several seeds")
+    assert "chance over 3 data splits" in page_text(app)
+    assert not app.exception
+
+
+def test_one_data_split_alone_says_what_is_missing(visit, store):
+    for learner in ("cart", "argmin"):
+        add_run(store, learner)
+    app = open_part(visit("compare"), "Several seeds")
+    assert "Choose another seed" in page_text(app)

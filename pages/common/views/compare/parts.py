@@ -2,10 +2,12 @@
 
 import streamlit as st
 
+from pages.common.views.compare.agreement import show_agreement
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.views.compare.curves import show_curves
 from pages.common.views.compare.greedy_failure import show_greedy_failure
 from pages.common.views.compare.residuals import show_residuals
+from pages.common.views.compare.seeds import show_seeds
 from pages.common.views.compare.surfaces import show_surfaces
 
 
@@ -20,6 +22,8 @@ def show_parts(pair: Pair, names: Names) -> None:
         parts["Residuals"] = show_residuals
     else:
         parts["Curves and costs"] = show_curves
+    parts["Agreement of all runs"] = show_agreement
+    parts["Several seeds"] = show_seeds
     tabs = st.tabs(list(parts), key="compare-parts", on_change="rerun")
     for tab, show in zip(tabs, parts.values()):
         if tab.open:
