@@ -10,6 +10,7 @@ from pages.common.views.explain.contributions import show_contributions
 from pages.common.views.explain.counterfactual import show_counterfactuals
 from pages.common.views.explain.ensemble import explain_ensemble
 from pages.common.views.explain.explanation import explain_tree, show_prediction
+from pages.common.views.explain.overall import show_overall
 from pages.common.views.explain.which_row import pick_place
 from pages.common.widgets.row import pick_row
 from pages.common.widgets.run_picker import pick_loaded_run
@@ -47,3 +48,4 @@ else:
 show_counterfactuals(loaded, row, place)
 if loaded.is_ensemble:
     show_simple_rules(loaded)
+show_overall(loaded, row)

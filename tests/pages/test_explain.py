@@ -46,12 +46,20 @@ def test_the_answer_has_its_reasons(visit, store, target):
     ends = bars["base"][-1] + bars["x"][-1]
     if target == "kind":
         assert ends == pytest.approx(tree.predict_proba(row).max())
-        method = app.button_group(key=f"contributions-{run}")
-        method.set_value("Shapley values").run()
-        assert not app.exception
-        assert "Exact Shapley values" in page_text(app)
     else:
         assert ends == pytest.approx(tree.predict(row)[0])
+
+
+@pytest.mark.slow
+def test_shapley_values_are_drawn_when_asked(visit, store):
+    run = add_run(store, "cart")
+    app = visit("explain", run=run, row="2")
+    app.button_group(key=f"contributions-{run}").set_value("Shapley values").run()
+    assert not app.exception
+    assert "Exact Shapley values" in page_text(app)
+    bars = figures(app)[0]["data"][0]
+    predicted = store.model(run).predict_proba(split_of(store, run).X_test.iloc[[1]])
+    assert bars["base"][-1] + bars["x"][-1] == pytest.approx(predicted.max())
 
 
 def test_the_decision_path_is_drawn_and_written(visit, store):
@@ -238,3 +246,20 @@ def test_a_predictor_on_top_is_named_where_it_predicts(visit, store):
 def test_a_number_has_its_error(visit, store):
     app = visit("explain", run=add_run(store, "cart", "weight"))
     assert "kg; error:" in page_text(app)
+
+
+@pytest.mark.parametrize(
+    "learner", ["cart", pytest.param("grande", marks=pytest.mark.slow)]
+)
+def test_what_matters_overall_is_measured_when_asked(visit, store, learner):
+    target = "kind" if learner == "cart" else "weight"
+    run = add_run(store, learner, target)
+    app = visit("explain", run=run, row="1")
+    before = len(figures(app))
+    app.toggle(key=f"overall-{run}").set_value(True).run()
+    assert not app.exception
+    assert len(figures(app)) - before == (3 if learner == "cart" else 2)
+    assert "falls most, by" in page_text(app)
+    app.selectbox(key=f"dependence-{run}").set_value("radius").run()
+    assert not app.exception
+    assert "By radius, the mean" in page_text(app)

@@ -3,11 +3,19 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import predictions
 from treelab.evaluation.disagreement import misclassified
+from treelab.evaluation.explanations.dependence import (
+    Dependence,
+    dependence,
+    grid,
+    sample_rows,
+)
+from treelab.evaluation.explanations.importance import permutation_importances
 from treelab.evaluation.explanations.rows import (
     least_sure,
     typical_rows,
@@ -53,3 +61,30 @@ def _ranked_rows(home: Path, run_id: str, epoch, order, label, _loaded) -> np.nd
     if label is not None:
         candidates = (np.asarray(y) == label) & (np.asarray(predicted) == label)
     return typical_rows(X, candidates)
+
+
+def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
+    """Return how much the test score falls when a column is shuffled."""
+    return _shuffled(*loaded.key, loaded)
+
+
+@st.cache_data(show_spinner="Shuffling one feature after the other…", max_entries=16)
+def _shuffled(home: Path, run_id: str, epoch, _loaded) -> pd.DataFrame:
+    """``shuffled_importances``, by values that name them."""
+    X, y = _loaded.split.rows("test")
+    return permutation_importances(_loaded.model, X, y, _loaded.run.problem.task)
+
+
+def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
+    """Return how predictions depend on a column, over a sample of test rows."""
+    return _dependence(*loaded.key, column, output, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _dependence(
+    home: Path, run_id: str, epoch, column: str, output: int, _loaded
+) -> Dependence:
+    """``run_dependence``, by values that name it."""
+    values = grid(_loaded.split.X_train[column])
+    rows = sample_rows(_loaded.split.X_test)
+    return dependence(_loaded.model, rows, column, values, output)

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from tests.figures.small_trees import oblique_tree, stump_and_more
 from tests.trees.make import make_table, make_tree
+from treelab.trees.feature import Feature
 from treelab.trees.text.cells import path_lines, value_within
 from treelab.trees.text.conditions import NumberCondition, path_conditions
 from treelab.trees.text.numerals import parse
+from treelab.trees.tree import Tree
 
 
 def test_a_path_has_one_line_a_column():
@@ -20,6 +22,14 @@ def test_a_path_has_one_line_a_column():
     ]
     missing = pd.DataFrame({"radius": [np.nan], "texture": [1.0]})
     assert path_lines(tree, missing) == ["radius ≤ 9.5 mm: it is missing"]
+
+
+def test_the_only_category_that_passes_is_written_once():
+    job = Feature("job", "category", categories=("a", "b"), scores=(0, 1), unseen=1)
+    tree = Tree.complete([job], [0], [0.5], [False], [[1, 0], [0, 1]], classes=(0, 1))
+    assert path_lines(tree, pd.DataFrame({"job": ["a"]})) == ["job is a"]
+    (line,) = path_lines(tree, pd.DataFrame({"job": ["new"]}))
+    assert line == "job is not a: it is new, which no training row held"
 
 
 def test_a_weighted_sum_has_a_line_with_its_value():

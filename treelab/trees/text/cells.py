@@ -37,7 +37,9 @@ def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
     lines = []
     for condition in path_conditions(tree, tree.path(row)[-1]):
         if text := condition_text(tree, condition, most):
-            lines.append(f"{text}: it is {value_within(tree, condition, row)}")
+            value = value_within(tree, condition, row)
+            is_said = text.endswith(f" is {value}")  # one category passes
+            lines.append(text if is_said else f"{text}: it is {value}")
     return lines
 
 

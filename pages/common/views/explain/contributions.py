@@ -1,5 +1,7 @@
 """What each feature changes in a tree's prediction for one row."""
 
+from contextlib import nullcontext
+
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
@@ -48,7 +50,8 @@ def show_contributions(loaded: LoadedRun, row: Row) -> None:
             help=_HELP,
         )
     explain = shapley_contributions if method == SHAPLEY else path_contributions
-    found = explain(tree, row.values, predicted_output(loaded, row))
+    with st.spinner("Sharing the difference…") if method == SHAPLEY else nullcontext():
+        found = explain(tree, row.values, predicted_output(loaded, row))
     listed = reasons(tree, row.values, found)
     st.markdown(_sentence(loaded, found, listed))
     left, right = st.columns([3, 2], gap="large")

@@ -1,0 +1,62 @@
+"""What matters overall."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
+from tests.trees.make import make_table, make_target, make_tree
+from treelab.evaluation.explanations import importance
+from treelab.evaluation.explanations.importance import (
+    impurity_importances,
+    permutation_importances,
+)
+from treelab.trees.adapters.scikit_learn import from_sklearn
+
+
+def test_a_shuffled_column_that_decides_matters_and_an_unread_one_does_not():
+    tree, X, y = stump_and_more()
+    found = permutation_importances(tree, X.assign(idle="x"), y, "multiclass")
+    assert found["column"].tolist() == ["radius", "texture", "idle"]
+    assert found["importance"].iloc[0] > found["importance"].iloc[1] > 0
+    assert found.iloc[2].tolist() == ["idle", 0, 0]
+    again = permutation_importances(tree, X.assign(idle="x"), y, "multiclass")
+    assert again.equals(found)
+
+
+def test_numbers_are_scored_by_r2_and_many_rows_by_a_sample(monkeypatch):
+    tree, X, _ = number_tree()
+    monkeypatch.setattr(importance, "MOST_ROWS", 20)
+    found = permutation_importances(tree, X, tree.predict(X), "regression")
+    assert found["importance"][0] > 0.5
+
+
+def test_impurity_importances_are_scikit_learns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=300) > 0).astype(int)
+    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    found = impurity_importances(from_sklearn(fitted)).set_index("column")["importance"]
+    expected = {f"x{k}": v for k, v in enumerate(fitted.feature_importances_) if v}
+    assert (found / found.sum()).to_dict() == pytest.approx(expected)
+
+
+def test_a_weighted_sum_shares_its_gain():
+    tree, X, y = oblique_tree()
+    found = impurity_importances(tree.with_rows(X, y))
+    assert found["column"].tolist() == ["radius", "<texture>"]
+    assert found["importance"].sum() == pytest.approx(1)
+    assert found["importance"][0] == pytest.approx(11.5 / 17.1)
+
+
+def test_together_they_are_what_the_tree_removes():
+    rng = np.random.default_rng(4)
+    tree, X = make_tree(rng, 9, oblique=0.4), make_table(rng, 200)
+    tree = tree.with_rows(X, make_target(rng, tree, 200))
+    left = (tree.n_rows * np.nan_to_num(tree.impurity))[tree.is_leaf].sum()
+    removed = 1 - left / (tree.n_rows[0] * tree.impurity[0])
+    assert impurity_importances(tree)["importance"].sum() == pytest.approx(removed)
+    unknown = replace(tree, impurity=np.full(tree.n_nodes, np.nan))
+    assert (impurity_importances(unknown)["importance"] == 0).all()
