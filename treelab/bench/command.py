@@ -160,6 +160,22 @@ def add_origins(commands) -> None:
     parser.set_defaults(command=_origins)
 
 
+def add_ui(commands) -> None:
+    """Add ``bench ui``."""
+    parser = commands.add_parser(
+        "ui", help="server time of each page on a table of 32,561 rows"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder with a manifest.json that has adult (default: a synthetic table)",
+    )
+    parser.add_argument(
+        "--home", type=Path, help="folder of a run store to use again (default: none)"
+    )
+    parser.set_defaults(command=_ui)
+
+
 # Each adds a subcommand to ``treelab bench``.
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
@@ -167,6 +183,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_deciders,
     add_origins,
     add_speed,
+    add_ui,
     add_viewer,
 )
 
@@ -281,6 +298,14 @@ def _speed(chosen: Namespace) -> int:
     from treelab.bench.timing.speed import report
 
     return report(steps=chosen.steps, out=chosen.out)
+
+
+def _ui(chosen: Namespace) -> int:
+    """Measure the pages and print."""
+    from treelab.bench.ui.pages import run_ui
+
+    run_ui(chosen.data, chosen.home)
+    return 0
 
 
 def _viewer(chosen: Namespace) -> int:

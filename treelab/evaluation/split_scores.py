@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from treelab.data.split import SPLITS, DataSplit
@@ -56,5 +57,16 @@ def headline_scores(
     y : array-like of shape (n_rows,)
         Labels, or values in the target's unit.
     """
-    name = metrics.headline(task)
-    return [metrics.scores(task, y, tree.predict(X))[name] for tree in trees]
+    if task == "regression":
+        return [metrics.scores(task, y, tree.predict(X))["r2"] for tree in trees]
+    # Labels become codes once, not for every tree: sorting text takes longest.
+    truth, known = pd.factorize(pd.Series(np.asarray(y)))
+    code = {label: number for number, label in enumerate(known.tolist())}
+    found = []
+    for tree in trees:
+        classes = tree.classes or ()
+        of_class = np.array([code.setdefault(each, len(code)) for each in classes])
+        predicted = of_class[tree.predict_proba(X).argmax(axis=1)]
+        confusion = metrics.confusion_matrix(truth, predicted, len(code))
+        found.append(float(metrics.macro_f1(confusion)))
+    return found

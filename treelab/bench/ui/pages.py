@@ -1,0 +1,176 @@
+"""Processor time of the server for each page: cold, warm, and after a change."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pandas as pd
+
+from treelab.bench.machine import machine
+from treelab.bench.tables import read_manifest
+from treelab.bench.ui.table import TARGET, census_like
+from treelab.data.problem import make_problem
+from treelab.learners.registry import LEARNERS
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store.run_store import RunStore
+
+APP = Path(__file__).parents[3] / "app.py"
+COLD, WARM = 2.0, 0.3  # seconds that a page should stay below
+N_WARM = 3  # reruns, the median of which counts
+TIMEOUT = 600  # seconds
+SETTINGS: dict[str, dict[str, Any]] = {  # reduced, so that training takes a minute
+    "cart": {},
+    "gradtree": {"n_steps": 50},
+    "grande": {"n_estimators": 64, "max_epochs": 10},
+}
+OF_A_RUN = ("tree", "pruning", "routing", "explain")
+
+
+def run_ui(data: Path | None = None, home: Path | None = None) -> pd.DataFrame:
+    """Measure every page, print a table, slowest first, and return it.
+
+    Parameters
+    ----------
+    data : Path or None, default=None
+        Folder of benchmark tables whose adult is used; None: a synthetic table.
+    home : Path or None, default=None
+        Folder of the run store, whose runs are used again; None: a temporary one.
+
+    Returns
+    -------
+    DataFrame
+        A row a page and run: ``page``, ``run``; seconds ``cold`` (nothing cached),
+        ``warm`` (the same again) and ``changed`` (another row, step or class; NaN
+        where the page has no such control).
+
+    Raises
+    ------
+    FileNotFoundError
+        Where the app is not beside the library, as in an installed wheel.
+    """
+    if not APP.exists():
+        raise FileNotFoundError(f"There is no {APP}; run this in a checkout.")
+    with tempfile.TemporaryDirectory() as folder:
+        place = {"TREELAB_HOME": str(home or folder), "TREELAB_SLOTS": "0"}
+        with patch.dict(os.environ, place):  # nothing trains beside the measurement
+            store = RunStore()
+            runs = _trained(store, data)
+            problem = store.run(runs["cart"]).problem
+            n_rows = len(store.table(problem.table_id))
+            rows = _measure_all(runs, problem.table_id)
+    table = pd.DataFrame(rows)
+    slowest = table[["cold", "warm", "changed"]].div([COLD, WARM, WARM]).max(axis=1)
+    table = table.iloc[slowest.argsort()[::-1]].reset_index(drop=True)
+    _print(table, f"{problem.table_name}, {n_rows:,} rows")
+    return table
+
+
+def _measure_all(runs: dict[str, str], table_id: str) -> list[dict[str, Any]]:
+    """Measure every page, those of one run for each run."""
+    rows = [
+        _measured("data", "", {"table": table_id}),
+        _measured("train", "", {"run": runs["cart"]}),
+        _measured("runs", "", {}),
+    ]
+    for learner, run in runs.items():
+        rows += [_measured(page, learner, {"run": run}) for page in OF_A_RUN]
+    for learner in ("gradtree", "grande"):
+        pair = {"first": runs["cart"], "second": runs[learner]}
+        rows.append(_measured("compare", f"cart, {learner}", pair))
+    return rows
+
+
+def _trained(store: RunStore, data: Path | None) -> dict[str, str]:
+    """Return a finished run of each learner on the large table, by learner."""
+    if data is None:
+        frame, name, target = census_like(), "census-like", TARGET
+    else:
+        (adult,) = (own for own in read_manifest(data) if own.name == "adult")
+        X, y = adult.load()
+        name, target = adult.name, adult.target
+        frame = X.assign(**{target: y})
+    problem = make_problem(
+        frame, target, table_id=store.add_table(frame, name), table_name=name
+    )
+    known = {r.learner: r.id for r in store.runs() if r.problem == problem}
+    for learner, settings in SETTINGS.items():
+        if learner not in known:
+            began = time.perf_counter()
+            known[learner] = store.create(learner, settings, problem, device="cpu")
+            state = run_one(known[learner], store.home)
+            if state != "done":
+                raise ValueError(store.run(known[learner]).error)
+            seconds = time.perf_counter() - began
+            print(f"Trained {LEARNERS[learner].title} in {seconds:.0f} s.")
+    return {learner: known[learner] for learner in SETTINGS}
+
+
+def _measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
+    """Measure one page in a session of its own."""
+    # By name: the library itself knows no Streamlit, only this measurement does.
+    streamlit = import_module("streamlit")
+    testing = import_module("streamlit.testing.v1")
+    app = testing.AppTest.from_file(str(APP), default_timeout=TIMEOUT)
+    app.run()
+    app.switch_page(f"pages/{page}.py")
+    app.query_params.update(address)
+    streamlit.cache_data.clear()
+    streamlit.cache_resource.clear()
+    cold = _timed(app.run)
+    _check(app, page)
+    warm = sorted(_timed(app.run) for _ in range(N_WARM))[N_WARM // 2]
+    change = _change(app, page)
+    changed = float("nan") if change is None else _timed(change)
+    _check(app, page)
+    times = {"cold": cold, "warm": warm, "changed": changed}
+    return {"page": page, "run": name, **times}
+
+
+def _timed(call: Callable) -> float:
+    """Return the processor seconds that a call takes, whatever else runs here."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def _check(app, page: str) -> None:
+    """Raise ValueError where a page failed: it would be fast."""
+    if app.exception:
+        raise ValueError(f"The page {page} failed: {app.exception[0].value}")
+
+
+def _change(app, page: str) -> Callable | None:
+    """Return what a visitor does on a page that makes it compute anew."""
+    if page == "pruning" and app.select_slider:
+        slider = app.select_slider[0]
+        return slider.set_value(len(slider.options) // 2).run
+    rows = {"explain": "row", "compare": "compare-row"}
+    for number in app.number_input:
+        if number.key == rows.get(page):
+            return number.set_value(12).run
+    if page == "tree":
+        return app.selectbox(key="export-as").select("SQL CASE").run
+    return None
+
+
+def _print(table: pd.DataFrame, measured_on: str) -> None:
+    """Print the times, slowest first, and what is over its limit."""
+    reduced = "; ".join(
+        f"{LEARNERS[key].title} with {', '.join(f'{k}={v}' for k, v in given.items())}"
+        for key, given in SETTINGS.items()
+        if given
+    )
+    print(f"\nProcessor seconds a page, {measured_on}, {machine()}")
+    print(f"Runs: CART; {reduced}.\n")
+    shown = table.round(2).astype({"page": str})
+    print(shown.to_string(index=False, na_rep=""))
+    over = (table["cold"] > COLD) | (table[["warm", "changed"]].max(axis=1) > WARM)
+    print(
+        f"\n{over.sum()} of {len(table)} are over {COLD:g} s cold or {WARM:g} s warm. "
+        "Whole pages are run again; in a browser a fragment alone often is."
+    )
