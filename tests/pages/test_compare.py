@@ -123,6 +123,7 @@ def test_equal_trees_have_no_clear_difference(visit, store):
     app = visit("compare")
     assert "No clear difference between GradTree and CART" in page_text(app)
     assert "same on all 48 test rows" in page_text(app)
+    assert "Nothing to tell of GradTree" in page_text(app)
 
 
 def test_a_better_run_is_named_with_its_interval(visit, store):
@@ -214,12 +215,6 @@ def test_values_of_a_number_are_drawn_against_the_truth(visit, store):
     assert sum(f["data"][-1]["type"] == "scattergl" for f in figures(app)) == 2
 
 
-def test_where_greedy_did_not_fail_it_is_said(visit, store):
-    add_run(store, "cart")
-    add_run(store, "gradtree")
-    assert "Nothing to tell of GradTree" in page_text(visit("compare"))
-
-
 def open_part(app, part: str):
     """Open one of the closer looks, which only then is computed."""
     app.session_state["compare-parts"] = part
@@ -241,10 +236,22 @@ def test_both_surfaces_are_drawn_over_two_number_columns(visit, store, target):
     assert not [trace for trace in grande["data"] if trace.get("mode") == "lines"]
     if target == "weight":
         assert cart["data"][0]["zmin"] == grande["data"][0]["zmin"]
+        check_residuals(app)
         return
     app.number_input(key="compare-row").set_value(7).run()
     assert "as in test row 7" in page_text(app)
     assert not app.exception
+
+
+def check_residuals(app):
+    """Both runs have a chart of residuals, on the same axes."""
+    drawn = [
+        figure["layout"]
+        for figure in figures(open_part(app, "Residuals"))
+        if "true minus" in figure["layout"]["yaxis"].get("title", {}).get("text", "")
+    ]
+    assert len(drawn) == 2
+    assert drawn[0]["yaxis"]["range"] == drawn[1]["yaxis"]["range"]
 
 
 def test_curves_and_costs_of_two_classes_follow_the_threshold(visit, store):
@@ -268,18 +275,6 @@ def test_more_classes_have_a_cost_matrix(visit, store):
     assert not app.exception
 
 
-def test_residuals_of_both_are_drawn_on_the_same_axes(visit, store):
-    runs = [add_run(store, learner, "weight") for learner in ("cart", "gradtree")]
-    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Residuals")
-    drawn = [
-        figure["layout"]
-        for figure in figures(app)
-        if "true minus" in figure["layout"]["yaxis"].get("title", {}).get("text", "")
-    ]
-    assert len(drawn) == 2
-    assert drawn[0]["yaxis"]["range"] == drawn[1]["yaxis"]["range"]
-
-
 def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
     for learner in ("cart", "argmin", "grande"):
         add_run(store, learner)
@@ -292,6 +287,7 @@ def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
     )
     assert len(drawn["xaxis"]["ticktext"]) == 3
     assert "most alike" in page_text(app)
+    assert "Choose another seed" in page_text(open_part(app, "Several seeds"))
 
 
 def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
@@ -303,10 +299,3 @@ def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
     app = open_part(visit("compare"), "Several seeds")
     assert "chance over 3 data splits" in page_text(app)
     assert not app.exception
-
-
-def test_one_data_split_alone_says_what_is_missing(visit, store):
-    for learner in ("cart", "argmin"):
-        add_run(store, learner)
-    app = open_part(visit("compare"), "Several seeds")
-    assert "Choose another seed" in page_text(app)

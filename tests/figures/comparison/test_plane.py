@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 
 from treelab.evaluation.comparison.plane import SplitLine
-from treelab.figures.comparison.plane import Axis, Surface, axis_of, plane_figure
+from treelab.figures.comparison.plane import (
+    Axis,
+    Surface,
+    axis_of,
+    plane_figure,
+    spread_out,
+)
 from treelab.trees.feature import Feature
 
 AXES = Axis("age (years)", 0, 10), Axis("<b>$x$</b>", 0, 1)
@@ -52,3 +58,12 @@ def test_an_axis_has_room_and_names_few_categories():
     assert axis.low < 1 < 11 < axis.high
     kind = Feature("kind", "category", categories=("x", "y"), scores=(0.1, 0.9))
     assert axis_of(kind, np.array([0.1, 0.9])).ticks == {0.1: "x", 0.9: "y"}
+
+
+def test_rows_of_a_category_are_spread_but_stay_on_their_side():
+    kind = Axis("kind", 0, 1, {0.1: "x", 0.9: "y"})
+    values = np.repeat([0.1, 0.9], 50)
+    spread = spread_out(kind, values)
+    assert len(np.unique(spread)) == 100
+    assert ((spread > 0.5) == (values > 0.5)).all()
+    assert (spread_out(AXES[0], values) == values).all()

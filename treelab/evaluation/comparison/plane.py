@@ -11,6 +11,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 from treelab.trees.walk import AXIS, LEAF
 
+_MOST_CELLS = 2**22  # of a table that is predicted at once
 Points = list[tuple[float, float]]
 
 
@@ -131,10 +132,17 @@ def surface(
     array of shape (n_y, n_x)
         Labels, or values of the target.
     """
-    grid = row.iloc[np.zeros(len(x) * len(y), dtype=int)].reset_index(drop=True)
-    grid[columns[0]] = np.tile(x, len(y))
-    grid[columns[1]] = np.repeat(y, len(x))
-    return model.predict(grid).reshape(len(y), len(x))
+    read = set(model.columns) | set(columns)
+    row = row[[name for name in row if name in read]]
+    at_once = max(1, _MOST_CELLS // (len(x) * row.shape[1]))  # rows of the grid
+    parts = []
+    for start in range(0, len(y), at_once):
+        some = y[start : start + at_once]
+        grid = row.iloc[np.zeros(len(x) * len(some), dtype=int)].reset_index(drop=True)
+        grid[columns[0]] = np.tile(x, len(some))
+        grid[columns[1]] = np.repeat(some, len(x))
+        parts.append(model.predict(grid).reshape(len(some), len(x)))
+    return np.concatenate(parts)
 
 
 def typical_row(X: pd.DataFrame) -> pd.DataFrame:

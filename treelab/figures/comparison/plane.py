@@ -67,6 +67,19 @@ def axis_of(feature: Feature, values: np.ndarray) -> Axis:
     return Axis(title, low - room, high + room, ticks)
 
 
+def spread_out(axis: Axis, values: np.ndarray) -> np.ndarray:
+    """Return values apart where an axis has few places, so that rows do not cover.
+
+    Each moves by a fifth of the way to the next place at most: no value crosses a
+    threshold midway.
+    """
+    places = np.unique(list(axis.ticks))
+    if len(places) < 2:
+        return values
+    reach = 0.2 * float(np.diff(places).min())
+    return values + np.random.default_rng(0).uniform(-reach, reach, len(values))
+
+
 def plane_figure(
     points: pd.DataFrame,
     axes: tuple[Axis, Axis],

@@ -60,7 +60,8 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     st.markdown(
         plain(
             f"Mean cost of a test row at threshold {threshold:.2f}: "
-            f"{', '.join(words)}. With right probabilities {rounded(right)} were best."
+            f"{', '.join(words)}. If the probabilities were right, "
+            f"{rounded(right)} would be best."
         )
     )
     drawn = [

@@ -14,7 +14,7 @@ from pages.common.words import SPLIT_NAMES, plain, short_rule
 from treelab.evaluation.comparison.greedy_gap import GreedyGap
 from treelab.evaluation.comparison.plane import split_lines
 from treelab.evaluation.node_report import rows_at_node
-from treelab.figures.comparison.plane import axis_of, plane_figure
+from treelab.figures.comparison.plane import axis_of, plane_figure, spread_out
 from treelab.trees.feature import feature_matrix
 from treelab.trees.text.nodes import split_text
 from treelab.trees.text.numerals import counted, percent
@@ -121,8 +121,8 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     )
     points = pd.DataFrame(
         {
-            "x": matrix[:, gap.axes[0]],
-            "y": matrix[:, gap.axes[1]],
+            "x": spread_out(axes[0], matrix[:, gap.axes[0]]),
+            "y": spread_out(axes[1], matrix[:, gap.axes[1]]),
             "target": y.to_numpy()[rows],
         }
     )
