@@ -3,14 +3,16 @@
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.routing import RoutedRows, routed_split
+from pages.common.cached.routing import RoutedRows, routed_split, routing_shift_of
 from pages.common.page import page_title
 from pages.common.views.routing.difference import show_difference
+from pages.common.views.routing.file_rows import pick_file
 from pages.common.views.routing.heat_trees import (
     FIRST_SHOWN,
     show_heat_trees,
     show_table,
 )
+from pages.common.views.routing.shift import shift_words, show_shift
 from pages.common.views.routing.similarity import (
     alike,
     least_alike_words,
@@ -19,26 +21,29 @@ from pages.common.views.routing.similarity import (
 )
 from pages.common.widgets.estimator_picker import pick_estimator
 from pages.common.widgets.run_picker import pick_loaded_run
-from pages.common.words import plain, split_words
+from pages.common.words import fitted_words, plain, split_words
 from treelab.data.split import SPLITS
 from treelab.figures.routing.drawing import levels_to_draw
 
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
-TABLE = "As a table"
+AGAINST, TABLE = "Against fitted rows", "As a table"
+FILE = "a file"
 
 
-def pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows:
+def pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
     """Let the visitor choose the rows, and send them through the tree."""
     split = st.segmented_control(
         "Rows",
-        SPLITS[::-1],
+        [*SPLITS[::-1], FILE],
         default="test",
         required=True,
-        format_func=lambda name: split_words(loaded, name),
+        format_func=lambda name: name if name == FILE else split_words(loaded, name),
         wrap=True,
         key="routing-rows",
         persist_state="session",
     )
+    if split == FILE:
+        return pick_file(loaded, estimator)
     return routed_split(loaded, split, estimator)
 
 
@@ -51,7 +56,7 @@ def show_each(loaded: LoadedRun, routed: RoutedRows, kind: str) -> None:
         default=list(routed.names)[:FIRST_SHOWN],
         format_func=plain,
         wrap=True,
-        key=f"routing-kinds-{loaded.run.id}",
+        key=f"routing-kinds-{loaded.run.id}{'' if routed.is_stored else '-file'}",
     )
     if not shown:
         st.info("Choose at least one above to see its routing.")
@@ -77,19 +82,26 @@ def pick_levels(loaded: LoadedRun, routed: RoutedRows) -> int:
 
 
 @st.fragment
-def show_views(loaded: LoadedRun, routed: RoutedRows) -> None:
-    """Show the finding, and below it the view that the visitor chose."""
+def show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) -> None:
+    """Show the findings, and below them the view that the visitor chose."""
     is_number = loaded.model.classes is None
     kind = f"Bands of {plain(loaded.model.target)}" if is_number else "Classes"
     found = alike(routed)
+    shift = routing_shift_of(loaded, estimator, routed)
     if found is not None:
         st.header(plain(most_alike_words(found)), anchor=False)
         st.markdown(plain(least_alike_words(routed, found)))
-    views = [EACH, ALIKE, TWO, TABLE] if found is not None else [EACH, TABLE]
+    if shift is not None:
+        st.markdown(plain(shift_words(routed, shift, fitted_words(loaded))))
     names = {EACH: "Each band" if is_number else EACH}
     view = st.segmented_control(
         "View",
-        views,
+        [
+            EACH,
+            *([ALIKE, TWO] if found is not None else []),
+            *([AGAINST] if shift is not None else []),
+            TABLE,
+        ],
         default=EACH,
         required=True,
         format_func=lambda view: names.get(view, view),
@@ -103,6 +115,9 @@ def show_views(loaded: LoadedRun, routed: RoutedRows) -> None:
     elif view == TWO and found is not None:
         levels = pick_levels(loaded, routed)
         show_difference(routed, found, levels, loaded.run.id)
+    elif view == AGAINST and shift is not None:
+        levels = pick_levels(loaded, routed)
+        show_shift(loaded, estimator, routed, shift, levels)
     else:
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
         show_table(routed, name)
@@ -114,4 +129,7 @@ page_title(
     "them at the root, and all of them again in its leaves together.",
 )
 loaded = pick_loaded_run()
-show_views(loaded, pick_rows(loaded, pick_estimator(loaded)))
+estimator = pick_estimator(loaded)
+routed = pick_rows(loaded, estimator)
+if routed is not None:
+    show_views(loaded, estimator, routed)

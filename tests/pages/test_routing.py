@@ -1,9 +1,10 @@
 """The Routing page."""
 
+import pandas as pd
 import pytest
 
 from tests.pages.shown import figures, page_text
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
 
 
 def test_all_classes_stand_side_by_side_below_what_is_found(visit, store):
@@ -62,4 +63,49 @@ def test_two_classes_are_held_against_each_other(visit, store):
     app.selectbox(key=f"difference-second-{run}").set_value("small").run()
     app.selectbox(key=f"difference-first-{run}").set_value("small").run()
     assert "two different classes" in app.info[0].value
+    assert not app.exception
+
+
+def test_test_rows_are_held_against_the_fitted_ones(visit, store):
+    run = add_run(store, "cart")
+    app = visit("routing", run=run)
+    assert "look like the 144 training rows that the tree was fitted to" in page_text(
+        app
+    )
+    app.button_group(key=f"routing-view-{run}").set_value("Against fitted rows").run()
+    assert len(figures(app)) == 1
+    assert app.dataframe[0].value["rows"].max() == 48
+    app.button_group(key="routing-rows").set_value("train").run()
+    assert "was fitted to" not in page_text(app)
+    assert not app.exception
+
+
+def test_a_files_rows_go_through_the_tree(visit, store):
+    run = add_run(store, "cart")
+    app = visit("routing", run=run)
+    app.button_group(key="routing-rows").set_value("a file").run()
+    assert "radius" in app.info[0].value
+    frame = table(120, seed=5).drop(columns="weight")
+    frame["radius"] = frame["radius"] / 2
+    day = pd.Series(pd.date_range("2024-01-01", periods=120)).dt.strftime("%Y-%m-%d")
+    frame = frame.assign(day=day)
+    no_radius = frame.drop(columns="radius").to_csv(index=False).encode()
+    app.file_uploader(key="routing-file").upload("short.csv", no_radius, "text/csv")
+    app.run()
+    assert "'radius' is absent" in app.error[0].value.replace("\\", "")
+    assert not figures(app)
+    whole = frame.to_csv(index=False).encode()
+    app.file_uploader(key="routing-file").upload("new.csv", whole, "text/csv").run()
+    assert not app.error
+    assert "do not look like the 144 training rows" in page_text(app)
+    assert len(figures(app)) == 3
+    app.button_group(key=f"routing-view-{run}").set_value("Against fitted rows").run()
+    assert len(figures(app)) == 2
+    assert "By day" in app.subheader[0].value
+    unlabelled = frame[["texture $x$", "colour", "radius"]].to_csv(index=False).encode()
+    app.file_uploader(key="routing-file").upload("plain.csv", unlabelled, "text/csv")
+    app.run()
+    app.button_group(key=f"routing-view-{run}").set_value("Each class").run()
+    assert len(figures(app)) == 1
+    assert "all rows" in page_text(app)
     assert not app.exception

@@ -8,9 +8,10 @@ import pyarrow.parquet
 from pyarrow import types
 
 from treelab.data.reading.column_names import unique_names
+from treelab.data.reading.dates import date_note, decimal_years
 from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
-from treelab.data.reading.text_column import ColumnReading, decimal_years
+from treelab.data.reading.text_column import ColumnReading
 
 BATCH_CELLS = 2**20
 
@@ -151,11 +152,9 @@ def _parquet_column(
         return ColumnReading(pd.Series(np.full(len(column), np.nan), name=name))
     if types.is_date(kind) or types.is_timestamp(kind):
         times = pd.to_datetime(column.to_pandas(), utc=True).dt.tz_localize(None)
-        notes.append(
-            f"Column {name!r} holds dates, which became years with decimals: 2019.5 is "
-            "the middle of 2019."
-        )
-        return ColumnReading(decimal_years(times.astype("datetime64[ns]")).rename(name))
+        notes.append(date_note(name))
+        years = decimal_years(times.astype("datetime64[ns]")).rename(name)
+        return ColumnReading(years, is_date=True)
     if types.is_integer(kind) and column.null_count == 0:
         return ColumnReading(
             column.cast(pa.int64(), safe=False).to_pandas().rename(name)

@@ -30,10 +30,13 @@ class ReadResult:
         Columns of int64 or float64 numbers, of text, or of true and false.
     notes : list of str
         Sentences on what was found odd and what was done about it.
+    dates : list of str
+        Columns that hold dates, as years with decimals; ``months`` writes them out.
     """
 
     frame: pd.DataFrame
     notes: list[str]
+    dates: list[str]
 
 
 def read_table(
@@ -140,7 +143,8 @@ def _assemble(
     for reading in readings:
         notes += reading.notes
     notes += _odd_columns(frame)
-    return ReadResult(frame, notes)
+    dates = [str(reading.column.name) for reading in readings if reading.is_date]
+    return ReadResult(frame, notes, dates)
 
 
 def _missing_notes(readings: list[ColumnReading]) -> list[str]:

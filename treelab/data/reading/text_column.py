@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treelab.data.reading.dates import date_note, decimal_years
 from treelab.data.values import LARGEST_NUMBER
 from treelab.trees.text.numerals import counted
 
@@ -38,11 +39,14 @@ class ColumnReading:
     missing : dict of str to int
         How many cells held each mark of a missing value.
     notes : list of str
+    is_date : bool
+        Whether the numbers are dates, as years with decimals.
     """
 
     column: pd.Series
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    is_date: bool = False
 
 
 def read_column(
@@ -82,6 +86,7 @@ def read_column(
         infinite[:] = False  # a word among words
         absent = missing
         values = _dates(words, absent, name, reading.notes)
+        reading.is_date = values is not None
     reading.missing = {words[k].as_py(): int(counts[k]) for k in np.nonzero(missing)[0]}
     if values is None:
         _note_bad_cells(words, codes, counts, absent, name, line_of, reading.notes)
@@ -105,20 +110,6 @@ def read_column(
         numbers = numbers.astype(np.int64)
     reading.column = pd.Series(numbers, name=name)
     return reading
-
-
-def decimal_years(times: pd.Series) -> pd.Series:
-    """Return times as years with decimals, the middle of 2019 being 2019.5."""
-    moment = times.to_numpy(dtype="datetime64[ns]")
-    year = moment.astype("datetime64[Y]")
-    start, end = year.astype("datetime64[ns]"), (year + 1).astype("datetime64[ns]")
-    share = (moment - start) / (end - start)
-    number = year.astype(np.float64) + 1970
-    return pd.Series(
-        np.where(np.isnat(moment), np.nan, number + share),
-        index=times.index,
-        name=times.name,
-    )
 
 
 def _numbers(
@@ -183,10 +174,7 @@ def _dates(
     )
     if times.isna().any():
         return None
-    notes.append(
-        f"Column {name!r} holds dates, which became years with decimals: 2019.5 is the "
-        "middle of 2019."
-    )
+    notes.append(date_note(name))
     values = np.full(len(words), np.nan)
     values[~absent] = decimal_years(times.dt.tz_localize(None))
     return values

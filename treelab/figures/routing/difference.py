@@ -98,7 +98,7 @@ def _add_edges(
     grouped: dict[tuple, list] = {}
     for child in drawing.shown[1:]:
         size = min(abs(difference[child]), 1.0)
-        step = int(np.ceil(size * (len(EDGE_WIDTHS) - 1)))
+        step = round(size * (len(EDGE_WIDTHS) - 1))
         side = int(np.sign(difference[child])) if step else 0
         edge = (drawing.tree.parent[child], child)
         grouped.setdefault((step, side), []).append(edge)

@@ -1,0 +1,48 @@
+"""Rows from a file that the visitor brings, sent through the tree and not stored."""
+
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.routing import RoutedRows, routed_file
+from pages.common.cached.trees import shown_tree
+from pages.common.widgets.upload import KINDS
+from pages.common.words import plain
+from treelab.data.reading.read_table import ReadResult, read_table
+from treelab.trees.text.names import listed
+
+
+def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
+    """Let the visitor choose a file; None until the tree can read one."""
+    file = st.file_uploader(
+        "A table as CSV, TSV or Parquet; may be gzipped",
+        type=KINDS,
+        key="routing-file",
+        help="It is read for this page and not stored.",
+    )
+    if file is None:
+        columns = listed(shown_tree(loaded, estimator).columns)
+        st.info(
+            plain(
+                f"The tree reads {columns}. With a column {loaded.model.target!r} the "
+                "rows are shown by class, with a column of dates (2024-01-31) by month."
+            ),
+            icon=":material/info:",
+        )
+        return None
+    try:
+        read = _read(file.file_id, file.name, file)
+        routed = routed_file(loaded, estimator, read, file.file_id, file.name)
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    if read.notes:
+        with st.expander(f"How {plain(file.name)} was read"):
+            for note in read.notes:
+                st.caption(plain(note))
+    return routed
+
+
+@st.cache_resource(show_spinner="Reading the file…", max_entries=2)
+def _read(file_id: str, name: str, _file) -> ReadResult:
+    """Read an uploaded file, once."""
+    return read_table(_file.getvalue(), name, one_column=True)

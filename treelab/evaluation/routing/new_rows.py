@@ -1,0 +1,62 @@
+"""A table that a tree has never seen, made ready for its splits."""
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind
+from treelab.data.values import cast_column, numbers
+from treelab.trees.text.names import listed
+from treelab.trees.tree import Tree
+
+
+def rows_for_tree(tree: Tree, frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the columns that a tree reads, each of the kind that it reads.
+
+    Parameters
+    ----------
+    tree : Tree
+    frame : DataFrame of shape (n_rows, n_columns)
+    name : str
+        What messages call the table.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns_read)
+
+    Raises
+    ------
+    ValueError
+        If a column is absent, holds text where the tree compares numbers, or holds a
+        number that is too large; names the column and, for a value, its row.
+    """
+    columns = list(tree.columns)
+    absent = [column for column in columns if column not in frame]
+    if absent:
+        verb = "is" if len(absent) == 1 else "are"
+        raise ValueError(
+            f"{name} cannot go through this tree. Of the {len(columns)} columns that "
+            f"the tree reads, {listed(absent)} {verb} absent. The file has "
+            f"{listed([str(column) for column in frame.columns])}."
+        )
+    kinds = {feature.column: feature.kind for feature in tree.features}
+    found = pd.DataFrame(index=frame.index)
+    for column in columns:
+        values = cast_column(frame[column], kinds[column])
+        if kinds[column] == "number":
+            _check_numbers(frame[column], values, name)
+            numbers(values)
+        found[column] = values
+    return found
+
+
+def _check_numbers(given: pd.Series, values: pd.Series, name: str) -> None:
+    """Raise ValueError where text was given for a number."""
+    lost = (values.isna() & given.notna()).to_numpy()
+    if not lost.any() or column_kind(given) == "number":
+        return
+    row = int(np.argmax(lost))
+    raise ValueError(
+        f"Column {given.name!r} of {name} holds {str(given.iloc[row])!r} in row "
+        f"{row + 1}, but the tree compares it with a number. Give a number, or leave "
+        "the cell empty."
+    )
