@@ -69,10 +69,13 @@ class Changes:
         return robust_spreads(self.X)
 
     def observed(self, column: str) -> np.ndarray:
-        """Return the distinct values of a number column, ascending."""
+        """Return the distinct values of a column, numbers ascending."""
         if column not in self._observed:
-            values = self.X[column].dropna().to_numpy(float)
-            self._observed[column] = np.unique(values)
+            values = self.X[column].dropna()
+            if column in self.spreads:
+                self._observed[column] = np.unique(values.to_numpy(float))
+            else:
+                self._observed[column] = values.unique()
         return self._observed[column]
 
     def value(self, column: str):

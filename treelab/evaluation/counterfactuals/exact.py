@@ -7,6 +7,8 @@ what is wanted is exact. Numbers move to values that some row has, where one lie
 interval.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
@@ -20,9 +22,10 @@ from treelab.trees.feature import feature_matrix
 from treelab.trees.labels import labels
 from treelab.trees.text.conditions import (
     CategoryCondition,
+    Condition,
     NumberCondition,
     ObliqueCondition,
-    path_conditions,
+    leaf_conditions,
 )
 from treelab.trees.tree import Tree
 
@@ -55,30 +58,44 @@ def tree_counterfactuals(
     """
     if tree.leaf_weights is not None:
         raise ValueError("A tree with linear leaves has no box for each prediction.")
-    leaves = np.flatnonzero(tree.is_leaf)
-    predicted = tree.value[leaves, 0]
+    predicted = tree.value[:, 0]
     if tree.classes is not None:
-        predicted = labels(tree.classes)[tree.value[leaves].argmax(1)]
+        predicted = labels(tree.classes)[tree.value.argmax(1)]
     good = wanted.accepts(predicted)
-    found = []
-    for leaf, prediction in zip(leaves[good].tolist(), predicted[good].tolist()):
-        values = _nearest(tree, leaf, changes)
-        if values is None:
+    goes_left = tree.margin(changes.row)[0] >= 0
+    nearest = []
+    for leaf, conditions in leaf_conditions(tree):
+        if not good[leaf]:
             continue
-        made = changes.counterfactual(values, prediction)
+        path = tree.path_to(leaf)
+        parts = [a for a, b in pairwise(path) if goes_left[a] != (tree.left[a] == b)]
+        failing = {tree.features[tree.feature[node]].column for node in parts}
+        values = _nearest(tree, conditions, failing, changes)
+        if values is not None:
+            cost = sum(changes.cost(column, now) for column, now in values.items())
+            nearest.append((cost, len(values), leaf, values))
+    found: list[Counterfactual] = []
+    for _, _, leaf, values in sorted(nearest, key=lambda own: own[:3]):
+        made = changes.counterfactual(values, predicted.tolist()[leaf])
         if tree.apply(made.row)[0] == leaf:
             found.append(made)
-    return sorted(found, key=lambda own: (own.distance, len(own.changes)))[:most]
+        if len(found) == most:
+            break
+    return found
 
 
-def _nearest(tree: Tree, leaf: int, changes: Changes) -> dict | None:
-    """Return the values of the nearest allowed row of a leaf, or None."""
-    conditions = path_conditions(tree, leaf)
+def _nearest(
+    tree: Tree, conditions: list[Condition], failing: set[str], changes: Changes
+) -> dict | None:
+    """Return the values of the nearest allowed row of a leaf, or None.
+
+    ``failing`` are the columns whose conditions the row does not meet.
+    """
     values: dict = {}
     for condition in conditions:
         if isinstance(condition, ObliqueCondition):
             return _by_linear_program(tree, conditions, changes)
-        if condition.holds(changes.row)[0]:
+        if condition.column not in failing:
             continue
         if isinstance(condition, NumberCondition):
             options = _numbers(condition, changes)
@@ -117,7 +134,7 @@ def _categories(condition: CategoryCondition, changes: Changes) -> list:
     known = condition.feature.categories
     passing = [category for category in known if category in condition.allowed]
     if condition.new:
-        seen = changes.X[condition.column].dropna().unique()
+        seen = changes.observed(condition.column).tolist()
         passing += [category for category in seen if str(category) not in known]
     return [*passing, *([np.nan] if condition.missing else [])]
 
