@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.evaluation.comparison.trees import trap, xor_tree
 from treelab import CartClassifier
 from treelab.evaluation.comparison.greedy_gap import greedy_gap
+from treelab.trees.tree import Tree
 
 
 def gini(labels) -> float:
@@ -85,3 +86,20 @@ def test_missing_values_are_read_by_both():
     X, y = trap()
     X.loc[::7, X.columns[2:5]] = np.nan
     assert greedy_gap(xor_tree(X, y), (X, y), trap(seed=1)) is not None
+
+
+def test_a_split_that_does_not_matter_is_not_told_instead():
+    X, y = trap()
+    inner = xor_tree(X, y)
+    # The same four corners on both sides of a split of the last column.
+    outer = Tree.complete(
+        inner.features,
+        np.array([9, 0, 0, 1, 1, 1, 1]),
+        np.array([0.5, 850, 850, 40, 40, 40, 40.0]),
+        np.zeros(7, bool),
+        np.full((8, 2), 0.5),
+        classes=inner.classes,
+        target="bar",
+    ).with_rows(X, y)
+    gap = greedy_gap(outer, (X, y), trap(seed=1))
+    assert (gap.node, gap.n_leaves, gap.is_xor) == (2, 4, True)

@@ -28,9 +28,11 @@ def test_a_split_reaches_as_far_as_its_rows():
     assert sorted(second.x) == [9.5, 40]
 
 
-def test_levels_below_are_left_out_when_asked():
+def test_a_plane_may_begin_below_the_root():
     tree, _, _ = stump_and_more()
-    assert len(split_lines(tree, (0, 1), np.full(2, np.nan), BOX, levels=1)) == 1
+    (line,) = split_lines(tree, (0, 1), np.full(2, np.nan), BOX, node=2)
+    assert (line.node, line.level) == (2, 0)
+    assert sorted(line.x) == [0, 40]
 
 
 def test_an_oblique_split_is_a_slanted_line():

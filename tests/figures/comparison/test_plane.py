@@ -58,6 +58,10 @@ def test_an_axis_has_room_and_names_few_categories():
     assert axis.low < 1 < 11 < axis.high
     kind = Feature("kind", "category", categories=("x", "y"), scores=(0.1, 0.9))
     assert axis_of(kind, np.array([0.1, 0.9])).ticks == {0.1: "x", 0.9: "y"}
+    near = Feature(
+        "kind", "category", categories=("x", "y", "z"), scores=(0.1, 0.9, 0.12)
+    )
+    assert axis_of(near, np.array([0.1, 0.9])).ticks == {0.1: "x, z", 0.9: "y"}
 
 
 def test_rows_of_a_category_are_spread_but_stay_on_their_side():

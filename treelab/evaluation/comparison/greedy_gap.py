@@ -15,6 +15,7 @@ from treelab.trees.walk import AXIS, goes_left, leaf_of, sum_up
 
 FAR_BELOW = 0.5  # of the best greedy split's gain
 CORNER = 0.05  # of a node's rows, that each corner of an exclusive or holds
+MOSTLY = 0.5  # of the largest gain in the end, for which fewer leaves are preferred
 LEAST = 0.01  # of the root's impurity, that the whole tree must gain by the split
 _LARGEST = float(np.finfo(np.float32).max)  # what scikit-learn's trees can read
 
@@ -57,7 +58,7 @@ class GreedyGap:
         The best greedy split, in words.
     axes : tuple of two int
         Features to draw the rows by: that of the split, and that of the best split
-        right below it that tests another one.
+        below it that tests another one.
     is_xor : bool
         Whether these two splits cut four corners of which opposite ones are alike.
     """
@@ -84,13 +85,14 @@ class _Rows:
 
 
 def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
-    """Find the split by which a tree gains most over what greedy reaches from there.
+    """Find a split by which a tree gains much more than greedy reaches from there.
 
     At each split, a greedy tree is grown best-first on the training rows that pass, to
     as many leaves as the tree has below. A split counts where its gain at once is
     below half of the greedy one's, and the subtree in the end removes more impurity
     (Gini impurity, or variance) than the greedy tree: on training rows at least one
-    hundredth of that of the whole table, and on test rows too.
+    hundredth of that of the whole table, and on test rows too. Of those that gain
+    half as much as the best or more, the one with the fewest leaves is returned.
 
     Parameters
     ----------
@@ -109,13 +111,18 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
         return None
     least = LEAST * _loss(fitted.target) * len(fitted.leaf)
     n_leaves = sum_up(tree, tree.is_leaf.astype(np.int64))
-    best, found = least, None
+    found = []
     for node in np.flatnonzero(n_leaves > 2).tolist():
         # With two leaves the end is now, where greedy is best.
         gap, advantage = _gap_at(tree, node, int(n_leaves[node]), fitted, held_out)
-        if gap is not None and advantage >= best:
-            best, found = advantage, gap
-    return found
+        if gap is not None and advantage >= least:
+            found.append((gap, advantage))
+    if not found:
+        return None
+    # A split above it gains as much in the end, with splits that do not matter.
+    most = max(advantage for _, advantage in found)
+    kept = [own for own in found if own[1] >= MOSTLY * most]
+    return min(kept, key=lambda own: (own[0].n_leaves, -own[1]))[0]
 
 
 def _read(tree: Tree, X: pd.DataFrame, y) -> _Rows:
@@ -136,28 +143,23 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
     impurity = _loss(here) if len(rows) else 0.0
     if impurity <= 0 or len(test_rows) == 0:
         return None, 0.0
-    below = fitted.leaf[rows], held_out.leaf[test_rows]
     targets = here, held_out.target[test_rows]
-    left = _goes_left(tree, node, fitted, rows)
-    gains = Gains(1 - _loss_by(here, left) / impurity, *_removed(*below, *targets))
-    grower = DecisionTreeRegressor if tree.classes is None else DecisionTreeClassifier
-    truth = here[:, 0] if tree.classes is None else here.argmax(axis=1)
-    grown = grower(max_leaf_nodes=n_leaves, random_state=0)
-    grown.fit(fitted.matrix[rows], truth)
-    nodes = grown.tree_
-    if nodes.node_count == 1:
+    alone = _loss_by(here, _goes_left(tree, node, fitted, rows))
+    ends = _removed(fitted.leaf[rows], held_out.leaf[test_rows], *targets)
+    gains = Gains(1 - alone / impurity, *ends)
+    grown = _grow(tree, fitted.matrix[rows], here, n_leaves)
+    if grown.tree_.node_count == 1:
         return None, 0.0
-    ends = grown.apply(fitted.matrix[rows]), grown.apply(held_out.matrix[test_rows])
-    sides = (nodes.n_node_samples * nodes.impurity)[
-        [nodes.children_left[0], nodes.children_right[0]]
-    ]
-    greedy = Gains(
-        1 - sides.sum() / (len(rows) * nodes.impurity[0]), *_removed(*ends, *targets)
-    )
-    advantage = (gains.final - greedy.final) * impurity * len(rows)
-    if gains.now >= FAR_BELOW * greedy.now or advantage <= 0:
-        return None, 0.0
-    if gains.test <= greedy.test:
+    first = grown.decision_path(fitted.matrix[rows])[:, grown.tree_.children_left[0]]
+    alone = _loss_by(here, first.toarray()[:, 0].astype(int))
+    leaves = grown.apply(fitted.matrix[rows]), grown.apply(held_out.matrix[test_rows])
+    ends = _removed(*leaves, *targets)
+    greedy = Gains(1 - alone / impurity, *ends)
+    if (
+        gains.now >= FAR_BELOW * greedy.now
+        or gains.final <= greedy.final
+        or gains.test <= greedy.test
+    ):
         return None, 0.0
     partner = _partner(tree, node, fitted)
     gap = GreedyGap(
@@ -167,11 +169,19 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
         n_leaves,
         gains,
         greedy,
-        _stump_text(tree, nodes, fitted.matrix[rows], truth),
-        _axes(tree, node, partner, int(nodes.feature[0])),
+        _stump_text(tree, grown.tree_, fitted.matrix[rows]),
+        _axes(tree, node, partner, int(grown.tree_.feature[0])),
         _is_xor(tree, node, partner, fitted, rows),
     )
-    return gap, advantage
+    return gap, (gains.final - greedy.final) * impurity * len(rows)
+
+
+def _grow(tree: Tree, matrix: np.ndarray, target: np.ndarray, n_leaves: int):
+    """Grow scikit-learn's greedy tree best-first on some rows."""
+    is_number = tree.classes is None
+    grower = DecisionTreeRegressor if is_number else DecisionTreeClassifier
+    grown = grower(max_leaf_nodes=n_leaves, random_state=0)
+    return grown.fit(matrix, target[:, 0] if is_number else target.argmax(axis=1))
 
 
 def _loss(target: np.ndarray) -> float:
@@ -219,16 +229,21 @@ def main_feature(tree: Tree, node: int) -> int:
 
 
 def _partner(tree: Tree, node: int, fitted: _Rows) -> int | None:
-    """Return the best split right below a split that tests another feature."""
-    best, partner = -1.0, None
-    for child in (int(tree.left[node]), int(tree.right[node])):
-        if tree.is_leaf[child] or main_feature(tree, child) == main_feature(tree, node):
+    """Return the split below a split that gains most by another feature."""
+    most, partner = 0.0, None
+    waiting = [int(tree.left[node]), int(tree.right[node])]
+    while waiting:
+        below = waiting.pop()
+        if tree.is_leaf[below]:
             continue
-        rows = fitted.at[child]
-        target, left = fitted.target[rows], _goes_left(tree, child, fitted, rows)
+        waiting += [int(tree.left[below]), int(tree.right[below])]
+        rows = fitted.at[below]
+        if main_feature(tree, below) == main_feature(tree, node) or not len(rows):
+            continue
+        target, left = fitted.target[rows], _goes_left(tree, below, fitted, rows)
         gain = (_loss(target) - _loss_by(target, left)) * len(rows)
-        if gain > best:
-            best, partner = gain, child
+        if gain > most:
+            most, partner = gain, below
     return partner
 
 
@@ -270,7 +285,7 @@ def _goes_left(tree: Tree, node: int, fitted: _Rows, rows: np.ndarray) -> np.nda
     return goes_left(tree, fitted.matrix, np.full(len(rows), node), rows).astype(int)
 
 
-def _stump_text(tree: Tree, nodes, matrix: np.ndarray, truth: np.ndarray) -> str:
+def _stump_text(tree: Tree, nodes, matrix: np.ndarray) -> str:
     """Write the root of scikit-learn's tree in the words of ours."""
     feature = int(nodes.feature[0])
     used = tree.features[feature]
@@ -283,5 +298,5 @@ def _stump_text(tree: Tree, nodes, matrix: np.ndarray, truth: np.ndarray) -> str
     )
     if used.kind == "number":  # numbers are rounded as far as its rows allow
         column = pd.DataFrame({used.column: matrix[:, feature]})
-        stump = stump.with_rows(column, truth.astype(float))
+        stump = stump.with_rows(column, np.zeros(len(column)))
     return split_text(stump, 0, most=4, length=32)

@@ -41,7 +41,6 @@ def split_lines(
     box: tuple[float, float, float, float],
     *,
     node: int = 0,
-    levels: int | None = None,
 ) -> list[SplitLine]:
     """Return the splits that cut a plane, each as long as rows of the plane reach it.
 
@@ -56,15 +55,13 @@ def split_lines(
         Lowest and highest x, lowest and highest y.
     node : int, default=0
         Where the plane begins: every row of it is taken to pass this node.
-    levels : int or None, default=None
-        How many levels of splits are drawn; None: all.
     """
     x0, x1, y0, y1 = box
     lines = []
     waiting = [(node, 0, [(x0, y0), (x1, y0), (x1, y1), (x0, y1)])]
     while waiting:
         at, level, corners = waiting.pop()
-        if tree.feature[at] == LEAF or level == levels:
+        if tree.feature[at] == LEAF:
             continue
         a, b, c = _half_plane(tree, at, features, held)
         inside = np.array([a * x + b * y for x, y in corners]) <= c

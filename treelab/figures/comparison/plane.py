@@ -16,6 +16,7 @@ from treelab.trees.feature import Feature
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
 _MOST_TICKS = 8  # categories that an axis names
 _MANY_LINES = 30
+_CLOSE = 0.05  # of an axis, within which names would overlap
 _BEHIND = 0.28  # of a class's colour, behind the rows
 
 
@@ -61,10 +62,22 @@ def axis_of(feature: Feature, values: np.ndarray) -> Axis:
     title = f"{feature.column} ({feature.unit})" if feature.unit else feature.column
     ticks = {}
     if feature.kind == "category" and len(feature.categories) <= _MOST_TICKS:
-        ticks = dict(zip(feature.scores, feature.categories))
+        ticks = _ticks(feature, _CLOSE * (high - low))
     elif feature.kind == "category":
         title = f"score of {feature.column}"
     return Axis(title, low - room, high + room, ticks)
+
+
+def _ticks(feature: Feature, close: float) -> dict[float, str]:
+    """Name the scores of categories, close ones together."""
+    ticks: dict[float, str] = {}
+    last = -np.inf
+    for score, name in sorted(zip(feature.scores, feature.categories)):
+        if score - last < close:
+            ticks[last] += f", {name}"
+        else:
+            ticks[score], last = name, score
+    return ticks
 
 
 def spread_out(axis: Axis, values: np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ from treelab.trees.text.numerals import counted, percent
 from treelab.trees.tree import Tree
 
 MOST_POINTS = 1500
-LEVELS = 3  # of splits that are drawn
 
 
 def show_greedy_failure(pair: Pair, names: Names) -> None:
@@ -104,7 +103,7 @@ def _removed(fraction: float) -> str:
 
 
 def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
-    """Draw the rows of the node by two columns, with its split and some below it."""
+    """Draw the rows of the node by two columns, with its split and those below it."""
     X, y = loaded.rows("fitted")
     rows = rows_at_node(tree, gap.node, X)
     matrix = feature_matrix(tree.features, X.iloc[rows])
@@ -117,7 +116,6 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
         held,
         (axes[0].low, axes[0].high, axes[1].low, axes[1].high),
         node=gap.node,
-        levels=LEVELS,
     )
     points = pd.DataFrame(
         {
