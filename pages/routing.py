@@ -12,6 +12,7 @@ from pages.common.views.routing.heat_trees import (
     show_heat_trees,
     show_table,
 )
+from pages.common.views.routing.purity import show_purity
 from pages.common.views.routing.shift import shift_words, show_shift
 from pages.common.views.routing.similarity import (
     alike,
@@ -26,7 +27,8 @@ from treelab.data.split import SPLITS
 from treelab.figures.routing.drawing import levels_to_draw
 
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
-AGAINST, TABLE = "Against fitted rows", "As a table"
+AGAINST, PURITY = "Against fitted rows", "Purity of leaves"
+TABLE = "As a table"
 FILE = "a file"
 
 
@@ -100,6 +102,7 @@ def show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) -> 
             EACH,
             *([ALIKE, TWO] if found is not None else []),
             *([AGAINST] if shift is not None else []),
+            *([PURITY] if not is_number and loaded.has_labels else []),
             TABLE,
         ],
         default=EACH,
@@ -118,6 +121,8 @@ def show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) -> 
     elif view == AGAINST and shift is not None:
         levels = pick_levels(loaded, routed)
         show_shift(loaded, estimator, routed, shift, levels)
+    elif view == PURITY:
+        show_purity(loaded, routed)
     else:
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
         show_table(routed, name)

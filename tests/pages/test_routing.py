@@ -5,6 +5,7 @@ import pytest
 
 from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run, table
+from treelab.trees.text.numerals import percent
 
 
 def test_all_classes_stand_side_by_side_below_what_is_found(visit, store):
@@ -78,6 +79,20 @@ def test_test_rows_are_held_against_the_fitted_ones(visit, store):
     app.button_group(key="routing-rows").set_value("train").run()
     assert "was fitted to" not in page_text(app)
     assert not app.exception
+
+
+def test_leaves_are_as_pure_as_their_rows(visit, store):
+    run = add_run(store, "argmin")
+    app = visit("routing", run=run)
+    app.button_group(key=f"routing-view-{run}").set_value("Purity of leaves").run()
+    assert len(figures(app)) == 1
+    leaves = app.dataframe[0].value
+    expected = (leaves["rows"] * leaves["purity"]).sum() / leaves["rows"].sum()
+    text = page_text(app).replace("\\", "")
+    assert f"{percent(expected)} of the test rows are of their leaf's" in text
+    assert "Dendrogram purity" in text
+    number = visit("routing", run=add_run(store, "argmin", "weight"))
+    assert not any("Purity of leaves" in group.options for group in number.button_group)
 
 
 def test_a_files_rows_go_through_the_tree(visit, store):

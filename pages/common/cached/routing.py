@@ -45,6 +45,8 @@ class RoutedRows:
         Rows of each group that pass each node; a group may have none.
     leaf : int array of shape (n_rows,)
         Where each row ends.
+    group : int array of shape (n_rows,)
+        Place of its group; -1 for a row that is in none.
     key : tuple
         What caches know tree and rows by.
     is_fitted : bool
@@ -60,6 +62,7 @@ class RoutedRows:
     names: tuple[str, ...]
     rows: np.ndarray
     leaf: np.ndarray
+    group: np.ndarray
     key: tuple
     is_fitted: bool = False
     months: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -114,7 +117,7 @@ def route_groups(
     for place, mask in enumerate(groups.values()):
         code[mask] = place
     rows = rows_passing(tree.parent, leaf, code, len(groups))
-    return RoutedRows(tree, rows_name, tuple(groups), rows, leaf, key, is_fitted)
+    return RoutedRows(tree, rows_name, tuple(groups), rows, leaf, code, key, is_fitted)
 
 
 def routed_file(
