@@ -43,8 +43,8 @@ if loaded.is_ensemble:
     explain_ensemble(loaded, row)
 else:
     explain_tree(loaded, row)
-    if not loaded.has_predictor:
-        show_contributions(loaded, row)
+if not loaded.has_predictor:
+    show_contributions(loaded, row)
 show_counterfactuals(loaded, row, place)
 if loaded.is_ensemble:
     show_simple_rules(loaded)

@@ -84,6 +84,11 @@ def with_unit(loaded: LoadedRun, value: float) -> str:
     return f"{significant(value)} {loaded.model.target_unit}".rstrip()
 
 
+def named_with_unit(name: object, unit: str) -> str:
+    """Write what an axis shows, with its unit: "weight (kg)"."""
+    return f"{name} ({unit})" if unit else str(name)
+
+
 def short_rule(tree: Tree, node: int) -> str:
     """Write a node's rule; where that is long, three terms of each weighted sum."""
     rule = rule_text(tree, node)

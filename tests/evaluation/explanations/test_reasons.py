@@ -31,7 +31,7 @@ def test_a_column_off_the_path_has_its_value_alone():
 def test_a_weighted_sum_is_one_reason():
     tree, X, _ = oblique_tree()
     (own,) = reasons(tree, X.iloc[[3]], path_contributions(tree, X.iloc[[3]]))
-    assert own.fact == "radius − 4·<texture> is −9 (≤ 10)"
+    assert own.fact == "the weighted sum of radius and <texture> is −9 (≤ 10)"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from treelab.trees.text.sums import combination
+from treelab.trees.text.cells import sum_name
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE, sum_up
 
@@ -60,7 +60,7 @@ def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
         changes[name] = changes.get(name, 0.0) + float(means[below] - means[node])
     if tree.leaf_weights is not None and tree.leaf_weights[path[-1]].any():
         changes[LINEAR_LEAF] = float(tree.predict(row)[0] - means[path[-1]])
-    return _ranked(float(means[0]), changes)
+    return ranked(float(means[0]), changes)
 
 
 def shapley_contributions(tree: Tree, row, output: int = 0) -> Contributions:
@@ -110,7 +110,7 @@ def shapley_contributions(tree: Tree, row, output: int = 0) -> Contributions:
     zeros = np.zeros((1, max(len(columns), 1)))
     values = explainer.shap_values(zeros, check_additivity=False)
     changes = dict(zip(columns, np.ravel(values).tolist()))
-    return _ranked(float(arrays["value"][0, 0]), changes)
+    return ranked(float(arrays["value"][0, 0]), changes)
 
 
 def has_shapley(tree: Tree) -> bool:
@@ -119,11 +119,10 @@ def has_shapley(tree: Tree) -> bool:
 
 
 def split_name(tree: Tree, node: int) -> str:
-    """Return the column of a split, or the largest terms of its weighted sum."""
+    """Return the column of a split, or those that matter most in its weighted sum."""
     if tree.feature[node] != OBLIQUE:
         return tree.features[tree.feature[node]].column
-    assert tree.weights is not None  # as of every tree with an oblique split
-    return combination(tree.features, tree.weights[node], 3)
+    return f"sum of {sum_name(tree, node)}"
 
 
 def node_means(tree: Tree) -> np.ndarray:
@@ -137,7 +136,7 @@ def _rows(tree: Tree) -> np.ndarray:
     return sum_up(tree, np.where(tree.is_leaf, np.maximum(tree.n_rows, 1e-9), 0.0))
 
 
-def _ranked(base: float, changes: dict[str, float]) -> Contributions:
-    """Contributions, the largest change first, columns that change nothing left out."""
+def ranked(base: float, changes: dict[str, float]) -> Contributions:
+    """Return contributions, the largest change first; those of 0 are left out."""
     order = sorted(changes, key=lambda name: -abs(changes[name]))
     return Contributions(base, {name: changes[name] for name in order if changes[name]})

@@ -13,7 +13,7 @@ from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
 REPEATS = 5
-MOST_ROWS = 2_000
+MOST_ROWS = 1_000
 
 
 class _AsEstimator:

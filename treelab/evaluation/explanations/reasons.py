@@ -7,6 +7,7 @@ from treelab.evaluation.explanations.contributions import (
     Contributions,
     split_name,
 )
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import as_table
 from treelab.trees.text.cells import cell_text, fact_text
 from treelab.trees.text.conditions import ObliqueCondition, path_conditions
@@ -36,22 +37,27 @@ class Reason:
     change: float
 
 
-def reasons(tree: Tree, row, contributions: Contributions) -> list[Reason]:
+def reasons(
+    model: Tree | WeightedTrees, row, contributions: Contributions
+) -> list[Reason]:
     """Put contributions to a prediction into words, the largest change first.
 
-    Where the row's path tests a column, the fact has the interval that matters.
+    Where the row's path through a single tree tests a column, the fact has the
+    interval that matters.
     """
-    table = as_table(tree.features, row)
+    table = as_table(model.features, row)
     facts = {}
-    for condition in path_conditions(tree, tree.path(row)[-1]):
-        name = condition.column
-        if isinstance(condition, ObliqueCondition):
-            name = split_name(tree, condition.node)
-        facts[name] = fact_text(tree, condition, table)
-    for feature in tree.features:
-        if feature.column in contributions.changes and feature.column not in facts:
+    for feature in model.features:
+        if feature.column in contributions.changes:
             value = cell_text(feature, table[feature.column].iloc[0])
             facts[feature.column] = f"{clean(feature.column)} is {value}"
+    if isinstance(model, Tree):
+        for condition in path_conditions(model, model.path(row)[-1]):
+            if isinstance(condition, ObliqueCondition):
+                name = split_name(model, condition.node)
+            else:
+                name = condition.column
+            facts[name] = fact_text(model, condition, table)
     return [
         Reason(name, facts.get(name, name), change)
         for name, change in contributions.changes.items()

@@ -1,5 +1,6 @@
 """What one row holds, in words: a value, and where it lies within a condition."""
 
+import numpy as np
 import pandas as pd
 
 from treelab.trees.feature import as_table
@@ -10,9 +11,9 @@ from treelab.trees.text.conditions import (
     path_conditions,
 )
 from treelab.trees.text.names import clean, quoted, with_unit
-from treelab.trees.text.numerals import parse, shortest
+from treelab.trees.text.numerals import counted, parse, rounded, shortest, value_text
 from treelab.trees.text.rules import condition_text
-from treelab.trees.text.sums import weighted_sum
+from treelab.trees.text.sums import term_fractions, term_name
 from treelab.trees.tree import Tree
 
 
@@ -50,13 +51,15 @@ def fact_text(tree: Tree, condition: Condition, row) -> str:
     -------
     str
         Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
-        oblique split "0.61·age − 0.42·bmi is 1.2 (≤ 1.3)".
+        oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)".
     """
     value = value_within(tree, condition, row)
     if isinstance(condition, ObliqueCondition):
-        sign = "≤" if condition.left else ">"
-        terms = weighted_sum(tree, condition.node, f"is {value} ({sign}", 3)
-        return f"{terms})"
+        threshold = rounded(tree.threshold[condition.node])
+        bound = f"{'≤' if condition.left else '>'} {threshold}"
+        return (
+            f"the weighted sum of {sum_name(tree, condition.node)} is {value} ({bound})"
+        )
     name = clean(condition.column)
     if not isinstance(condition, NumberCondition) or value == "missing":
         return f"{name} is {value}"
@@ -65,13 +68,27 @@ def fact_text(tree: Tree, condition: Condition, row) -> str:
     return f"{name} is {value} ({', '.join(bounds)})"
 
 
+def sum_name(tree: Tree, node: int, most: int = 3) -> str:
+    """Return the columns of an oblique split, those that move its sum most first."""
+    assert tree.weights is not None  # as of every tree with an oblique split
+    fractions = term_fractions(tree.features, tree.weights[node])
+    used = np.flatnonzero(tree.weights[node])
+    order = used[np.argsort(-fractions[used], kind="stable")]
+    names = [term_name(tree.features[j]) for j in order[:most]]
+    if rest := len(order) - len(names):
+        names.append(counted(rest, "more column"))
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def value_within(tree: Tree, condition: Condition, row) -> str:
     """Return the value of one row, so that as shown it lies within the condition."""
     table = as_table(tree.features, row)
     if isinstance(condition, ObliqueCondition):
         node = condition.node
         threshold = float(tree.threshold[node])
-        return shortest(threshold - float(tree.margin(table)[0, node]))
+        total = threshold - float(tree.margin(table)[0, node])
+        return value_text(total, threshold, parse(rounded(threshold)))
     cell = table[condition.column].iloc[0]
     if not isinstance(condition, NumberCondition) or pd.isna(cell):
         return cell_text(condition.feature, cell)

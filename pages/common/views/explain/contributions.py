@@ -1,6 +1,4 @@
-"""What each feature changes in a tree's prediction for one row."""
-
-from contextlib import nullcontext
+"""What each feature changes in the prediction for one row."""
 
 import streamlit as st
 
@@ -10,16 +8,19 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.explain.story import predicted_output
 from pages.common.widgets.row import Row
-from pages.common.words import fitted_words, plain
+from pages.common.words import fitted_words, named_with_unit, plain
 from treelab.evaluation.explanations.contributions import (
     Contributions,
     has_shapley,
     path_contributions,
     shapley_contributions,
 )
+from treelab.evaluation.explanations.ensembles import ensemble_contributions
 from treelab.evaluation.explanations.reasons import Reason, joined, reasons
 from treelab.figures.explanations.contributions import contributions_figure, signed
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text.numerals import significant
+from treelab.trees.tree import Tree
 
 PATH, SHAPLEY = "Along the path", "Shapley values"
 MOST_REASONS = 6
@@ -34,12 +35,12 @@ _HELP = (
 @st.fragment
 def show_contributions(loaded: LoadedRun, row: Row) -> None:
     """Draw what moves the prediction from the mean to where it is."""
-    tree = shown_tree(loaded)
-    if tree.n_splits == 0:
+    model = loaded.model if loaded.is_ensemble else shown_tree(loaded)
+    if isinstance(model, Tree) and model.n_splits == 0:
         return
     st.subheader("What each feature changes", anchor=False)
     method = PATH
-    if has_shapley(tree):
+    if isinstance(model, Tree) and has_shapley(model):
         method = st.segmented_control(
             "Method",
             [PATH, SHAPLEY],
@@ -49,10 +50,15 @@ def show_contributions(loaded: LoadedRun, row: Row) -> None:
             key=f"contributions-{loaded.run.id}",
             help=_HELP,
         )
-    explain = shapley_contributions if method == SHAPLEY else path_contributions
-    with st.spinner("Sharing the difference…") if method == SHAPLEY else nullcontext():
-        found = explain(tree, row.values, predicted_output(loaded, row))
-    listed = reasons(tree, row.values, found)
+    output = predicted_output(loaded, row)
+    if isinstance(model, WeightedTrees):
+        found = ensemble_contributions(model, row.values, output)
+    elif method == PATH:
+        found = path_contributions(model, row.values, output)
+    else:
+        with st.spinner("Sharing the difference…"):
+            found = shapley_contributions(model, row.values, output)
+    listed = reasons(model, row.values, found)
     st.markdown(_sentence(loaded, found, listed))
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -80,18 +86,28 @@ def show_contributions(loaded: LoadedRun, row: Row) -> None:
 
 def _title(loaded: LoadedRun, row: Row) -> str:
     """Name what is explained, with its unit."""
-    if loaded.model.classes is not None:
-        return f"probability of “{loaded.model.predict(row.values)[0]}”"
-    unit = loaded.model.target_unit
-    return f"{loaded.model.target} ({unit})" if unit else str(loaded.model.target)
+    model = loaded.model
+    if model.classes is not None:
+        what = "log-odds" if _has_log_odds(loaded) else "probability"
+        return f"{what} of “{model.predict(row.values)[0]}”"
+    return named_with_unit(model.target, model.target_unit)
+
+
+def _has_log_odds(loaded: LoadedRun) -> bool:
+    """Whether log-odds add up, not probabilities."""
+    model = loaded.model
+    is_sum = isinstance(model, WeightedTrees) and model.leaf_output == "logits"
+    return is_sum and model.classes is not None
 
 
 def _sentence(loaded: LoadedRun, found: Contributions, listed: list[Reason]) -> str:
     """Write from where to where the prediction goes, and what moves it most."""
     start, end = significant(found.base), significant(found.prediction)
-    words = (
-        f"From {plain(start)}, the mean of the {fitted_words(loaded)}, to {plain(end)}"
-    )
+    mean = f"the mean of the {fitted_words(loaded)}"
+    if loaded.is_ensemble:
+        mean = "what these trees predict on average"
+    unit = " log-odds" if _has_log_odds(loaded) else ""
+    words = f"From {plain(start)}, {mean}, to {plain(end)}{unit}"
     if not listed:
         return f"{words}: no feature changes anything."
     moves = [f"{plain(own.name)} ({plain(signed(own.change))})" for own in listed[:2]]
@@ -103,6 +119,11 @@ def _method_words(loaded: LoadedRun, method: str) -> str:
     if method == SHAPLEY:
         return "Exact Shapley values of the columns (TreeSHAP); they add up."
     words = "Each split counts where it stands on the path (Saabas); changes add up."
+    if loaded.is_ensemble:
+        odds = "Log-odds are 0 at even odds. "
+        if not _has_log_odds(loaded) or len(loaded.model.classes) > 2:
+            odds = ""
+        return f"{odds}{words} A tree counts by its weight on this row."
     if has_shapley(shown_tree(loaded)):
         return words
     return (

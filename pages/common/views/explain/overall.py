@@ -10,7 +10,7 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.explain.story import predicted_output
 from pages.common.widgets.row import Row
-from pages.common.words import fitted_words, plain
+from pages.common.words import fitted_words, named_with_unit, plain
 from treelab.evaluation.explanations.dependence import Dependence, dependence
 from treelab.evaluation.explanations.importance import (
     MOST_ROWS,
@@ -135,11 +135,9 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
         st.markdown("No training row has a value of this feature.")
         return
     own = dependence(loaded.model, row.values, column, found.values, output)
-    title = str(loaded.model.target)
+    title = named_with_unit(loaded.model.target, loaded.model.target_unit)
     if classes is not None:
         title = f"probability of “{classes[output]}”"
-    elif loaded.model.target_unit:
-        title = f"{title} ({loaded.model.target_unit})"
     words = _dependence_words(found, title)
     st.markdown(words)
     unit = dict(loaded.run.problem.units).get(column, "")
