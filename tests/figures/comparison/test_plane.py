@@ -4,13 +4,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.evaluation.comparison.plane import SplitLine
-from treelab.figures.comparison.plane import (
-    Axis,
-    Surface,
-    axis_of,
-    plane_figure,
-    spread_out,
-)
+from treelab.figures.comparison.plane import Axis, Surface, axis_of, plane_figure
 from treelab.trees.feature import Feature
 
 AXES = Axis("age (years)", 0, 10), Axis("<b>$x$</b>", 0, 1)
@@ -59,15 +53,23 @@ def test_an_axis_has_room_and_names_few_categories():
     kind = Feature("kind", "category", categories=("x", "y"), scores=(0.1, 0.9))
     assert axis_of(kind, np.array([0.1, 0.9])).ticks == {0.1: "x", 0.9: "y"}
     near = Feature(
-        "kind", "category", categories=("x", "y", "z"), scores=(0.1, 0.9, 0.12)
+        "kind", "category", categories=("x", "y", "z"), scores=(0.1, 0.9, 0.1)
     )
     assert axis_of(near, np.array([0.1, 0.9])).ticks == {0.1: "x, z", 0.9: "y"}
 
 
-def test_rows_of_a_category_are_spread_but_stay_on_their_side():
-    kind = Axis("kind", 0, 1, {0.1: "x", 0.9: "y"})
-    values = np.repeat([0.1, 0.9], 50)
-    spread = spread_out(kind, values)
-    assert len(np.unique(spread)) == 100
-    assert ((spread > 0.5) == (values > 0.5)).all()
-    assert (spread_out(AXES[0], values) == values).all()
+def test_categories_stand_at_even_distances_and_rows_stay_on_their_side():
+    names = {0.1: "x", 0.12: "y", 0.9: "z"}
+    points = pd.DataFrame({"x": np.repeat([0.1, 0.12, 0.9], 50), "y": 0.5})
+    axes = Axis("kind", 0, 1, names), AXES[1]
+    line = SplitLine(0, 0, (0.11, 0.11), (0, 1))
+    figure = plane_figure(
+        points.assign(target="a"), axes, [line], colors={"a": "#0072B2"}
+    )
+    rows, split = figure.data
+    assert split.x[:2] == (0.5, 0.5)
+    x = np.array(rows.x)
+    assert ((x > 0.5) == (points["x"] > 0.11)).all()
+    assert len(np.unique(x)) == 150
+    assert tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
+    assert figure.layout.xaxis.ticktext == ("x", "y", "z")

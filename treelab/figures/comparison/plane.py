@@ -16,7 +16,7 @@ from treelab.trees.feature import Feature
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
 _MOST_TICKS = 8  # categories that an axis names
 _MANY_LINES = 30
-_CLOSE = 0.05  # of an axis, within which names would overlap
+_SPREAD = 0.25  # of the way to the next category, by which rows are drawn apart
 _BEHIND = 0.28  # of a class's colour, behind the rows
 
 
@@ -29,7 +29,8 @@ class Axis:
     title : str
     low, high : float
     ticks : dict of float to str
-        Names of the places on it; empty: numbers.
+        Names of the scores of categories, ascending, which stand at even distances;
+        empty: numbers.
     """
 
     title: str
@@ -62,35 +63,18 @@ def axis_of(feature: Feature, values: np.ndarray) -> Axis:
     title = f"{feature.column} ({feature.unit})" if feature.unit else feature.column
     ticks = {}
     if feature.kind == "category" and len(feature.categories) <= _MOST_TICKS:
-        ticks = _ticks(feature, _CLOSE * (high - low))
+        ticks = _ticks(feature)
     elif feature.kind == "category":
         title = f"score of {feature.column}"
     return Axis(title, low - room, high + room, ticks)
 
 
-def _ticks(feature: Feature, close: float) -> dict[float, str]:
-    """Name the scores of categories, close ones together."""
+def _ticks(feature: Feature) -> dict[float, str]:
+    """Name the scores of categories, those of one score together."""
     ticks: dict[float, str] = {}
-    last = -np.inf
     for score, name in sorted(zip(feature.scores, feature.categories)):
-        if score - last < close:
-            ticks[last] += f", {name}"
-        else:
-            ticks[score], last = name, score
+        ticks[score] = f"{ticks[score]}, {name}" if score in ticks else name
     return ticks
-
-
-def spread_out(axis: Axis, values: np.ndarray) -> np.ndarray:
-    """Return values apart where an axis has few places, so that rows do not cover.
-
-    Each moves by a fifth of the way to the next place at most: no value crosses a
-    threshold midway.
-    """
-    places = np.unique(list(axis.ticks))
-    if len(places) < 2:
-        return values
-    reach = 0.2 * float(np.diff(places).min())
-    return values + np.random.default_rng(0).uniform(-reach, reach, len(values))
 
 
 def plane_figure(
@@ -124,6 +108,8 @@ def plane_figure(
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
     """
+    x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
+    points = points.assign(x=x, y=y)
     figure = go.Figure()
     if scale is None and colors is None:
         scale = float(points["target"].min()), float(points["target"].max())
@@ -134,18 +120,33 @@ def plane_figure(
         _add_values(figure, points, ends, unit, mode)
     else:
         _add_classes(figure, points, colors, mode)
-    _add_lines(figure, lines, mode)
+    _add_lines(figure, lines, axes, mode)
     figure.update_layout(template=template(mode), height=430, margin={"t": 44})
     for axis, update in zip(axes, (figure.update_xaxes, figure.update_yaxes)):
+        reach = _thresholds_at(axis, [axis.low, axis.high])
         update(
-            title_text=escape_html(shorten(axis.title, 40)),
-            range=[axis.low, axis.high],
-            showgrid=False,
+            title_text=escape_html(shorten(axis.title, 40)), range=reach, showgrid=False
         )
         if axis.ticks:
             names = [escape_html(shorten(name, 14)) for name in axis.ticks.values()]
-            update(tickvals=list(axis.ticks), ticktext=names)
+            update(tickvals=list(range(len(names))), ticktext=names)
     return figure
+
+
+def _rows_at(axis: Axis, values) -> np.ndarray:
+    """Return where rows stand on an axis; those of one category a little apart."""
+    values = np.asarray(values, dtype=float)
+    if not axis.ticks:
+        return values
+    rank = np.interp(values, list(axis.ticks), np.arange(len(axis.ticks)))
+    return rank + np.random.default_rng(0).uniform(-_SPREAD, _SPREAD, len(rank))
+
+
+def _thresholds_at(axis: Axis, values) -> list[float]:
+    """Return where thresholds stand on an axis: midway between two categories."""
+    if not axis.ticks:
+        return list(values)
+    return (np.searchsorted(list(axis.ticks), values, side="right") - 0.5).tolist()
 
 
 def _add_classes(figure: go.Figure, points, colors: dict, mode: Mode) -> None:
@@ -225,7 +226,9 @@ def _add_surface(
     )
 
 
-def _add_lines(figure: go.Figure, lines: Sequence[SplitLine], mode: Mode) -> None:
+def _add_lines(
+    figure: go.Figure, lines: Sequence[SplitLine], axes: tuple[Axis, Axis], mode: Mode
+) -> None:
     """Draw splits, the first one thick."""
     below = "splits below it" if any(not line.level for line in lines) else "splits"
     thin = 0.7 if len(lines) > _MANY_LINES else 1.5
@@ -234,8 +237,8 @@ def _add_lines(figure: go.Figure, lines: Sequence[SplitLine], mode: Mode) -> Non
         if not own:
             continue
         # One trace for all: the gap between two lines is a None.
-        x = [value for line in own for value in (*line.x, None)]
-        y = [value for line in own for value in (*line.y, None)]
+        x = [v for line in own for v in (*_thresholds_at(axes[0], line.x), None)]
+        y = [v for line in own for v in (*_thresholds_at(axes[1], line.y), None)]
         figure.add_scatter(
             x=x,
             y=y,

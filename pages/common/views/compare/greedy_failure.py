@@ -14,7 +14,7 @@ from pages.common.words import SPLIT_NAMES, plain, short_rule
 from treelab.evaluation.comparison.greedy_gap import GreedyGap
 from treelab.evaluation.comparison.plane import split_lines
 from treelab.evaluation.node_report import rows_at_node
-from treelab.figures.comparison.plane import axis_of, plane_figure, spread_out
+from treelab.figures.comparison.plane import axis_of, plane_figure
 from treelab.trees.feature import feature_matrix
 from treelab.trees.text.nodes import split_text
 from treelab.trees.text.numerals import counted, percent
@@ -108,8 +108,8 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     rows = rows_at_node(tree, gap.node, X)
     matrix = feature_matrix(tree.features, X.iloc[rows])
     axes = tuple(axis_of(tree.features[j], matrix[:, j]) for j in gap.axes)
-    some = np.isnan(matrix).all(axis=0)
-    held = np.where(some, np.nan, np.nanmedian(np.where(some, 0, matrix), axis=0))
+    empty = np.isnan(matrix).all(axis=0)
+    held = np.where(empty, np.nan, np.nanmedian(np.where(empty, 0, matrix), axis=0))
     lines = split_lines(
         tree,
         gap.axes,
@@ -119,12 +119,13 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     )
     points = pd.DataFrame(
         {
-            "x": spread_out(axes[0], matrix[:, gap.axes[0]]),
-            "y": spread_out(axes[1], matrix[:, gap.axes[1]]),
+            "x": matrix[:, gap.axes[0]],
+            "y": matrix[:, gap.axes[1]],
             "target": y.to_numpy()[rows],
         }
     )
-    drawn = points.sample(min(MOST_POINTS, len(points)), random_state=0)
+    known = points.dropna()
+    drawn = known.sample(min(MOST_POINTS, len(known)), random_state=0)
     show_figure(
         plane_figure(
             drawn,
@@ -137,10 +138,12 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
         key=f"greedy-gap-{loaded.run.id}",
         alt="Rows of the node by two columns, with the splits as lines.",
     )
-    sample = "" if len(drawn) == len(points) else f"A sample of {len(drawn):,} of the "
+    sample = "" if len(drawn) == len(known) else f"A sample of {len(drawn):,} of the "
+    missing = len(points) - len(known)
+    left_out = f" {missing:,} rows miss a value and are not drawn." if missing else ""
     first, second = (plain(tree.features[j].column) for j in gap.axes)
     st.caption(
         f"{sample}{gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows at node "
         f"{gap.node}, by {first} and {second}. Solid: the split; dashed: splits below "
-        "it, other columns at the medians of these rows."
+        f"it, other columns at the medians of these rows.{left_out}"
     )
