@@ -6,7 +6,7 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.page import page_title
 from pages.common.views.ensembles.dial import show_dial
-from pages.common.views.pruning import show_pruning
+from pages.common.views.pruning.path import show_pruning
 from pages.common.views.tree_viewer import show_tree
 from pages.common.widgets.run_picker import pick_loaded_run
 

@@ -7,14 +7,14 @@ import pytest
 
 from pages.common.cached import pruning_steps as cached_steps
 from pages.common.cached.loaded_run import load_run
-from pages.common.cached.pruning_steps import pruning_steps
+from pages.common.cached.pruning_steps import pruning_steps, step_predictions
 from pages.common.cached.trees import shown_tree
 from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
 from treelab.evaluation.ensembles.deciders import counts_to_try, scores_of_heaviest
-from treelab.evaluation.metrics import scores
+from treelab.evaluation.metrics import headline, scores
 from treelab.learners.common.origin import Origin
 from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
@@ -233,3 +233,44 @@ def test_the_runs_own_tree_is_not_saved_twice(store, visit):
     alone = store.model(store.runs()[0].id)
     assert isinstance(alone, Tree)
     assert store.runs()[0].title.endswith("tree alone")
+
+
+@pytest.mark.parametrize(
+    ("learner", "sizes", "target"),
+    [
+        ("cart", False, "kind"),
+        ("gradtree", True, "kind"),
+        ("argmin", False, "kind"),
+        ("cart", False, "weight"),
+    ],
+)
+def test_two_sizes_stand_side_by_side_with_the_rows_that_change(
+    store, visit, learner, sizes, target
+):
+    run = add_run(store, learner, target, sizes=sizes)
+    app = visit("pruning", run=run)
+    app.button_group(key=f"pruning-view-{run}").set_value("Two sizes").run()
+    last = len(app.select_slider[0].options) - 1
+    app.select_slider(key=f"pair-{run}").set_value((0, last)).run()
+    assert not app.exception
+    large, small = (len(conditions(view)) for view in viewers(app))
+    assert large > small
+    loaded = load_run(store.run(run))
+    steps = pruning_steps(loaded)
+    first, second = (
+        step_predictions(loaded, steps, step, tree_alone=False) for step in (0, last)
+    )
+    task = loaded.run.problem.task
+    for step, predicted in ((0, first), (last, second)):
+        score = scores(task, loaded.split.y_test, predicted)[headline(task)]
+        assert score == pytest.approx(steps.table["test_score"].iloc[step])
+        assert significant(score) in app.header[0].value.replace("\\", "")
+    changed = app.dataframe[0].value
+    assert len(changed) == (first != second).sum()
+    if target == "kind":
+        assert f"{len(changed)} of 48 test rows change" in app.header[0].value
+    row = int(changed["test row"].iloc[0])
+    app.selectbox(key=f"pair-row-{run}").set_value(row - 1).run()
+    assert all(len(view["paths"]) == 1 for view in viewers(app))
+    app.select_slider(key=f"pair-{run}").set_value((0, 0)).run()
+    assert "Move one end" in app.info[0].value

@@ -9,6 +9,7 @@ from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
+from pages.common.views.pruning.pair import show_pair
 from pages.common.views.tree_viewer import show_tree
 from pages.common.widgets.chosen_step import offer_run
 from pages.common.widgets.pruning_slider import pick_step, step_labels, strength_name
@@ -31,14 +32,34 @@ _KINDS = {
 }
 _MOST_CLASSES = 6  # whose routing is offered
 PREDICTIONS = "Predictions"
+ONE_SIZE, TWO_SIZES = "One size", "Two sizes"
 
 
 @st.fragment
 def show_pruning(loaded: LoadedRun) -> None:
-    """Show the tree, the scores and the sizes where the slider stands."""
+    """Show a run's path of trees: one of them, or two beside each other."""
     tree_alone = _pick_predictor(loaded)
     steps = pruning_steps(loaded, tree_alone)
     labels = step_labels(steps)
+    view = st.segmented_control(
+        "View",
+        (ONE_SIZE, TWO_SIZES),
+        default=ONE_SIZE,
+        required=True,
+        wrap=True,
+        key=f"pruning-view-{loaded.run.id}",
+    )
+    shown = _without_predictors(loaded) if tree_alone else loaded
+    if view == TWO_SIZES:
+        show_pair(shown, steps, labels, tree_alone)
+    else:
+        _show_one(loaded, steps, labels, tree_alone)
+
+
+def _show_one(
+    loaded: LoadedRun, steps: PruningSteps, labels: list[str], tree_alone: bool
+) -> None:
+    """Show the tree where the slider stands, and the whole path beside it."""
     strength = strength_name(steps)
     step = pick_step(loaded, steps, labels)
     st.header(plain(_finding(loaded, steps, step)), anchor=False)
