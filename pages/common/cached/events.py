@@ -13,6 +13,8 @@ def run_events(run: Run) -> pd.DataFrame:
     known: dict[tuple[str, bool], pd.DataFrame]
     known = st.session_state.setdefault("events", {})
     before = known.get((run.id, run.is_finished))
+    if run.is_finished and before is not None:
+        return before
     last = -1 if before is None else before["epoch"].max()
     new = store().events(run.id, last)
     if before is None:

@@ -41,16 +41,15 @@ def show_curves(
     by = st.session_state.get("curves-by", "seconds")
     curves = [_curve(run, *names[run.id], by) for run in runs]
     curves = [curve for curve in reversed(curves) if len(curve.x)]
-    given = {
-        "x_title": X_TITLES[by],
-        "y_title": VARIANCE_UNIT if of_clusters else _loss_unit(problem),
-        "mode": mode(),
-    }
-    if st.session_state.get("curves-as") == APART and curves:
-        figure = loss_panels(curves, **given)
-    else:
-        baseline = None if of_clusters else baseline_loss(problem)
-        figure = loss_figure(curves, baseline=baseline, **given)
+    is_apart = st.session_state.get("curves-as") == APART and bool(curves)
+    unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem)
+    baseline = None if of_clusters or is_apart else baseline_loss(problem)
+    figure = _figure(
+        [(run.id, *names[run.id], run.is_finished) for run in runs],
+        [(c.start, len(c.x), c.x[-1], c.train_loss[-1]) for c in curves],
+        (by, is_apart, unit, mode(), baseline),
+        curves,
+    )
     show_figure(figure, key="loss")
     with st.container(horizontal=True, vertical_alignment="center"):
         what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
@@ -60,6 +59,16 @@ def show_curves(
         )
         with st.popover("View", icon=":material/tune:", type="tertiary"):
             _pick_view()
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _figure(runs: list[tuple], points: list[tuple], how: tuple, _curves: list[Curve]):
+    """Draw curves once for all who watch them, anew as points come."""
+    by, is_apart, unit, color_mode, baseline = how
+    given = {"x_title": X_TITLES[by], "y_title": unit, "mode": color_mode}
+    if is_apart:
+        return loss_panels(_curves, **given)
+    return loss_figure(_curves, baseline=baseline, **given)
 
 
 def _pick_view() -> None:

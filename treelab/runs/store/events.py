@@ -96,8 +96,18 @@ def read_events(database: Path, run_id: str, after: float = -1) -> pd.DataFrame:
             " WHERE run_id = ? AND epoch > ? ORDER BY number",
             (run_id, after),
         ).fetchall()
-    frame = pd.DataFrame([tuple(row) for row in rows], columns=EVENT_COLUMNS)
+    if not rows:  # what a page that waits for points reads each second
+        return _NO_EVENTS.copy()
+    return _typed([tuple(row) for row in rows])
+
+
+def _typed(rows: list[tuple]) -> pd.DataFrame:
+    """Lay rows out as a table: numbers, and the stage."""
+    frame = pd.DataFrame(rows, columns=EVENT_COLUMNS)
     return frame.astype(dict.fromkeys(EVENT_COLUMNS[:-1], float) | {"stage": str})
+
+
+_NO_EVENTS = _typed([])
 
 
 def _finite(value: float | None) -> float | None:
