@@ -28,7 +28,6 @@ from treelab.figures.routing.drawing import levels_to_draw
 
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
 AGAINST, PURITY = "Against fitted rows", "Purity of leaves"
-TABLE = "As a table"
 FILE = "a file"
 
 
@@ -103,7 +102,6 @@ def show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) -> 
             *([ALIKE, TWO] if found is not None else []),
             *([AGAINST] if shift is not None else []),
             *([PURITY] if not is_number and loaded.has_labels else []),
-            TABLE,
         ],
         default=EACH,
         required=True,
@@ -123,15 +121,15 @@ def show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) -> 
         show_shift(loaded, estimator, routed, shift, levels)
     elif view == PURITY:
         show_purity(loaded, routed)
-    else:
+    with st.expander("As a table"):
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
         show_table(routed, name)
 
 
 page_title(
     "Where does each class go?",
-    "Each node is as bright as the fraction of a class's rows that pass it: all of "
-    "them at the root, and all of them again in its leaves together.",
+    "Which nodes the rows of each class pass, how alike their routes are, and whether "
+    "other rows go as those did that the tree was fitted to.",
 )
 loaded = pick_loaded_run()
 estimator = pick_estimator(loaded)

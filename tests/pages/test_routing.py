@@ -77,7 +77,7 @@ def test_test_rows_are_held_against_the_fitted_ones(visit, store):
     assert len(figures(app)) == 1
     assert app.dataframe[0].value["rows"].max() == 48
     app.button_group(key="routing-rows").set_value("train").run()
-    assert "was fitted to" not in page_text(app)
+    assert "training rows that the tree was fitted to" not in page_text(app)
     assert not app.exception
 
 

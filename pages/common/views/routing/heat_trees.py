@@ -36,7 +36,11 @@ def show_heat_trees(routed: RoutedRows, shown: list[str], levels: int) -> None:
         for column, name in zip(columns, shown[first : first + across]):
             with column:
                 _show_heat_tree(routed, name, levels, width)
-    st.caption("Circles: splits, squares: leaves; yes goes left.")
+    st.caption(
+        "Each node is as bright as the fraction of the class's rows that pass it: all "
+        "of them at the root, and all of them again in the leaves together. Circles: "
+        "splits, squares: leaves; yes goes left."
+    )
 
 
 def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> None:
