@@ -51,21 +51,23 @@ def agreement_figure(
             hoverinfo="skip",
         )
     )
-    for i, j in np.argwhere(~np.isnan(shown)).tolist():
-        cell = mix(colors.accent, colors.background, depth[i, j])
-        value = shown[i, j]
-        figure.add_annotation(
-            x=j,
-            y=i,
-            text=f"{100 * value:.0f}" if as_percent else f"{value:.2f}",
-            showarrow=False,
-            font={"color": text_on(cell)},
-        )
+    numbers = [
+        {
+            "x": j,
+            "y": i,
+            "text": f"{100 * value:.0f}" if as_percent else f"{value:.2f}",
+            "showarrow": False,
+            "font": {"color": text_on(mix(colors.accent, colors.background, share))},
+        }
+        for (i, j), value, share in zip(np.ndindex(n, n), shown.flat, depth.flat)
+        if not np.isnan(value)
+    ]
     ticks = {"tickvals": list(range(n)), "ticktext": labels, "showgrid": False}
     return figure.update_layout(
         template=template(mode),
         height=100 + _CELL * n,
         margin={"t": 8},
+        annotations=numbers,
         xaxis={**ticks, "showline": False},
         yaxis={**ticks, "autorange": "reversed"},
     )

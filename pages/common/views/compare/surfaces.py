@@ -135,8 +135,10 @@ def _caption(pair: Pair, points: pd.DataFrame, place: int | None) -> str:
         if place is None
         else f"as in test row {place + 1:,}"
     )
-    n_rows = len(pair[0].split.y_test)
-    some = f"a sample of {len(points):,} of " if len(points) < n_rows else ""
+    some = ""
+    if len(points) < len(pair[0].split.y_test):
+        sample = "a sample of" if len(points) == MOST_POINTS else "the"
+        some = f"{sample} {len(points):,} with both values of "
     lines = "Lines: splits that cut this plane, the first one thick"
     if any(loaded.is_ensemble for loaded in pair):
         lines += "; those of an ensemble are too many to draw"
