@@ -15,7 +15,8 @@ def test_each_bar_begins_where_the_one_above_ends(n_columns, mode):
     figure = contributions_figure(names, changes, 2.0, title="weight (kg)", mode=mode)
     (bars,) = figure.data
     ends = np.array(bars.base) + np.array(bars.x)
-    assert len(bars.x) == min(n_columns, 9)
+    assert len(bars.x) <= min(n_columns, 9)
+    assert sum(bars.x) == pytest.approx(sum(changes))
     assert np.allclose(bars.base[1:], ends[:-1])
     if n_columns:
         assert bars.base[0] == 2.0
@@ -25,3 +26,9 @@ def test_each_bar_begins_where_the_one_above_ends(n_columns, mode):
     assert low < 2.0 + sum(changes) < high
     if n_columns == 30:
         assert figure.layout.yaxis.ticktext[-1] == "22 others"
+
+
+def test_bars_that_would_not_be_seen_are_one():
+    figure = contributions_figure("abc", [9.0, 0.001, -0.0005], 0.0, title="weight")
+    assert list(figure.layout.yaxis.ticktext) == ["a", "2 others"]
+    assert list(figure.data[0].text) == ["+9.0", "+0.00050"]

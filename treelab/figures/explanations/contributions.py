@@ -9,8 +9,9 @@ from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html, shorten
 from treelab.trees.text.numerals import counted, significant
 
-NAME_LENGTH = 24  # letters of a bar's name
-_ROOM = 0.22  # of the axis, on either side, for the numbers
+NAME_LENGTH = 22  # letters of a bar's name
+WORTH_A_BAR = 0.02  # of the largest change
+_ROOM = 0.4  # of the axis, on either side, for the numbers
 
 
 def contributions_figure(
@@ -35,7 +36,8 @@ def contributions_figure(
     title : str
         What is predicted, with its unit.
     most : int, default=8
-        Columns that get a bar; a last one stands for all others together.
+        Columns that get a bar; a last one stands for all others together, also for
+        those whose bars would hardly be seen.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
 
@@ -46,10 +48,12 @@ def contributions_figure(
     """
     theme = palette(mode)
     names, changes = list(names), list(changes)
-    if len(names) > most + 1:
-        rest = counted(len(names) - most, "other")
-        names = [*names[:most], rest]
-        changes = [*changes[:most], sum(changes[most:])]
+    least = WORTH_A_BAR * max(map(abs, changes), default=0.0)
+    shown = min(most, sum(abs(own) >= least for own in changes))
+    if len(names) > shown + 1:
+        rest = counted(len(names) - shown, "other")
+        names = [*names[:shown], rest]
+        changes = [*changes[:shown], sum(changes[shown:])]
     ends = [base]
     for change in changes:
         ends.append(ends[-1] + change)
@@ -61,7 +65,7 @@ def contributions_figure(
         base=ends[:-1],
         orientation="h",
         marker_color=[theme.accent if own > 0 else theme.muted for own in changes],
-        text=[signed(own) for own in changes],
+        text=[signed(own, 2) for own in changes],
         textposition="outside",
         textfont={"size": 13, "color": theme.text},
         cliponaxis=False,
@@ -105,6 +109,7 @@ def contributions_figure(
     )
 
 
-def signed(value: float) -> str:
+def signed(value: float, digits: int = 3) -> str:
     """Return a change with its sign."""
-    return f"+{significant(value)}" if value > 0 else significant(value)
+    text = significant(value, digits)
+    return f"+{text}" if value > 0 else text

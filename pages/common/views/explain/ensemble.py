@@ -29,6 +29,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
     model = loaded.model
     k = min(BARS, model.n_estimators)
     index, weight = (found[0] for found in model.top_estimators(row.values, k))
+    index, weight = index[weight > 0], weight[weight > 0]
     _show_deciding(loaded, row, index, weight)
     left, right = st.columns([5, 3], gap="large")
     with right:
