@@ -1,5 +1,6 @@
 """Reasons in words."""
 
+import pandas as pd
 import pytest
 
 from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
@@ -8,6 +9,10 @@ from treelab.evaluation.explanations.contributions import (
     path_contributions,
 )
 from treelab.evaluation.explanations.reasons import Reason, because, joined, reasons
+from treelab.evaluation.explanations.sufficient import sufficient_rule
+from treelab.trees.feature import Feature
+from treelab.trees.text.conditions import path_conditions
+from treelab.trees.tree import Tree
 
 
 def test_reasons_are_the_rows_values_with_the_intervals_that_matter():
@@ -51,6 +56,26 @@ def test_a_sentence_gives_the_reasons_worth_saying(changes, rises, words):
     assert because(found, rises) == words
 
 
+def test_reasons_that_settle_it_together_are_given_however_little_one_changes():
+    found = [Reason("a", "A", 0.5), Reason("b", "B", -0.4), Reason("c", "C", 0.0)]
+    assert because(found) == "because A, although B"
+    assert because(found, needed=["a", "c"]) == "because A and C, although B"
+    assert because(found, needed=["a", "b"]) == "because A, although B"
+    assert because(found, needed=["b"]) == "because A, although B"
+
+
+def test_facts_have_the_bounds_of_the_conditions_given():
+    tree, X, _ = stump_and_more()
+    row = X.iloc[[12]]
+    first, second = path_conditions(tree, tree.path(row)[-1])
+    listed = reasons(tree, row, Contributions(0.3, {"texture": 0.1}), [first])
+    assert listed == [
+        Reason("texture", "texture is 2", 0.1),
+        Reason("radius", "radius is 12 mm (> 9.5)", 0.0),
+    ]
+    assert second.column == "texture"
+
+
 def test_a_number_is_explained_from_its_mean():
     tree, X, _ = number_tree()
     found = path_contributions(tree, X.iloc[[0]])
@@ -59,3 +84,24 @@ def test_a_number_is_explained_from_its_mean():
         "because radius is 0 mm (≤ 19.5)"
     )
     assert joined(["a"]) == "a"
+
+
+def test_an_exclusive_or_is_told_with_both_of_its_columns():
+    made = Tree.complete(
+        [Feature("heat"), Feature("cooling")],
+        [0, 1, 1],
+        [0.5, 0.5, 0.5],
+        [True] * 3,
+        [[1, 0], [0, 1], [0, 1], [1, 0]],
+        classes=("sound", "cracked"),
+    )
+    X = pd.DataFrame({"heat": [0.0, 0, 1, 1], "cooling": [0.0, 1, 0, 1]})
+    tree, row = made.with_rows(X, made.predict(X)), X.iloc[[3]]
+    found = path_contributions(tree, row, 0)
+    assert list(found.changes) == ["cooling"]  # the first split gains nothing by itself
+    rule = sufficient_rule(tree, row)
+    listed = reasons(tree, row, found, rule.conditions)
+    needed = [condition.column for condition in rule.conditions]
+    assert because(listed, needed=needed) == (
+        "because cooling is 1 (> 0.5) and heat is 1 (> 0.5)"
+    )

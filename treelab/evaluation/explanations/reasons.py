@@ -1,6 +1,6 @@
 """The reasons for one prediction, in words, the strongest first."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from treelab.evaluation.explanations.contributions import (
@@ -10,7 +10,7 @@ from treelab.evaluation.explanations.contributions import (
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import as_table
 from treelab.trees.text.cells import cell_text, fact_text
-from treelab.trees.text.conditions import ObliqueCondition, path_conditions
+from treelab.trees.text.conditions import Condition, ObliqueCondition, path_conditions
 from treelab.trees.text.names import clean
 from treelab.trees.tree import Tree
 
@@ -38,12 +38,21 @@ class Reason:
 
 
 def reasons(
-    model: Tree | WeightedTrees, row, contributions: Contributions
+    model: Tree | WeightedTrees,
+    row,
+    contributions: Contributions,
+    conditions: Sequence[Condition] | None = None,
 ) -> list[Reason]:
     """Put contributions to a prediction into words, the largest change first.
 
-    Where the row's path through a single tree tests a column, the fact has the
-    interval that matters.
+    Parameters
+    ----------
+    model : Tree or WeightedTrees
+    row : DataFrame or array of one row
+    contributions : Contributions
+    conditions : sequence of Condition or None, default=None
+        Whose bounds the facts have; a column of theirs is a reason also where it
+        changes nothing by itself. None: those of a single tree's path.
     """
     table = as_table(model.features, row)
     facts = {}
@@ -51,20 +60,23 @@ def reasons(
         if feature.column in contributions.changes:
             value = cell_text(feature, table[feature.column].iloc[0])
             facts[feature.column] = f"{clean(feature.column)} is {value}"
+    changes = dict(contributions.changes)
     if isinstance(model, Tree):
-        for condition in path_conditions(model, model.path(row)[-1]):
+        on_path = path_conditions(model, model.path(row)[-1])
+        for condition in on_path if conditions is None else conditions:
             if isinstance(condition, ObliqueCondition):
                 name = split_name(model, condition.node)
             else:
                 name = condition.column
             facts[name] = fact_text(model, condition, table)
-    return [
-        Reason(name, facts.get(name, name), change)
-        for name, change in contributions.changes.items()
-    ]
+            if conditions is not None:
+                changes.setdefault(name, 0.0)
+    return [Reason(name, facts.get(name, name), own) for name, own in changes.items()]
 
 
-def because(found: Sequence[Reason], rises: bool = True) -> str:
+def because(
+    found: Sequence[Reason], rises: bool = True, needed: Collection[str] = ()
+) -> str:
     """Return the strongest reasons as half a sentence.
 
     Parameters
@@ -73,6 +85,9 @@ def because(found: Sequence[Reason], rises: bool = True) -> str:
         The largest change first.
     rises : bool, default=True
         Whether the prediction is explained by what raises it, or by what lowers it.
+    needed : collection of str, default=()
+        Names of reasons that together settle the prediction: these are given, also
+        where one changes little by itself, as in an exclusive or.
 
     Returns
     -------
@@ -81,13 +96,15 @@ def because(found: Sequence[Reason], rises: bool = True) -> str:
         "" where nothing speaks for the prediction.
     """
     sign = 1 if rises else -1
-    speaks_for = [own for own in found if own.change * sign > 0]
-    if not speaks_for:
+    largest = max((own.change * sign for own in found), default=0.0)
+    if largest <= 0:
         return ""
-    least = WORTH_SAYING * abs(speaks_for[0].change)
-    strong = [own.fact for own in speaks_for if abs(own.change) >= least][:MOST]
-    words = f"because {joined(strong)}"
+    least = WORTH_SAYING * largest
     against = [own for own in found if own.change * sign <= -least]
+    strong = [own for own in found if own.name in needed and own not in against]
+    if not strong:
+        strong = [own for own in found if own.change * sign >= least][:MOST]
+    words = f"because {joined([own.fact for own in strong])}"
     return f"{words}, although {against[0].fact}" if against else words
 
 

@@ -47,13 +47,7 @@ def contributions_figure(
         Bars carry the full name as ``customdata``.
     """
     theme = palette(mode)
-    names, changes = list(names), list(changes)
-    least = WORTH_A_BAR * max(map(abs, changes), default=0.0)
-    shown = min(most, sum(abs(own) >= least for own in changes))
-    if len(names) > shown + 1:
-        rest = counted(len(names) - shown, "other")
-        names = [*names[:shown], rest]
-        changes = [*changes[:shown], sum(changes[shown:])]
+    names, changes = _folded(list(names), list(changes), most)
     ends = [base]
     for change in changes:
         ends.append(ends[-1] + change)
@@ -107,6 +101,18 @@ def contributions_figure(
             "ticktext": [escape_html(shorten(name, NAME_LENGTH)) for name in names],
         },
     )
+
+
+def _folded(
+    names: list[str], changes: list[float], most: int
+) -> tuple[list[str], list[float]]:
+    """The bars that are drawn: the largest, and all others as one."""
+    least = WORTH_A_BAR * max(map(abs, changes), default=0.0)
+    shown = min(most, sum(abs(own) >= least for own in changes))
+    if len(names) <= shown + 1:
+        return names, changes
+    rest = counted(len(names) - shown, "other")
+    return [*names[:shown], rest], [*changes[:shown], sum(changes[shown:])]
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -125,7 +125,7 @@ def _method_words(loaded: LoadedRun, method: str) -> str:
             odds = ""
         return f"{odds}{words} A tree counts by its weight on this row."
     if has_shapley(shown_tree(loaded)):
-        return words
+        return f"{words} One that only pays off further down gets little of it."
     return (
         f"{words} Shapley values are not offered: here splits add up several columns, "
         "or leaves are linear models, and each such sum counts as a whole."

@@ -12,10 +12,12 @@ from treelab.evaluation.ensembles.deciders import weight_that_agrees
 from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
 from treelab.evaluation.explanations.contributions import (
     Contributions,
+    has_shapley,
     path_contributions,
 )
 from treelab.evaluation.explanations.ensembles import ensemble_contributions
-from treelab.evaluation.explanations.reasons import Reason, because, reasons
+from treelab.evaluation.explanations.reasons import MOST, Reason, because, reasons
+from treelab.evaluation.explanations.sufficient import sufficient_rule
 from treelab.trees.text.numerals import counted, percent
 from treelab.trees.tree import Tree
 
@@ -42,6 +44,12 @@ def _tree_story(loaded: LoadedRun, tree: Tree, row: Row) -> str:
     if tree.n_splits == 0:
         return "The tree has no split: it predicts the same for every row."
     found = path_contributions(tree, row.values, predicted_output(loaded, row))
+    if tree.classes is not None and has_shapley(tree):
+        rule = sufficient_rule(tree, row.values)
+        needed = [str(condition.column) for condition in rule.conditions]
+        if 0 < len(needed) <= MOST:
+            listed = reasons(tree, row.values, found, rule.conditions)
+            return _because(loaded, found, listed, needed)
     return _because(loaded, found, reasons(tree, row.values, found))
 
 
@@ -71,12 +79,17 @@ def _ensemble_story(loaded: LoadedRun, row: Row) -> str:
     )
 
 
-def _because(loaded: LoadedRun, found: Contributions, listed: Sequence[Reason]) -> str:
+def _because(
+    loaded: LoadedRun,
+    found: Contributions,
+    listed: Sequence[Reason],
+    needed: Sequence[str] = (),
+) -> str:
     """Write the strongest reasons as one sentence."""
     if loaded.model.classes is not None:
-        words = plain(because(listed))
+        words = plain(because(listed, needed=needed))
         if words:
-            return f"Mainly {words}."
+            return f"B{words[1:]}." if needed else f"Mainly {words}."
         return "No feature speaks more for this class than it does on average."
     rises = found.prediction >= found.base
     words = plain(because(listed, rises))
