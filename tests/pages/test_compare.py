@@ -240,7 +240,10 @@ def test_both_surfaces_are_drawn_over_two_number_columns(visit, store, target):
         return
     app.number_input(key="compare-row").set_value(7).run()
     assert "as in test row 7" in page_text(app)
-    assert not app.exception
+    rings = [
+        t for f in figures(app) for t in f["data"] if t.get("name") == "test row 7"
+    ]
+    assert len(rings) == 2
 
 
 def check_residuals(app):

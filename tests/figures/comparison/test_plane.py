@@ -73,3 +73,9 @@ def test_categories_stand_at_even_distances_and_rows_stay_on_their_side():
     assert len(np.unique(x)) == 150
     assert tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
     assert figure.layout.xaxis.ticktext == ("x", "y", "z")
+
+
+def test_a_row_with_a_label_has_a_ring():
+    points = POINTS.assign(label=["", "test row 7", ""])
+    *_, ring = plane_figure(points, AXES, [], colors={"a": "#0072B2"}).data
+    assert (ring.name, ring.x, ring.y) == ("test row 7", (2.0,), (0.2,))

@@ -93,7 +93,8 @@ def plane_figure(
     Parameters
     ----------
     points : DataFrame
-        ``x``, ``y`` and ``target`` of each row.
+        ``x``, ``y`` and ``target`` of each row; ``label``, where there is such a
+        column, names the rows that are marked, the others have "".
     axes : tuple of two Axis
     lines : sequence of SplitLine
         Those of level 0 are thick, the others dashed.
@@ -121,6 +122,7 @@ def plane_figure(
     else:
         _add_classes(figure, points, colors, mode)
     _add_lines(figure, lines, axes, mode)
+    _add_marks(figure, points, mode)
     figure.update_layout(template=template(mode), height=430, margin={"t": 44})
     for axis, update in zip(axes, (figure.update_xaxes, figure.update_yaxes)):
         reach = _thresholds_at(axis, [axis.low, axis.high])
@@ -188,6 +190,26 @@ def _add_values(figure: go.Figure, points, scale, unit: str, mode: Mode) -> None
         },
         hovertemplate="%{x:.4~g}, %{y:.4~g}: %{marker.color:.4~g}<extra></extra>",
     )
+
+
+def _add_marks(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
+    """Draw a ring around each row that has a label."""
+    if "label" not in points:
+        return
+    for row in points[points["label"] != ""].to_dict("records"):
+        figure.add_scatter(
+            x=[row["x"]],
+            y=[row["y"]],
+            mode="markers",
+            name=escape_html(row["label"]),
+            marker={
+                "symbol": "circle-open",
+                "size": 18,
+                "color": palette(mode).text,
+                "line": {"width": 2.5},
+            },
+            hoverinfo="skip",
+        )
 
 
 def _add_surface(

@@ -37,7 +37,7 @@ def show_surfaces(pair: Pair, names: Names) -> None:
     box = (axes[0].low, axes[0].high, axes[1].low, axes[1].high)
     found = [Surface(*surface_of(loaded, columns, box, place)) for loaded in pair]
     st.markdown(plain(_words(pair, found)))
-    points = _test_points(pair[0], columns)
+    points = _test_points(pair[0], columns, place)
     scale = _scale(pair[0], points, found)
     colors = dict(chain(*(run_colors(loaded).items() for loaded in pair))) or None
     for side, loaded, name, behind in zip(st.columns(2), pair, names, found):
@@ -83,13 +83,21 @@ def _axes(loaded: LoadedRun, columns: tuple[str, str]) -> tuple[Axis, Axis]:
     return across, up
 
 
-def _test_points(loaded: LoadedRun, columns: tuple[str, str]) -> pd.DataFrame:
-    """Return the test rows in the plane, or a sample of them."""
+def _test_points(
+    loaded: LoadedRun, columns: tuple[str, str], place: int | None
+) -> pd.DataFrame:
+    """Return the test rows in the plane or a sample of them, the followed one named."""
     X, y = loaded.split.rows("test")
     points = pd.DataFrame(
-        {"x": X[columns[0]], "y": X[columns[1]], "target": y}
-    ).dropna()
-    return points.sample(min(MOST_POINTS, len(points)), random_state=0)
+        {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
+    )
+    followed = points.iloc[[] if place is None else [place]]
+    points = points.drop(followed.index).dropna()
+    room = MOST_POINTS - len(followed)
+    points = points.sample(min(room, len(points)), random_state=0)
+    if place is not None:
+        followed = followed.assign(label=f"test row {place + 1:,}").dropna()
+    return pd.concat([points, followed])
 
 
 def _scale(loaded: LoadedRun, points: pd.DataFrame, found: list[Surface]):
