@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.cached.tree_pictures import (
     TreePicture,
     path_picture,
@@ -78,9 +79,7 @@ def picture_of(
         if picture is not None:
             return picture
     if choices.view == PATH:
-        n_strengths = len(loaded.model.strengths)
-        trees = tuple(shown_tree(loaded, strength=i) for i in range(n_strengths))
-        return path_picture(loaded, trees, choices.split)
+        return path_picture(loaded, pruning_steps(loaded), choices.split)
     return tree_picture(loaded, drawn, f"tree {estimator}", choices.split)
 
 

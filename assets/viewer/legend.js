@@ -8,6 +8,8 @@ import { classText, short } from "./text.js";
 const CHANGED = {
   epoch: "dashed outline: changed since the epoch before",
   lambda: "dashed outline: differs at the strength before",
+  leaves: "dashed outline: differs at the size before",
+  alpha: "dashed outline: differs at the size before",
 };
 
 /** Fill the legend for what is drawn; `bars`: whether sums are, `apart`: every leaf by itself. */

@@ -49,7 +49,7 @@ export class Scrubber {
     const label = frames.labels?.[at] ?? `${frames.name} ${short(frames.values?.[at])}`;
     const score = frames.scores?.[at];
     const text = score === null || score === undefined ? label : `${label} · ${short(score)} ${frames.score_label ?? ""}`;
-    const chosen = frames.kind === "lambda" && at === frames.chosen ? " · chosen" : "";
+    const chosen = frames.kind !== "epoch" && at === frames.chosen ? " · chosen" : "";
     this.words.textContent = text + chosen;
     this.range.setAttribute("aria-valuetext", text + chosen);
   }

@@ -160,6 +160,10 @@ def test_without_labels_clusters_are_not_scored_against_themselves(visit, store)
     (figure,) = figures(app)
     names = {trace.get("name") for trace in figure["data"]}
     assert "validation loss" in names
+    app.button_group(key=f"pruning-view-{run}").set_value("Two sizes").run()
+    assert "validation loss" in app.header[0].value
+    assert len(viewers(app)) == 2
+    assert not app.exception
     assert not any("test" in (name or "") or "purity" in (name or "") for name in names)
 
 
@@ -233,6 +237,27 @@ def test_the_runs_own_tree_is_not_saved_twice(store, visit):
     alone = store.model(store.runs()[0].id)
     assert isinstance(alone, Tree)
     assert store.runs()[0].title.endswith("tree alone")
+
+
+@pytest.mark.parametrize(
+    ("learner", "sizes", "score"),
+    [
+        ("cart", False, "macro F1 · test, 48 rows"),
+        ("gradtree", True, "macro F1 · held-out rows"),
+        ("argmin", False, "macro F1 · validation, 48 rows"),
+    ],
+)
+def test_a_scrubber_moves_through_all_sizes(store, visit, learner, sizes, score):
+    run = add_run(store, learner, sizes=sizes)
+    app = visit("pruning", run=run)
+    app.button_group(key=f"pruning-view-{run}").set_value("All sizes").run()
+    (view,) = viewers(app)
+    steps = pruning_steps(load_run(store.run(run)))
+    assert len(view["trees"]) == len(steps.trees) == len(set(view["frames"]["labels"]))
+    leaves = [len(conditions(view, i)) + 1 for i in range(len(steps.trees))]
+    assert leaves == steps.table["leaves"].tolist()
+    assert view["frames"]["score_label"] == score
+    assert view["frames"]["chosen"] == (steps.chosen or 0)
 
 
 @pytest.mark.parametrize(

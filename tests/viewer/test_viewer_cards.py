@@ -246,7 +246,11 @@ def test_a_folded_branch_does_not_look_like_a_leaf(page, width, n_classes):
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("epoch", "changed since the epoch before"), ("lambda", "the strength before")],
+    [
+        ("epoch", "changed since the epoch before"),
+        ("lambda", "the strength before"),
+        ("leaves", "the size before"),
+    ],
 )
 def test_the_dashed_outline_of_a_split_that_changed_is_in_the_legend(page, kind, words):
     data = run_of(6)

@@ -97,7 +97,8 @@ def _routed_split(home: Path, run_id: str, epoch, split, estimator, _loaded):
         row_groups(_loaded, y),
         rows_name=f"{SPLIT_NAMES[split]} row",
         key=(*_loaded.key, split, estimator),
-        is_fitted=split == _loaded.fitted_split
+        is_fitted=not _loaded.has_labels  # then all rows were clustered
+        or split == _loaded.fitted_split
         or (_loaded.fitted_split == JOINED and split != "test"),
     )
 

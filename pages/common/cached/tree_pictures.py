@@ -1,22 +1,34 @@
 """What the tree viewer shows of a run: one tree, or a tree a frame, made once."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, run_colors
-from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.cached.store import store
+from pages.common.words import SPLIT_NAMES
 from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.pruning_table import PruningSteps
 from treelab.evaluation.split_scores import headline_scores
 from treelab.figures.viewer.frames import Frames
 from treelab.figures.viewer.payload import to_json, tree_payload
 from treelab.runs.jobs.model_facts import ON_TOP, without_origin
 from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
-from treelab.trees.text.numerals import shortest
+from treelab.trees.text.numerals import counted, shortest
 from treelab.trees.tree import Tree
+
+# Of each kind of path: the scrubber's name, and what is written beside it.
+_STRENGTHS = {
+    "lambda": ("pruning strength (lambda)", "lambda {0}"),
+    "leaves": ("number of leaves", "{1}"),
+    "alpha": ("complexity penalty (ccp_alpha)", "ccp_alpha {0}, {1}"),
+}
+_SCORED_BY = {  # a column of the path's table, and its rows
+    "lambda": ("valid_score", "valid"),
+    "leaves": ("held_out_score", "held out"),
+    "alpha": ("test_score", "test"),
+}
 
 
 @dataclass(frozen=True)
@@ -161,30 +173,32 @@ def _training_picture(
 
 
 def path_picture(
-    loaded: LoadedRun, trees: Sequence[Tree], split: str = "fitted"
+    loaded: LoadedRun, steps: PruningSteps, split: str = "fitted"
 ) -> TreePicture:
-    """Return the trees of a pruning path, one a strength."""
-    return _path_picture(*loaded.key, split, trees, loaded)
+    """Return the trees of a pruning path, a frame a step."""
+    return _path_picture(*loaded.key, split, steps, loaded)
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
+@st.cache_resource(show_spinner="Writing every tree on the path…", max_entries=16)
 def _path_picture(
-    home: Path, run_id, epoch, split: str, _trees, _loaded: LoadedRun
+    home: Path, run_id, epoch, split: str, _steps: PruningSteps, _loaded: LoadedRun
 ) -> TreePicture:
     """``path_picture``, by values that name it."""
-    steps = pruning_steps(_loaded)
-    strengths = steps.table["strength"].tolist()
-    scores = steps.table.get("valid_score")
+    score, rows = _SCORED_BY[_steps.kind]
+    scores = _steps.table.get(score)
+    strengths = _steps.table["strength"].tolist()
+    name, label = _STRENGTHS[_steps.kind]
+    leaves = [counted(int(n), "leaf", "leaves") for n in _steps.table["leaves"]]
     frames = Frames(
-        "lambda",
-        "pruning strength (lambda)",
+        _steps.kind,
+        name,
         strengths,
-        [f"lambda {shortest(strength)}" for strength in strengths],
-        _loaded.model.chosen,
+        [label.format(shortest(s), size) for s, size in zip(strengths, leaves)],
+        _steps.chosen or 0,
         None if scores is None else scores.tolist(),
-        _score_label(_loaded, "valid"),
+        _score_label(_loaded, rows),
     )
-    return _framed_picture(_loaded, list(_trees), frames, split)
+    return _framed_picture(_loaded, list(_steps.trees), frames, split)
 
 
 def _framed_picture(
@@ -201,9 +215,11 @@ def _framed_picture(
 def _score_label(loaded: LoadedRun, split: str) -> str:
     """Name the score of a frame, and the rows behind it."""
     metric = TITLES[headline(loaded.run.problem.task)]
+    if split == "held out":
+        return f"{metric} · held-out rows"
     n_rows = f"{loaded.n_rows(split):,} rows"
-    if split == "valid":
-        return f"{metric} · validation, {n_rows}"
+    if split in ("valid", "test"):
+        return f"{metric} · {SPLIT_NAMES[split]}, {n_rows}"
     return f"{metric} · {n_rows} it was fitted to"
 
 

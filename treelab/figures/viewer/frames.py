@@ -1,4 +1,4 @@
-"""Several trees in one picture, a frame each: epochs or pruning strengths."""
+"""Several trees in one picture, a frame each: epochs or steps of a pruning path."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Frames:
 
     Attributes
     ----------
-    kind : {"epoch", "lambda"}
+    kind : {"epoch", "lambda", "leaves", "alpha"}
     name : str
         The scrubber's name.
     values : sequence of float
-        Epoch or pruning strength of each frame, ascending.
+        Epoch, pruning strength or number of leaves of each frame, in order.
     labels : sequence of str
         What is written beside the scrubber.
     chosen : int

@@ -58,6 +58,10 @@ def show_pair(
         ]
         st.header(plain(_finding(loaded, found, best, names)), anchor=False)
         st.markdown(plain(_interval_words(best, names)))
+    else:
+        losses = [steps.table["valid_loss"].iloc[step] for step in (first, second)]
+        words = (f"{n} {significant(loss)}" for n, loss in zip(names, losses))
+        st.header(plain(f"{', '.join(words)} validation loss"), anchor=False)
     place = None if found is None else _pick_row(loaded, found)
     _show_trees(loaded, steps, (first, second), names, place)
     if found is not None:

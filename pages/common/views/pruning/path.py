@@ -6,14 +6,15 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.pruning_steps import pruning_steps
+from pages.common.cached.tree_pictures import path_picture
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
 from pages.common.views.pruning.pair import show_pair
-from pages.common.views.tree_viewer import show_tree
+from pages.common.views.tree_viewer import show_tree, tree_viewer
 from pages.common.widgets.chosen_step import offer_run
 from pages.common.widgets.pruning_slider import pick_step, step_labels, strength_name
-from pages.common.words import plain, split_words
+from pages.common.words import fitted_words, plain, split_words
 from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.pruning_table import PruningSteps
@@ -32,7 +33,7 @@ _KINDS = {
 }
 _MOST_CLASSES = 6  # whose routing is offered
 PREDICTIONS = "Predictions"
-ONE_SIZE, TWO_SIZES = "One size", "Two sizes"
+ONE_SIZE, TWO_SIZES, ALL_SIZES = "One size", "Two sizes", "All sizes"
 
 
 @st.fragment
@@ -43,7 +44,7 @@ def show_pruning(loaded: LoadedRun) -> None:
     labels = step_labels(steps)
     view = st.segmented_control(
         "View",
-        (ONE_SIZE, TWO_SIZES),
+        (ONE_SIZE, TWO_SIZES, ALL_SIZES),
         default=ONE_SIZE,
         required=True,
         wrap=True,
@@ -52,8 +53,23 @@ def show_pruning(loaded: LoadedRun) -> None:
     shown = _without_predictors(loaded) if tree_alone else loaded
     if view == TWO_SIZES:
         show_pair(shown, steps, labels, tree_alone)
+    elif view == ALL_SIZES:
+        _show_all(shown, steps)
     else:
         _show_one(loaded, steps, labels, tree_alone)
+
+
+def _show_all(loaded: LoadedRun, steps: PruningSteps) -> None:
+    """Draw the whole path in one picture, in which a scrubber moves."""
+    picture = path_picture(loaded, steps)
+    n_shown, n_steps = len(picture.trees), len(steps.trees)
+    which = f"All {n_steps}" if n_shown == n_steps else f"{n_shown} of {n_steps}"
+    st.caption(
+        f"{which} trees of the path: move the scrubber, or play it. "
+        f"{_KINDS[steps.kind]}"
+    )
+    tree_viewer(picture.payload, f"tree-view-path-{loaded.run.id}")
+    st.caption(f"Rows and bars in the picture: {fitted_words(loaded)}.")
 
 
 def _show_one(
