@@ -65,7 +65,9 @@ def table_html(
     if hidden:
         heads.append(f'<th class="out">and {len(hidden):,} more columns</th>')
     return (
-        '<div class="tl-table"><table><thead><tr>'
+        # It scrolls sideways, so a keyboard must reach it.
+        '<div class="tl-table" tabindex="0" role="group" '
+        'aria-label="first rows"><table><thead><tr>'
         + "".join(heads)
         + "</tr></thead><tbody>"
         + "".join(rows)

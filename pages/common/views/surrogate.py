@@ -5,11 +5,11 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import imitations
 from pages.common.cached.store import queue, store
-from pages.common.words import fitted_words, plain, split_words
+from pages.common.words import fitted_words, plain
 from treelab.evaluation.surrogates.imitation import Imitation
 from treelab.runs.jobs.residual import residual_problem, residual_title
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import percent, significant
+from treelab.trees.text.numerals import counted, percent, significant
 
 
 def show_surrogate(loaded: LoadedRun) -> None:
@@ -23,11 +23,12 @@ def show_surrogate(loaded: LoadedRun) -> None:
         return
     name = f"“{problem.target}”"
     st.markdown(plain(" ".join(found["test"].sentences(name, "test row"))))
-    own, held_out = (_error_words(found[key]) for key in ("fitted", "test"))
+    n_test = counted(loaded.n_rows("test"), "test row")
     st.caption(
-        f"The tree differs from the model {own} of {fitted_words(loaded)}, {held_out} "
-        f"of {split_words(loaded, 'test')}. Scores elsewhere on this page are against "
-        "the model, not against the truth."
+        "The tree differs from the model "
+        f"{_error_words(found['fitted'], fitted_words(loaded))}, "
+        f"{_error_words(found['test'], n_test)}. Scores elsewhere on this page are "
+        "against the model, not against the truth."
     )
     if st.button(
         "Find where it differs",
@@ -39,11 +40,11 @@ def show_surrogate(loaded: LoadedRun) -> None:
         _open_residual(loaded.run)
 
 
-def _error_words(found: Imitation) -> str:
-    """Say how often, or by how much, the tree differs."""
+def _error_words(found: Imitation, rows: str) -> str:
+    """Say how often, or by how much, the tree differs on some rows."""
     if found.task == "regression":
-        return f"by {significant(found.fidelity['mae'])} on average on those"
-    return f"on {percent(1 - found.fidelity['accuracy'])}"
+        return f"by {significant(found.fidelity['mae'])} on average on {rows}"
+    return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"
 
 
 def _open_residual(run: Run) -> None:
