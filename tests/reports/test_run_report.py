@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from tests.pages.stores import add_run
+from tests.runs.jobs.surrogates import add_surrogate
 from treelab.evaluation.split_scores import split_scores
 from treelab.reports.run_report import INTENDED_USE, model_card, run_report
 from treelab.runs.store.run_store import RunStore
@@ -62,6 +63,12 @@ def test_a_report_holds_all_it_needs_and_every_part(store):
     assert run.problem.table_id in page
     assert page.count("treelabViewer.mount(") == 1
     assert 'id="tree-0-data"' in page
+
+
+def test_a_surrogate_is_held_against_the_truth_as_well(store):
+    page = run_report(store, [store.run(add_surrogate(store))])
+    assert "It imitates the predictions “forest” of another model" in page
+    assert "Against the truth: “forest” 0." in page
 
 
 def test_a_comparison_says_which_run_is_better(store):

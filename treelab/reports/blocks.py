@@ -29,10 +29,14 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; the first column names the row."""
+    """Cells as text; the first column names the row.
+
+    With a ``summary`` HTML folds it under these words.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,13 @@ def _html_block(block: Block) -> str:
         for first, *rest in block.rows
     )
     # A wide table scrolls in its own frame, which a keyboard reaches.
-    return (
+    table = (
         '<div class="wide" tabindex="0" role="group" aria-label="table"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+    if not block.summary:
+        return table
+    return f"<details><summary>{_text(block.summary)}</summary>{table}</details>"
 
 
 def _markdown_block(block: Block) -> str:

@@ -56,7 +56,7 @@ _STYLE = (
     ".frontier text{fill:var(--page-muted);font-size:13px}"
     ".frontier .grid{stroke:var(--page-line);stroke-width:.5}"
     ".frontier .ring{fill:none;stroke:var(--page-text);stroke-width:2}"
-    "pre{font-size:.85rem}li{margin:.15rem 0}"
+    "pre{font-size:.85rem}li{margin:.15rem 0}ol+p,ul+p{margin-bottom:1rem}"
 )
 
 
@@ -193,7 +193,6 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     ]
     for own in found:
         if own.line is not None:
-            blocks += [Subtitle(own.name)] * (len(found) > 1)
             blocks.append(_size_table(own))
     return Section("Score against size", blocks)
 
@@ -233,4 +232,5 @@ def _size_table(own: RunFacts) -> Table:
             table["test"],
         )
     ]
-    return Table(["leaves", "held-out rows", "standard error", "test rows"], rows)
+    head = ["leaves", "held-out rows", "standard error", "test rows"]
+    return Table(head, rows, f"{own.name}: scores of {counted(len(rows), 'size')}")
