@@ -275,6 +275,19 @@ def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
 
 @pytest.mark.browser
 @pytest.mark.slow
+def test_what_would_change_a_prediction_is_tried_by_one_click(page, address):
+    run = add_run(RunStore(), "cart")
+    page.goto(f"{address}/explain?run={run}&row=1")
+    opened(page, "Why this answer?")
+    before = page.locator(".prediction").inner_text()
+    page.get_by_role("button", name="Try it").first.click()
+    changed = page.get_by_text("Changed: ").first  # outside of the button's fragment
+    sync_api.expect(changed).to_contain_text(before.split(",")[0].strip("“”"))
+    assert page.locator(".prediction").inner_text() != before
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_first_ten_minutes(page, address):
     store = RunStore()

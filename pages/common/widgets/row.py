@@ -10,6 +10,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.words import plain
 from treelab.data.columns import column_kind
+from treelab.trees.labels import most_probable
 from treelab.trees.text.numerals import shortest
 
 _FIELDS = 12  # fields that stand open; the other columns unfold
@@ -30,6 +31,10 @@ class Row:
         Its class or value; None once it was edited.
     original : DataFrame
         The row as the table has it.
+    predicted : object
+        The run's prediction for the values.
+    proba : float64 array of shape (n_classes,) or None
+        Class probabilities; None for regression.
     changed : dict
         Column to (value before, value now), as text.
     """
@@ -37,6 +42,8 @@ class Row:
     values: pd.DataFrame
     target: object
     original: pd.DataFrame
+    predicted: object
+    proba: np.ndarray | None
     changed: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
@@ -61,14 +68,23 @@ def pick_row(loaded: LoadedRun, place: int, columns_first: tuple[str, ...]) -> R
         if not _same(original[column].iloc[0], value)
     }
     if not changed:
-        return Row(original, target, original)
+        return Row(original, target, original, *predict_row(loaded, original))
     values = original.copy()
     for column in changed:
         kind = column_kind(loaded.split.X_train[column])
         dtype = float if kind == "number" else object
         value = np.nan if new[column] is None else new[column]
         values[column] = pd.Series([value], index=values.index, dtype=dtype)
-    return Row(values, None, original, changed)
+    return Row(values, None, original, *predict_row(loaded, values), changed)
+
+
+def predict_row(loaded: LoadedRun, row: pd.DataFrame) -> tuple:
+    """Return the run's prediction for one row, and its probabilities or None."""
+    model = loaded.model
+    if model.classes is None:
+        return float(model.predict(row)[0]), None
+    proba = model.predict_proba(row)
+    return most_probable(model.classes, proba)[0], proba[0]
 
 
 def set_values(loaded: LoadedRun, place: int, values: dict) -> None:

@@ -50,7 +50,7 @@ def show_contributions(loaded: LoadedRun, row: Row) -> None:
             key=f"contributions-{loaded.run.id}",
             help=_HELP,
         )
-    output = predicted_output(loaded, row)
+    output = predicted_output(row)
     if isinstance(model, WeightedTrees):
         found = ensemble_contributions(model, row.values, output)
     elif method == PATH:
@@ -89,7 +89,7 @@ def _title(loaded: LoadedRun, row: Row) -> str:
     model = loaded.model
     if model.classes is not None:
         what = "log-odds" if _has_log_odds(loaded) else "probability"
-        return f"{what} of “{model.predict(row.values)[0]}”"
+        return f"{what} of “{row.predicted}”"
     return named_with_unit(model.target, model.target_unit)
 
 

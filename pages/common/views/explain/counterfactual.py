@@ -69,7 +69,7 @@ def _is_exact(loaded: LoadedRun) -> bool:
 
 def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
     """Let the visitor say which prediction is asked for."""
-    predicted = loaded.model.predict(row.values)[0]
+    predicted = row.predicted
     if loaded.model.classes is not None:
         others = [label for label in ranked_classes(loaded) if label != predicted]
         if len(others) == 1:
@@ -132,7 +132,7 @@ def _show(loaded: LoadedRun, own: Counterfactual, place: int, key: str) -> None:
         f"{plain(predicted)}, with {counted(len(own.changes), 'change')} (distance "
         f"{significant(own.distance)}): {changed}."
     )
-    button.button(
+    is_tried = button.button(
         "Try it",
         icon=":material/edit:",
         key=f"try-{key}",
@@ -140,6 +140,8 @@ def _show(loaded: LoadedRun, own: Counterfactual, place: int, key: str) -> None:
         on_click=set_values,
         args=(loaded, place, {c: now for c, (_, now) in own.changes.items()}),
     )
+    if is_tried:  # the fields stand outside of this fragment
+        st.rerun()
 
 
 def _text(value) -> str:

@@ -71,7 +71,7 @@ def _show_weights(loaded: LoadedRun, row: Row, index, weight) -> int:
     agree = None
     if model.classes is not None:
         alone = estimator_predictions(model, row.values, index)
-        agree = alone == model.predict(row.values)[0]
+        agree = alone == row.predicted
     st.markdown("**Estimator weights**")
     shown = st.pills(
         "Tree shown",

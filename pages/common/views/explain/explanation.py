@@ -1,6 +1,5 @@
 """Why a run predicts what it does for one row: the prediction, and what decided it."""
 
-import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, run_colors
@@ -10,7 +9,7 @@ from pages.common.html import dot
 from pages.common.theme import mode
 from pages.common.views.explain.story import show_story
 from pages.common.views.tree_viewer import note_empty_branch, show_tree
-from pages.common.widgets.row import Row
+from pages.common.widgets.row import Row, predict_row
 from pages.common.words import plain, with_unit
 from treelab.evaluation.explanations.contributions import has_shapley
 from treelab.evaluation.explanations.sufficient import sufficient_rule
@@ -29,20 +28,18 @@ def show_prediction(loaded: LoadedRun, row: Row) -> None:
     """Show the prediction, large, and below it the target."""
     color = palette(mode()).accent
     if loaded.model.classes is not None:
-        color = run_colors(loaded)[plain_label(loaded.model.predict(row.values)[0])]
-    words = dot(color, _prediction_words(loaded, row.values))
+        color = run_colors(loaded)[plain_label(row.predicted)]
+    words = dot(color, _prediction_words(loaded, row.predicted, row.proba))
     st.html(f'<div class="prediction">{words}</div>')
     show_story(loaded, row)
     st.markdown(_target_words(loaded, row))
 
 
-def _prediction_words(loaded: LoadedRun, row: pd.DataFrame) -> str:
-    """Write the run's prediction for one row."""
-    predicted = loaded.model.predict(row)[0]
-    if loaded.model.classes is None:
-        return with_unit(loaded, float(predicted))
-    chance = float(loaded.model.predict_proba(row).max())
-    return f"“{predicted}”, {probability(chance)}"
+def _prediction_words(loaded: LoadedRun, predicted, proba) -> str:
+    """Write a prediction with its unit, or its probability."""
+    if proba is None:
+        return with_unit(loaded, predicted)
+    return f"“{predicted}”, {probability(float(proba.max()))}"
 
 
 def _target_words(loaded: LoadedRun, row: Row) -> str:
@@ -52,17 +49,16 @@ def _target_words(loaded: LoadedRun, row: Row) -> str:
             f"{plain(column)} from {plain(before)} to {plain(now)}"
             for column, (before, now) in row.changed.items()
         )
-        before = plain(_prediction_words(loaded, row.original))
+        before = plain(_prediction_words(loaded, *predict_row(loaded, row.original)))
         return (
             f"Changed: {changes}. Prediction before: {before}. The target of the "
             "changed row is not known."
         )
-    predicted = loaded.model.predict(row.values)[0]
-    if loaded.model.classes is None:
-        error = abs(float(predicted) - float(row.target))
+    if row.proba is None:
+        error = abs(row.predicted - float(row.target))
         target = plain(with_unit(loaded, float(row.target)))
         return f"Target: {target}; error: {plain(with_unit(loaded, error))}."
-    verdict = "Correct" if predicted == row.target else "Wrong"
+    verdict = "Correct" if row.predicted == row.target else "Wrong"
     return f"{verdict}: the row's class is “{plain(row.target)}”."
 
 
@@ -77,9 +73,10 @@ def explain_tree(loaded: LoadedRun, row: Row) -> None:
         lines = [plain(line) for line in path_lines(tree, row.values, most=3)]
         end = plain(prediction_text(tree, path[-1], most=3))
         if loaded.has_predictor:
+            predicted = plain(_prediction_words(loaded, row.predicted, row.proba))
             end = (
                 "The predictor on top reads how far the row passes each node and "
-                f"predicts {plain(_prediction_words(loaded, row.values))}."
+                f"predicts {predicted}."
             )
         st.markdown("\n".join(f"- {line}" for line in [*lines, f"**→ {end}**"]))
         predicted = predictions(loaded, "test") if loaded.has_predictor else None

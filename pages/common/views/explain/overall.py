@@ -114,7 +114,7 @@ def _show_impurity(loaded: LoadedRun) -> None:
 
 def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     """Let the visitor choose a feature, and draw how predictions depend on it."""
-    output = predicted_output(loaded, row)
+    output = predicted_output(row)
     left, right = st.columns(2)
     with left:
         column = st.selectbox(

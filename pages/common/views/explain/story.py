@@ -32,18 +32,16 @@ def show_story(loaded: LoadedRun, row: Row) -> None:
         st.markdown(_tree_story(loaded, shown_tree(loaded), row))
 
 
-def predicted_output(loaded: LoadedRun, row: Row) -> int:
+def predicted_output(row: Row) -> int:
     """Return which output is explained: the predicted class, or the only value."""
-    if loaded.model.classes is None:
-        return 0
-    return int(loaded.model.predict_proba(row.values)[0].argmax())
+    return 0 if row.proba is None else int(row.proba.argmax())
 
 
 def _tree_story(loaded: LoadedRun, tree: Tree, row: Row) -> str:
     """Write which columns on the row's path speak for the prediction."""
     if tree.n_splits == 0:
         return "The tree has no split: it predicts the same for every row."
-    found = path_contributions(tree, row.values, predicted_output(loaded, row))
+    found = path_contributions(tree, row.values, predicted_output(row))
     if tree.classes is not None and has_shapley(tree):
         rule = sufficient_rule(tree, row.values)
         needed = [str(condition.column) for condition in rule.conditions]
@@ -56,7 +54,7 @@ def _tree_story(loaded: LoadedRun, tree: Tree, row: Row) -> str:
 def _ensemble_story(loaded: LoadedRun, row: Row) -> str:
     """Write what speaks for the prediction, and how much the heaviest tree decides."""
     model = loaded.model
-    found = ensemble_contributions(model, row.values, predicted_output(loaded, row))
+    found = ensemble_contributions(model, row.values, predicted_output(row))
     story = _because(loaded, found, reasons(model, row.values, found))
     index, weight = (found[0] for found in model.top_estimators(row.values, 1))
     heaviest = int(index[0])
@@ -71,7 +69,7 @@ def _ensemble_story(loaded: LoadedRun, row: Row) -> str:
         alone_words = plain(with_unit(loaded, alone))
         return f"{words} {alone_words}. {most} {MOST_OF_IT:.0%} of the weight."
     (alone,) = estimator_predictions(model, row.values, [heaviest])
-    same = alone == model.predict(row.values)[0]
+    same = alone == row.predicted
     agrees = percent(weight_that_agrees(model, row.values))
     return (
         f"{words} {'the same' if same else f'“{plain(alone)}”'}. Trees with {agrees} "

@@ -136,8 +136,6 @@ def _pick_filter(loaded: LoadedRun) -> None:
         index=None,
         placeholder="no condition",
         key=_key(loaded, "column"),
-        on_change=_go,
-        args=(loaded, 0),
     )
     if column is None:
         return
