@@ -7,10 +7,16 @@ from sklearn.datasets import load_iris
 
 from pages.common.cached.loaded_run import load_run
 from pages.common.cached.pruning_steps import pruning_steps
+from tests.evaluation.comparison.trees import xor_tree
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
+from treelab.data.problem import make_problem
+from treelab.data.synthetic_tables import greedy_trap
+from treelab.evaluation.metrics import scores
 from treelab.learners.common.origin import Origin
+from treelab.runs.jobs.model_facts import model_size
+from treelab.runs.store.process import ProcessId
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
@@ -213,6 +219,30 @@ def test_values_of_a_number_are_drawn_against_the_truth(visit, store):
     names = [head.value for head in app.header]
     assert "Predicted against true values" in names
     assert sum(f["data"][-1]["type"] == "scattergl" for f in figures(app)) == 2
+
+
+def test_the_greedy_trap_tells_its_exclusive_or(visit, store):
+    frame = greedy_trap(600)
+    problem = make_problem(frame, "bar", table_id=store.add_table(frame, "trap"))
+    split = problem.split(frame)
+    tree = xor_tree(*split.rows("train"))
+    found = {
+        part: scores(problem.task, y, tree.predict(X))
+        for part in ("train", "valid", "test")
+        for X, y in [split.rows(part)]
+    }
+    for learner in ("cart", "gradtree"):
+        run = store.create(learner, {}, problem)
+        store.start(run, ProcessId.here())
+        store.add_model(run, tree)
+        store.finish(run, "done", metrics=found, summary=model_size(tree))
+    app = visit("compare")
+    assert "GradTree splits by furnace temperature" in app.subheader[0].value
+    (words,) = (m.value for m in app.markdown if m.value.startswith("At once"))
+    assert "Columns furnace temperature and cooling rate decide only together" in words
+    gains = app.table[1].value
+    assert gains.index.tolist() == ["GradTree", "greedy"]
+    assert gains.shape == (2, 3)
 
 
 def open_part(app, part: str):

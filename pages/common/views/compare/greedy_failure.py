@@ -41,8 +41,8 @@ def show_greedy_failure(pair: Pair, names: Names) -> None:
             st.markdown(
                 f"Nothing to tell of {plain(name)}: at none of its splits does greedy "
                 "gain far more at once (twice as much or more) and end worse, on "
-                f"{SPLIT_NAMES[loaded.fitted_split]} and on test rows, with the same "
-                "number of leaves."
+                f"{SPLIT_NAMES[loaded.fitted_split]} rows and on test rows, with as "
+                "many leaves."
             )
         else:
             _show_gap(gap, loaded, name)
