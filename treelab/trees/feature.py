@@ -123,13 +123,13 @@ def feature_matrix(
         if index in plain:
             continue
         feature = features[index]
-        series = _column(X, positions, feature.column)
+        name = feature.column
         if feature.kind == "number":
-            matrix[:, index] = _numbers(series, feature.column)
+            matrix[:, index] = _numbers(_column(X, positions, name), name)
         else:
-            if feature.column not in codes:
-                codes[feature.column] = _categories(series)
-            matrix[:, index] = _scores(feature, *codes[feature.column])
+            if name not in codes:  # several features may read one column
+                codes[name] = _categories(_column(X, positions, name))
+            matrix[:, index] = _scores(feature, *codes[name])
     return matrix
 
 
