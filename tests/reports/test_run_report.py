@@ -9,6 +9,7 @@ from tests.pages.stores import add_run
 from tests.runs.jobs.surrogates import add_surrogate
 from treelab.evaluation.split_scores import split_scores
 from treelab.reports.run_report import INTENDED_USE, model_card, run_report
+from treelab.runs.jobs.import_model import NOTE, import_model
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.text.numerals import significant
 
@@ -76,6 +77,16 @@ def test_a_comparison_says_which_run_is_better(store):
     page = run_report(store, runs)
     assert "clearly more than GRANDE." in page
     assert "<td>CART is better</td>" in page
+
+
+def test_of_a_model_from_elsewhere_no_training_is_made_up(store):
+    run = store.run(add_run(store, "cart"))
+    imported = import_model(store, store.model(run.id), run.problem, "Mine")
+    card = model_card(store, store.run(imported))
+    training = card[card.index("## Training") : card.index("## Scores")]
+    assert "trained elsewhere" in training
+    assert "fitted to" not in training
+    assert NOTE in card
 
 
 def test_runs_of_other_rows_are_refused(store):

@@ -28,7 +28,8 @@ def limits_section(found: Sequence[RunFacts]) -> Section:
     else:
         lines.append("There is no score: the clusters were not held against labels.")
     for facts in found:
-        lines += [f"{facts.name}: {words}" for words in _own_limits(facts)]
+        of = f"{facts.name}: " if len(found) > 1 else ""
+        lines += [f"{of}{words}" for words in _own_limits(facts)]
     if len(found) > 1:
         fitted = {facts.run.fitted_split for facts in found}
         if len(fitted) > 1:
@@ -57,7 +58,7 @@ def _own_limits(facts: RunFacts) -> list[str]:
     ]
     if facts.run.fitted_split == JOINED:
         lines.append(
-            "its validation rows trained the model as well, so their score is of rows "
+            "The validation rows trained the model as well, so their score is of rows "
             "that it learned from."
         )
     if isinstance(facts.model, WeightedTrees):
@@ -67,7 +68,7 @@ def _own_limits(facts: RunFacts) -> list[str]:
         )
     if facts.has_predictor:
         lines.append(
-            "a predictor on top of the tree makes the predictions; the leaves that are "
+            "A predictor on top of the tree makes the predictions; the leaves that are "
             "drawn do not."
         )
     return lines

@@ -14,7 +14,7 @@ from treelab.evaluation.metrics import (
     scores,
 )
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
-from treelab.learners.registry import find_spec, learner_title
+from treelab.learners.registry import IMPORTED, find_spec, learner_title
 from treelab.reports.blocks import Block, Bullets, Paragraph, Section, Subtitle, Table
 from treelab.reports.explanations import (
     chosen_rows,
@@ -23,6 +23,7 @@ from treelab.reports.explanations import (
     value_words,
 )
 from treelab.reports.facts import RunFacts
+from treelab.runs.store.run import Run
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text.numerals import counted, percent, significant
 
@@ -177,27 +178,7 @@ def training_section(found: Sequence[RunFacts]) -> Section:
         run = facts.run
         if len(found) > 1:
             blocks.append(Subtitle(facts.name))
-        summary = run.summary
-        used = summary.get("versions", {})
-        rows_fitted = "training and validation rows"
-        if run.fitted_split != JOINED:
-            rows_fitted = "training rows"
-        lines = [
-            ["learner", learner_title(run.learner)],
-            ["recipe", "the paper's" if run.follows_paper else "treelab's"],
-            ["origin", run.provenance or "not recorded"],
-            ["fitted to", rows_fitted],
-            ["seed", str(run.problem.seed)],
-            ["device", summary.get("device", run.device)],
-            ["seconds", significant(summary.get("seconds", run.elapsed))],
-            [
-                "versions",
-                ", ".join(f"{name} {number}" for name, number in used.items())
-                or "not recorded",
-            ],
-            ["run", run.id],
-        ]
-        blocks.append(Table(["what", "value"], lines))
+        blocks.append(Table(["what", "value"], _training_lines(run)))
         spec = find_spec(run.learner)
         defaults = spec.defaults(run.problem.task) if spec else {}
         rows = [
@@ -207,6 +188,26 @@ def training_section(found: Sequence[RunFacts]) -> Section:
         if rows:
             blocks.append(Table(["setting", "value", "default"], rows))
     return Section("Training", blocks)
+
+
+def _training_lines(run: Run) -> list[list[str]]:
+    """List what is known of a training; of one elsewhere, next to nothing."""
+    if run.learner == IMPORTED:
+        return [["learner", "not known: trained elsewhere"], ["run", run.id]]
+    summary = run.summary
+    joined = run.fitted_split == JOINED
+    used = (f"{name} {number}" for name, number in summary.get("versions", {}).items())
+    return [
+        ["learner", learner_title(run.learner)],
+        ["recipe", "the paper's" if run.follows_paper else "treelab's"],
+        ["origin", run.provenance or "not recorded"],
+        ["fitted to", "training and validation rows" if joined else "training rows"],
+        ["seed", str(run.problem.seed)],
+        ["device", summary.get("device", run.device)],
+        ["seconds", significant(summary.get("seconds", run.elapsed))],
+        ["versions", ", ".join(used) or "not recorded"],
+        ["run", run.id],
+    ]
 
 
 def _setting(value) -> str:
