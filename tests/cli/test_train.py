@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import pandas as pd
 import pytest
 
 from treelab.cli.main import main
@@ -101,3 +102,14 @@ def test_clusters_that_are_refused_store_no_table(home, table, refused):
     assert "depth" in refused("cluster", table, "--set", "depth=0")
     assert "no column 'sort'" in refused("cluster", table, "--known", "sort")
     assert RunStore().tables() == []
+
+
+def test_a_column_of_predictions_is_imitated_and_its_truth_is_no_feature(home, table):
+    arguments = ["train", table, "--target", "kind", "--learner", "cart"]
+    truth = pd.read_csv(table)["kind"]
+    pd.read_csv(table).assign(truth=truth).to_csv(table, index=False)
+    assert main([*arguments, "--truth", "truth", "--set", "tune=false"]) == 0
+    (run,) = RunStore().runs()
+    assert run.problem.is_surrogate
+    assert run.problem.truth == "truth"
+    assert "truth" not in run.problem.columns

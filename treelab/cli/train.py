@@ -22,6 +22,11 @@ def add_command(commands) -> None:
     )
     add_problem(parser)
     parser.add_argument(
+        "--truth",
+        metavar="COLUMN",
+        help="the target holds another model's predictions of this column: imitate it",
+    )
+    parser.add_argument(
         "--learner", default="gradtree", choices=LEARNERS, help="(default: gradtree)"
     )
     add_settings(parser, "max_depth=5")

@@ -68,6 +68,9 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
         task=arguments.task,
         seed=arguments.seed,
     )
+    if (truth := getattr(arguments, "truth", None)) is not None:
+        columns = tuple(column for column in problem.columns if column != truth)
+        problem = replace(problem, columns=columns, is_surrogate=True, truth=truth)
     for finding in check_problem(frame, problem):
         if finding.level == "error":
             raise ValueError(finding.sentence)
