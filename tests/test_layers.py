@@ -64,7 +64,11 @@ STRANGERS = {
         "treelab.trees.pruning",
     ],
     "treelab.data.problem": ["treelab.data.problem_check"],
-    "treelab.runs.store": ["treelab.runs.jobs", "treelab.runs.workers"],
+    "treelab.runs.store": [
+        "treelab.runs.jobs",
+        "treelab.runs.workers",
+        "treelab.runs.care",
+    ],
     "treelab.runs.jobs": ["treelab.runs.workers"],
     "treelab.bench": ["treelab.cli"],
     "pages.common.state": ["pages.common.widgets", "pages.common.views"],

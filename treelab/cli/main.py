@@ -16,6 +16,7 @@ from treelab.cli import (
     train,
     worker,
 )
+from treelab.cli.care import doctor
 
 COMMANDS = (
     train,
@@ -27,6 +28,7 @@ COMMANDS = (
     runs,
     import_model,
     worker,
+    doctor,
     bench,
 )
 

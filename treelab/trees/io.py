@@ -28,7 +28,7 @@ TYPES = {
 }
 MOST_BYTES = 2**26  # of a model as JSON, whose values take twenty times the memory
 _ARRAY_TYPES = ("bool", "int32", "int64", "float32", "float64")
-_SETTINGS, _ARRAYS = "model.json", "model.safetensors"
+MODEL_FILES = _SETTINGS, _ARRAYS = "model.json", "model.safetensors"
 
 
 class Stored:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from treelab.runs.store.migrations import migrate, schema_version
 from treelab.runs.store.private import FILE_MODE, open_private
 
-SCHEMA_VERSION = 1
 BUSY_SECONDS = 30  # how long a write waits for another process's write
 
 _SCHEMA = """
@@ -50,9 +50,9 @@ class StoreError(OSError):
 
 
 def prepare(path: Path) -> None:
-    """Create the database where there is none, and check that we know its schema.
+    """Create the database where there is none; bring an older one to our schema.
 
-    One that is there is only read, so that runs can be looked at on a full disk.
+    One of our schema is only read, so that runs can be looked at on a full disk.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def prepare(path: Path) -> None:
         with FileLock(lock, timeout=BUSY_SECONDS, mode=FILE_MODE):
             # SQLite gives its other files the mode of this one.
             open_private(path, "ab").close()
-            _create_or_check(path)
+            _create_or_migrate(path)
     except Timeout as error:
         raise TimeoutError(
             f"{path} was being prepared by another process for {BUSY_SECONDS} s; "
@@ -80,26 +80,35 @@ def prepare(path: Path) -> None:
         ) from error
 
 
-def _create_or_check(path: Path) -> None:
-    """Create the tables of a new database, unless another process has by now."""
+def _create_or_migrate(path: Path) -> None:
+    """Create or migrate the tables, unless another process has by now."""
     with reading(path) as db:
-        if not _is_ready(db, path):
-            db.execute("PRAGMA journal_mode=WAL")  # readers never wait for writers
-            db.executescript(
-                f"BEGIN; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
-            )
+        if _is_ready(db, path):
+            return
+        if read_version(db) > 0:
+            migrate(db)
+            return
+        db.execute("PRAGMA journal_mode=WAL")  # readers never wait for writers
+        db.executescript(
+            f"BEGIN; {_SCHEMA} PRAGMA user_version={schema_version()}; COMMIT;"
+        )
 
 
 def _is_ready(db: sqlite3.Connection, path: Path) -> bool:
-    """Whether a database has its tables; refuse one of a newer schema."""
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version > SCHEMA_VERSION:
+    """Whether a database has our schema; refuse one of a newer schema."""
+    version = read_version(db)
+    if version > schema_version():
         raise ValueError(
             f"{path} was written by a newer treelab (schema {version}, this one knows "
-            f"{SCHEMA_VERSION}). Update treelab, or choose another folder with "
+            f"{schema_version()}). Update treelab, or choose another folder with "
             "TREELAB_HOME."
         )
-    return version > 0
+    return version == schema_version()
+
+
+def read_version(db: sqlite3.Connection) -> int:
+    """Return the version of a database's schema; 0 before it has tables."""
+    return db.execute("PRAGMA user_version").fetchone()[0]
 
 
 @contextmanager

@@ -132,7 +132,15 @@ class RunStates:
             )
 
     def interrupt_dead_runs(self) -> list[str]:
-        """End the runs whose process died as "interrupted"; return their ids.
+        """End the runs of ``dead_runs`` as "interrupted"; return their ids."""
+        return [
+            run_id
+            for run_id, state in self.dead_runs().items()
+            if self._interrupt(run_id, state)
+        ]
+
+    def dead_runs(self) -> dict[str, str]:
+        """Return the runs whose process died, with the state they were left in.
 
         That is the process that trains a run, or the one that made it and ended before
         it submitted it. A process of this machine is dead when the system does not know
@@ -144,18 +152,17 @@ class RunStates:
                 "SELECT id, state, owner, heartbeat FROM runs WHERE state = 'running'"
                 " OR (state = 'queued' AND NOT submitted AND owner IS NOT NULL)"
             ).fetchall()
-        interrupted = []
+        dead = {}
         for row in rows:
             owner = ProcessId.parse(row["owner"])
             if owner.is_local:
-                dead = not owner.is_alive()
-            elif row["state"] == "running":
-                dead = time.time() - row["heartbeat"] > SILENT_SECONDS
-            else:
-                dead = False  # it waits for a cluster, as long as that takes
-            if dead and self._interrupt(row["id"], row["state"]):
-                interrupted.append(row["id"])
-        return interrupted
+                is_dead = not owner.is_alive()
+            else:  # one that is queued waits for a cluster, as long as that takes
+                silent = time.time() - (row["heartbeat"] or 0.0)
+                is_dead = row["state"] == "running" and silent > SILENT_SECONDS
+            if is_dead:
+                dead[row["id"]] = row["state"]
+        return dead
 
     def _interrupt(self, run_id: str, state: str) -> bool:
         """End a run whose process died; False if it is in another state by now."""
@@ -169,6 +176,16 @@ class RunStates:
                     (time.time(), MAKER_ENDED, run_id),
                 ).rowcount
                 == 1
+            )
+
+    def set_has_model(self, run_id: str) -> None:
+        """Record whether a finished run's folder has a model, where the two differ."""
+        has_model = (self.folder(run_id) / "model").is_dir()
+        with writing(self._path) as db:
+            db.execute(
+                "UPDATE runs SET has_model = ? WHERE id = ? AND state NOT IN"
+                " ('queued', 'running')",
+                (has_model, run_id),
             )
 
     def request_stop(self, run_id: str) -> None:

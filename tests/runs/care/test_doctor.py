@@ -1,0 +1,168 @@
+"""The doctor finds what is wrong, mends what is safe, and removes no model."""
+
+import shutil
+import sqlite3
+
+import pytest
+
+from tests.runs.care.conftest import dead_process, finished, stump
+from tests.runs.conftest import problem_in
+from treelab.runs.care import leftovers
+from treelab.runs.care.doctor import examine
+from treelab.runs.store.database import writing
+
+
+def trouble(store, repair=False):
+    """What is wrong, as text, by what it is about."""
+    found = examine(store.home, repair=repair)
+    return [f"{f.about}: {f.message}" for f in found if f.is_trouble]
+
+
+def mended(store):
+    """What a repair did."""
+    found = examine(store.home, repair=True)
+    return [f"{f.about}: {f.message} {f.remedy}" for f in found if f.is_mended]
+
+
+def test_a_healthy_store_has_no_trouble(store, run_id):
+    assert trouble(store) == []
+    about = {finding.about for finding in examine(store.home)}
+    assert {"database", "tables", "runs", "workers", "disk", "versions"} <= about
+
+
+def test_no_store_is_an_error_and_none_is_made(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no run store"):
+        examine(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_database_is_found_and_left(store, run_id):
+    path = store.home / "treelab.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    content = bytearray(path.read_bytes())
+    content[4096:8192] = b"x" * 4096
+    path.write_bytes(content)
+    assert any("damaged" in text for text in trouble(store, repair=True))
+    assert path.read_bytes()[:8192] == content[:8192]
+    assert (store.folder(run_id) / "model").is_dir()
+
+
+def test_a_lost_model_is_found_and_the_row_set_right(store, run_id):
+    shutil.rmtree(store.folder(run_id) / "model")
+    assert "lacks a model" in trouble(store)[0]
+    assert store.run(run_id).has_model
+    assert "The row is set right." in mended(store)[0]
+    assert not store.run(run_id).has_model
+    assert trouble(store) == []
+
+
+def test_a_model_that_the_row_does_not_know_is_found_again(store, run_id):
+    with writing(store.home / "treelab.sqlite") as db:
+        db.execute("UPDATE runs SET has_model = 0")
+    assert "has a model" in mended(store)[0]
+    assert store.run(run_id).has_model
+
+
+def test_a_model_that_cannot_be_read_stays_where_it_is(store, run_id):
+    broken = store.folder(run_id) / "model" / "model.json"
+    broken.write_text("{")
+    assert "cannot be read" in trouble(store, repair=True)[0]
+    assert broken.read_text() == "{"
+    assert store.run(run_id).has_model
+
+
+def test_a_model_that_was_not_put_in_its_place_is_put_there(store, run_id):
+    folder = store.folder(run_id)
+    (folder / "model").rename(folder / "model.part")
+    assert len(mended(store)) == 1
+    assert store.model(run_id).to_dict() == stump().to_dict()
+    assert trouble(store) == []
+
+
+def test_of_two_whole_models_none_is_removed(store, run_id):
+    folder = store.folder(run_id)
+    shutil.copytree(folder / "model", folder / "model.part")
+    assert "one in its place" in trouble(store, repair=True)[0]
+    assert (folder / "model.part" / "model.json").exists()
+
+
+def test_leftovers_are_removed_once_they_are_old(store, run_id, monkeypatch):
+    folder = store.folder(run_id)
+    (folder / "model.part").mkdir()
+    (folder / "snapshots").mkdir()
+    (folder / "snapshots" / "1.part").write_text("{")
+    (store.home / "tables" / f"{'a' * 64}.12.part").write_text("PAR")
+    (store.home / "runs" / "cart-gone").mkdir()
+    (store.home / "runs" / "cart-gone" / "log.txt").write_text("Traceback")
+    monkeypatch.setattr(leftovers, "OLD_SECONDS", 60.0)
+    assert trouble(store, repair=True) == []
+    monkeypatch.setattr(leftovers, "OLD_SECONDS", -1.0)
+    assert len(trouble(store)) == 4
+    assert len(mended(store)) == 4
+    assert not list(store.home.rglob("*.part"))
+    assert not (store.home / "runs" / "cart-gone").exists()
+    assert trouble(store) == []
+
+
+def test_a_folder_of_no_run_stays_when_it_holds_a_model(store, run_id):
+    with writing(store.home / "treelab.sqlite") as db:
+        db.execute("DELETE FROM runs")
+    assert "belongs to no run" in trouble(store, repair=True)[0]
+    assert (store.folder(run_id) / "model" / "model.json").exists()
+
+
+def test_tables_that_are_lost_or_changed_are_found(store, run_id):
+    path = store.home / "tables" / f"{store.run(run_id).problem.table_id}.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content + b"x")
+    assert "hash differs" in trouble(store, repair=True)[0]
+    part = path.with_suffix(".7.part")
+    path.unlink()
+    assert "is missing" in trouble(store, repair=True)[0]
+    part.write_bytes(content)
+    assert "put there" in mended(store)[0]
+    assert trouble(store) == []
+    assert len(store.table(path.stem)) == 120
+
+
+def test_dead_runs_and_workers_are_ended(store):
+    run_id = store.create("cart", {}, problem_in(store))
+    assert store.start(run_id, dead_process())
+    store.worker_registry.register("cpu:0", dead_process())
+    assert len(trouble(store)) == 2
+    assert store.run(run_id).state == "running"
+    assert len(mended(store)) == 2
+    assert store.run(run_id).state == "interrupted"
+    assert store.worker_registry.workers() == []
+
+
+def test_a_row_that_cannot_be_read_does_not_hide_the_others(store, run_id):
+    other = finished(store)
+    shutil.rmtree(store.folder(other) / "model")
+    with writing(store.home / "treelab.sqlite") as db:
+        db.execute("UPDATE runs SET problem = '{' WHERE id = ?", (run_id,))
+    found = trouble(store)
+    assert len(found) == 2
+    assert any("row in the database cannot be read" in text for text in found)
+
+
+def test_one_repair_is_enough(store, run_id):
+    folder = store.folder(run_id)
+    (folder / "model").rename(folder / "model.part")
+    (folder / "model.part" / "model.json").unlink()  # half a model
+    assert len(mended(store)) == 2
+    assert trouble(store) == []
+    assert not (folder / "model.part").exists()
+    assert not store.run(run_id).has_model
+
+
+def test_a_whole_model_that_only_another_treelab_reads_is_not_removed(store, run_id):
+    folder = store.folder(run_id)
+    (folder / "model").rename(folder / "model.part")
+    written = folder / "model.part" / "model.json"
+    newer = written.read_text().replace('"version": 1', '"version": 2')
+    written.write_text(newer)
+    assert "holds a model and stays" in trouble(store, repair=True)[0]
+    assert written.read_text() == newer

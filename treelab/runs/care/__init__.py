@@ -1,0 +1,1 @@
+"""Looking after a data folder: what is wrong with it, copies of it, its size."""

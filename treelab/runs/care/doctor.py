@@ -1,0 +1,65 @@
+"""An examination of a whole data folder, and the repair of what is safe to repair."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from treelab.runs.care.finding import Finding, note
+from treelab.runs.care.machine import check_machine
+from treelab.runs.care.runs import check_runs
+from treelab.runs.care.tables import check_tables
+from treelab.runs.care.workers import check_workers
+from treelab.runs.store.database import StoreError, read_version, reading
+from treelab.runs.store.run_store import RunStore
+
+
+def examine(home: Path, *, repair: bool = False) -> list[Finding]:
+    """Examine a data folder, which may be in use.
+
+    Parameters
+    ----------
+    home : Path
+    repair : bool, default=False
+        Mend what is safe: remove leftovers, end dead runs, set rows right. Nothing that
+        holds a model or a table is removed, whatever else is wrong.
+
+    Returns
+    -------
+    list of Finding
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no run store.
+    """
+    path = home / "treelab.sqlite"
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no run store in {home}; --home or TREELAB_HOME names another."
+        )
+    found = list(check_database(path))
+    if not any(finding.is_trouble for finding in found):
+        try:
+            store = RunStore(home)
+            for check in (check_tables, check_runs, check_workers):
+                for finding in check(store):
+                    found.append(finding.mended() if repair else finding)
+        except (OSError, ValueError) as error:
+            found.append(Finding("database", f"{error}"))
+    return [*found, *check_machine(home)]
+
+
+def check_database(path: Path) -> Iterator[Finding]:
+    """Find damage in the SQLite file, and which schema it has."""
+    try:
+        with reading(path) as db:
+            errors = [row[0] for row in db.execute("PRAGMA integrity_check(5)")]
+            version = read_version(db)
+    except StoreError as error:
+        yield Finding("database", f"{error}")
+        return
+    if errors != ["ok"]:
+        yield Finding(
+            "database",
+            f"{path} is damaged: {'; '.join(errors)}. Put a backup in its place.",
+        )
+    yield note("database", f"{path}, schema {version}.")

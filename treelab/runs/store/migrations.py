@@ -1,0 +1,38 @@
+"""How a database that an older treelab wrote becomes one of today's schema."""
+
+import sqlite3
+from collections.abc import Callable
+
+Step = Callable[[sqlite3.Connection], None]
+
+FIRST_VERSION = 1
+# The first step leads from version 1 to 2, and so on. A step is never changed once it
+# was published, and _SCHEMA in database.py always has what all of them lead to.
+STEPS: tuple[Step, ...] = ()
+
+
+def schema_version() -> int:
+    """Return the version to which all steps lead."""
+    return FIRST_VERSION + len(STEPS)
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Take a database to today's schema: all steps in one transaction, or none.
+
+    Parameters
+    ----------
+    db : Connection
+        In autocommit mode, of a database of version 1 or later; the caller holds the
+        lock under which databases are made.
+    """
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        for step in STEPS[version - FIRST_VERSION :]:
+            step(db)
+        db.execute(f"PRAGMA user_version={schema_version()}")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
