@@ -101,6 +101,15 @@ def test_a_start_is_named_at_the_first_point():
     assert named.y[0] == begins.valid_loss[0]
 
 
+def test_starts_of_several_runs_are_named_on_hover_only():
+    runs = [replace(curve(name), start=f"start of {name}") for name in "ab"]
+    marks = [t for t in loss_figure(runs).data if t.text]
+    assert [mark.mode for mark in marks] == ["markers", "markers"]
+    assert "start of b" in marks[1].hovertemplate
+    (named,) = (t for t in loss_figure(runs[:1]).data if t.text)
+    assert named.mode == "markers+text"
+
+
 def test_a_start_without_validation_stands_on_the_training_loss():
     begins = curve("a")
     begins = replace(begins, start="start", valid_loss=np.full(len(begins.x), np.nan))

@@ -70,8 +70,10 @@ def loss_figure(
         Colours to draw in.
     """
     figure, end = go.Figure(), _end(curves)
+    # The starts of several runs lie on each other: their words wait for the pointer.
+    alone = sum(bool(curve.start) for curve in curves) == 1
     for curve in curves:
-        _add_lines(figure, curve, mode, end)
+        _add_lines(figure, curve, mode, end if alone else None)
     _add_legend_of_dashes(figure, mode)
     top = _top(curves, baseline)
     if top is not None:
@@ -191,7 +193,7 @@ def _add_lines(
     figure: go.Figure,
     curve: Curve,
     mode: Mode,
-    end: float,
+    end: float | None,
     row: int | None = None,
     col: int | None = None,
 ) -> None:
@@ -242,18 +244,21 @@ def _add_lines(
 
 
 def _name_start(
-    figure: go.Figure, curve: Curve, end: float, row: int | None, col: int | None
+    figure: go.Figure, curve: Curve, end: float | None, row: int | None, col: int | None
 ) -> None:
-    """Mark where a curve begins, and say with what, on the side with more room."""
+    """Mark where a curve begins, and say with what, on the side with more room.
+
+    ``end`` is where the axis ends; None: the words are seen on hover only.
+    """
     losses = next((loss for loss in reversed(_losses(curve)) if _any(loss[:1])), None)
     if not curve.start or losses is None:
         return
     figure.add_scatter(
         x=curve.x[:1],
         y=losses[:1],
-        mode="markers+text",
+        mode="markers" if end is None else "markers+text",
         text=[escape_html(curve.start)],
-        textposition="top left" if curve.x[0] > end / 2 else "top right",
+        textposition="top left" if end and curve.x[0] > end / 2 else "top right",
         textfont={"color": curve.color, "size": 12},
         marker={"color": curve.color, "size": 8, "symbol": "square"},
         legendgroup=escape_html(curve.name),
