@@ -48,6 +48,15 @@ def test_the_worse_line_needs_more_leaves_or_never_gets_there():
     assert compare_lines(greedy, trained, "held_out", 2) is None
 
 
+def test_held_out_rows_choose_the_tree_of_a_size_and_never_test_rows():
+    made = line([2, 4, 8], [0.5, 0.7, 0.6], [0.9, 0.2, 0.8])
+    assert made.place_for(8) == 1
+    assert made.place_for(3) == 0
+    assert made.place_for(1) is None
+    unknown = line([2, 4, 8], [np.nan] * 3, [0.9, 0.2, 0.8])
+    assert unknown.place_for(8) == 2
+
+
 def test_a_single_leaf_is_left_out_unless_it_was_retained():
     assert line([4, 1], [0.9, 0.4]).table["leaves"].tolist() == [4]
     assert line([4, 1], [0.9, 0.4], chosen=1).table["leaves"].tolist() == [1, 4]

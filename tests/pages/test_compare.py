@@ -112,6 +112,19 @@ def test_the_frontier_says_what_both_reach_at_one_size(visit, store):
     assert "GradTree" in words
 
 
+def test_the_frontier_says_which_run_to_prefer_at_a_size(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
+    app = visit("compare", first=runs[0], second=runs[1])
+    (words,) = (own.value for own in app.markdown if own.value.startswith("**For a"))
+    assert "For a tree of at most 4 leaves neither is clearly better." in words
+    assert "On the same 48 test rows CART" in words
+    assert "95% interval of GradTree less CART 0 to 0." in words
+    size = app.number_input(key=f"frontier-leaves-{runs[0]}-{runs[1]}")
+    size.set_value(3).run()
+    assert any("at most 3 leaves" in each.value for each in app.markdown)
+    assert not app.exception
+
+
 def test_errors_are_held_against_the_optimal_trees_of_the_depth(visit, store):
     runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
     app = visit("compare", first=runs[0], second=runs[1])

@@ -33,6 +33,27 @@ class FrontierLine:
         small = self.table[self.table["leaves"] <= n_leaves][column].dropna()
         return float(small.max()) if len(small) else np.nan
 
+    def place_for(self, n_leaves: int) -> int | None:
+        """Return the row of the tree that the scores on held-out rows choose.
+
+        Parameters
+        ----------
+        n_leaves : int
+            At most so many.
+
+        Returns
+        -------
+        int or None
+            Where no score on held-out rows is known the largest tree, never the one
+            that is best on the test rows; None without a tree.
+        """
+        small = self.table[self.table["leaves"] <= n_leaves]
+        if small.empty:
+            return None
+        held_out = small["held_out"].to_numpy(float)
+        known = np.isfinite(held_out).any()
+        return int(np.nanargmax(held_out)) if known else len(small) - 1
+
     def leaves_for(self, column: str, score: float) -> int | None:
         """Return the fewest leaves that reach a score, None where none do."""
         enough = self.table[self.table[column] >= score]["leaves"]
