@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from treelab.evaluation.comparison.plane import SplitLine
 from treelab.figures.comparison.plane import Axis, Surface, axis_of, plane_figure
+from treelab.figures.style.colors import contrast
 from treelab.trees.feature import Feature
 
 AXES = Axis("age (years)", 0, 10), Axis("<b>$x$</b>", 0, 1)
@@ -44,6 +46,18 @@ def test_a_surface_of_classes_has_one_shade_each():
     surface = plane_figure(POINTS, AXES, [], colors=colors, behind=behind).data[0]
     assert np.array(surface.z).tolist() == [[0, 1], [1, 1]]
     assert len({color for _, color in surface.colorscale}) == 2
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_rows_stand_out_from_the_surface_of_their_class(mode):
+    labels = np.array([["a", "b"], ["b", "b"]], dtype=object)
+    behind = Surface(np.arange(2.0), np.arange(2.0), labels)
+    colors = {"a": "#0072B2", "b": "#E69F00"}
+    figure = plane_figure(POINTS, AXES, [], colors=colors, behind=behind, mode=mode)
+    surface, *rows = figure.data
+    for row, (_, shade) in zip(rows, surface.colorscale[::2]):
+        against = (row.marker.color, row.marker.line.color)
+        assert max(contrast(color, shade) for color in against) > 3
 
 
 def test_an_axis_has_room_and_names_few_categories():

@@ -117,10 +117,12 @@ def plane_figure(
     ends = scale or (0.0, 1.0)  # classes have none
     if behind is not None:
         _add_surface(figure, behind, colors, ends, mode)
+    # On the shade of their own class rows are seen by their outline.
+    outline = palette(mode).background if behind is None else palette(mode).text
     if colors is None:
-        _add_values(figure, points, ends, unit, mode)
+        _add_values(figure, points, ends, unit, outline)
     else:
-        _add_classes(figure, points, colors, mode)
+        _add_classes(figure, points, colors, outline)
     _add_lines(figure, lines, axes, mode)
     _add_marks(figure, points, mode)
     figure.update_layout(template=template(mode), height=430, margin={"t": 44})
@@ -151,7 +153,7 @@ def _thresholds_at(axis: Axis, values) -> list[float]:
     return (np.searchsorted(list(axis.ticks), values, side="right") - 0.5).tolist()
 
 
-def _add_classes(figure: go.Figure, points, colors: dict, mode: Mode) -> None:
+def _add_classes(figure: go.Figure, points, colors: dict, outline: str) -> None:
     """Draw the rows of each class in its colour and with a mark of its own."""
     for place, (label, color) in enumerate(colors.items()):
         own = points[points["target"] == label]
@@ -166,13 +168,13 @@ def _add_classes(figure: go.Figure, points, colors: dict, mode: Mode) -> None:
                 "symbol": _SYMBOLS[place % len(_SYMBOLS)],
                 "size": 7,
                 "opacity": 0.85,
-                "line": {"width": 0.8, "color": palette(mode).background},
+                "line": {"width": 0.8, "color": outline},
             },
             hovertemplate="%{x:.4~g}, %{y:.4~g}<extra>%{fullData.name}</extra>",
         )
 
 
-def _add_values(figure: go.Figure, points, scale, unit: str, mode: Mode) -> None:
+def _add_values(figure: go.Figure, points, scale, unit: str, outline: str) -> None:
     """Draw the rows by the colour of their value."""
     figure.add_scatter(
         x=points["x"],
@@ -185,7 +187,7 @@ def _add_values(figure: go.Figure, points, scale, unit: str, mode: Mode) -> None
             "cmin": scale[0],
             "cmax": scale[1],
             "size": 7,
-            "line": {"width": 1, "color": palette(mode).background},
+            "line": {"width": 1, "color": outline},
             "colorbar": {"thickness": 10, "outlinewidth": 0, "title": unit},
         },
         hovertemplate="%{x:.4~g}, %{y:.4~g}: %{marker.color:.4~g}<extra></extra>",
