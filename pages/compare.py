@@ -1,13 +1,13 @@
-"""Compare: pick two runs of one problem, draw both, show which is better and where."""
+"""Compare: pick runs of one problem, draw them, show which is better and where."""
 
 import streamlit as st
 
 from pages.common.cached.predictions import score_differences
 from pages.common.page import page_title
 from pages.common.views.compare.comparison import (
+    common_scale,
     fitted_note,
     pair_names,
-    pair_scale,
     score_table,
     show_difference,
     show_side,
@@ -15,6 +15,11 @@ from pages.common.views.compare.comparison import (
 from pages.common.views.compare.disagreement import HEADS, show_disagreement
 from pages.common.views.compare.frontier import show_frontier
 from pages.common.views.compare.optimality import show_optimality
+from pages.common.views.compare.others import (
+    pick_others,
+    show_other_trees,
+    show_others,
+)
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.views.compare.parts import show_parts
 from pages.common.widgets.report import report_buttons
@@ -27,6 +32,7 @@ page_title(
     "table, target and seed compare: others were tested on other rows.",
 )
 pair = pick_run_pair()
+others = pick_others(pair)
 names = pair_names(pair, HEADS)
 differences = score_differences(*pair)
 show_difference(pair, names, differences)
@@ -46,15 +52,18 @@ row = st.number_input(
     help="Its decision path is highlighted in both trees.",
 )
 place = None if row is None else row - 1
-scale = pair_scale(pair)
+scale = common_scale([*pair, *others])
 for column, loaded, name, key in zip(
     st.columns(2, gap="large"), pair, names, ("first", "second")
 ):
     with column:
         show_side(loaded, name, key, place, scale)
+show_other_trees(others, names, place, scale)
 
 st.header("Scores and sizes", anchor=False)
 st.table(score_table(pair, names, differences))
+if others:
+    show_others(pair, names, others)
 st.caption(fitted_note(pair, names))
 if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
     st.caption("The two runs use different features.")
@@ -73,4 +82,4 @@ for column, loaded, name, key in zip(
 st.header("Where they differ", anchor=False)
 show_disagreement(pair, names)
 
-report_buttons([loaded.run for loaded in pair])
+report_buttons([loaded.run for loaded in (*pair, *others)])

@@ -5,6 +5,7 @@ import streamlit as st
 
 from pages.common.cached.store import store
 from pages.common.page import page_title
+from pages.common.views.compare.others import MOST_OTHERS
 from pages.common.views.run_cards import state_color
 from pages.common.widgets.settings import setting_words
 from pages.common.words import has_default_name, origin_words, plain, score
@@ -13,6 +14,8 @@ from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
+
+MOST_COMPARED = 2 + MOST_OTHERS
 
 
 def rows(runs: list[Run]) -> pd.DataFrame:
@@ -135,8 +138,8 @@ picked = st.dataframe(
 selected = [runs[place] for place in picked.selection.rows if place < len(runs)]
 if not selected:
     st.caption(
-        f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it, two to "
-        "compare them."
+        f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it, two "
+        f"to {MOST_COMPARED} to compare them."
     )
     st.stop()
 
@@ -162,20 +165,22 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 args=(run,),
                 max_chars=80,
             )
-    if len(selected) == 2:
-        # The older one first: what came later is held against it.
-        second, first = selected
-        reason = why_not_compared(first, second)
+    if 2 <= len(selected) <= MOST_COMPARED:
+        # The oldest first: what came later is held against it.
+        first, second, *others = selected[::-1]
+        reason = next(filter(None, (why_not_compared(first, r) for r in selected)), "")
         if st.button(
             "Compare",
             type="primary",
             icon=":material/compare:",
             disabled=bool(reason),
-            help=reason or "Both trees side by side, scored on the same test rows.",
+            help=reason or "Their trees side by side, scored on the same test rows.",
             key="compare",
         ):
-            both = {"first": first.id, "second": second.id}
-            st.switch_page("pages/compare.py", query_params=both)
+            named = {"first": first.id, "second": second.id}
+            if others:
+                named["others"] = ",".join(run.id for run in others)
+            st.switch_page("pages/compare.py", query_params=named)
     if st.button(
         f"Delete {counted(len(selected), 'run')}",
         icon=":material/delete:",

@@ -32,6 +32,21 @@ def test_two_ticked_runs_are_compared(store, visit):
     assert app.selectbox(key="second").value == second
 
 
+def test_three_ticked_runs_are_compared(store, visit):
+    ids = [add_run(store, learner) for learner in ("cart", "gradtree", "argmin")]
+    app = visit("runs")
+    tick(app, 0, 1, 2)
+    app.button(key="compare").click().run()
+    assert app.selectbox(key="first").value == ids[0]
+    assert app.multiselect(key="others").value == ids[2:]
+    (beside,) = [t.value for t in app.table if "Argmin tree" in t.value.index]
+    assert list(beside.columns[1:3]) == [
+        "minus CART (95% interval)",
+        "minus GradTree (95% interval)",
+    ]
+    assert " to " in beside.loc["Argmin tree"].iloc[1]
+
+
 def test_runs_of_other_test_rows_are_not_compared_and_it_says_why(store, visit):
     add_run(store, "cart")
     add_run(store, "gradtree", seed=1)

@@ -1,5 +1,7 @@
 """Two runs beside each other: their difference in score, their trees, their sizes."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -104,9 +106,9 @@ def _interval_words(difference: ScoreDifference, names: Names) -> str:
     )
 
 
-def pair_scale(pair: Pair) -> dict | None:
-    """Return one scale for the colours of both trees; None for classes."""
-    return value_scale([shown_tree(loaded, _heaviest(loaded)) for loaded in pair])
+def common_scale(runs: Sequence[LoadedRun]) -> dict | None:
+    """Return one scale for the colours of all trees; None for classes."""
+    return value_scale([shown_tree(loaded, _heaviest(loaded)) for loaded in runs])
 
 
 def show_side(
