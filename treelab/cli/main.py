@@ -16,7 +16,7 @@ from treelab.cli import (
     train,
     worker,
 )
-from treelab.cli.care import doctor
+from treelab.cli.care import backup, doctor, restore
 
 COMMANDS = (
     train,
@@ -29,6 +29,8 @@ COMMANDS = (
     import_model,
     worker,
     doctor,
+    backup,
+    restore,
     bench,
 )
 

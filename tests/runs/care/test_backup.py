@@ -1,0 +1,188 @@
+"""A backup holds everything, is made while in use, and cannot write elsewhere."""
+
+import threading
+import zipfile
+
+import pandas as pd
+import pytest
+
+from tests.runs.care.conftest import finished, stump
+from tests.runs.conftest import problem_in
+from treelab.runs.care.backup import back_up
+from treelab.runs.care.doctor import examine
+from treelab.runs.care.restore import restore
+from treelab.runs.store.database import writing
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run_store import RunStore
+from treelab.training.events import Progress
+
+
+@pytest.fixture
+def file(store, run_id, tmp_path):
+    """A backup with a run."""
+    file = tmp_path / "a.zip"
+    back_up(store.home, file)
+    return file
+
+
+def rewritten(file, change):
+    """The same backup, its files (a dict of bytes) changed."""
+    with zipfile.ZipFile(file) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    change(content)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in content.items():
+            archive.writestr(name, text)
+
+
+def test_what_comes_back_is_what_was_there(store, run_id, tmp_path):
+    store.add_events(run_id, [Progress(1, 1, 0.5, 0.6, 0.1)])
+    store.add_snapshot(run_id, 1, stump())
+    made = back_up(store.home, tmp_path / "a.zip")
+    assert (made.n_runs, made.n_tables) == (1, 1)
+    assert restore(tmp_path / "a.zip", tmp_path / "new") == 1
+    new = RunStore(tmp_path / "new")
+    assert new.run(run_id) == store.run(run_id)
+    assert new.model(run_id).to_dict() == stump().to_dict()
+    assert new.snapshots(run_id) == [1]
+    pd.testing.assert_frame_equal(new.events(run_id), store.events(run_id))
+    table_id = store.tables()[0].id
+    pd.testing.assert_frame_equal(new.table(table_id), store.table(table_id))
+    assert not [found for found in examine(new.home) if found.is_trouble]
+    files = [path for path in new.home.rglob("*") if path.is_file()]
+    assert not any(path.stat().st_mode & 0o077 for path in (new.home, *files))
+    assert (tmp_path / "a.zip").stat().st_mode & 0o077 == 0
+
+
+def test_a_backup_is_whole_while_others_write(store, tmp_path):
+    end = threading.Event()
+
+    def work():
+        while not end.is_set():
+            finished(store)
+
+    writer = threading.Thread(target=work)
+    writer.start()
+    try:
+        for k in range(5):
+            back_up(store.home, tmp_path / f"{k}.zip")
+    finally:
+        end.set()
+        writer.join()
+    for k in range(5):
+        restore(tmp_path / f"{k}.zip", tmp_path / f"new-{k}")
+        new = RunStore(tmp_path / f"new-{k}")
+        for run in new.runs():
+            assert run.is_finished
+            if run.state == "done":
+                assert new.model(run.id).to_dict() == stump().to_dict()
+
+
+def test_runs_under_way_are_interrupted_in_the_copy_alone(store, tmp_path):
+    running = store.create("cart", {}, problem_in(store))
+    store.start(running, ProcessId.here())
+    store.worker_registry.register("cpu:0", ProcessId.here())
+    back_up(store.home, tmp_path / "a.zip")
+    restore(tmp_path / "a.zip", tmp_path / "new")
+    new = RunStore(tmp_path / "new")
+    assert new.run(running).state == "interrupted"
+    assert new.worker_registry.workers() == []
+    assert store.run(running).state == "running"
+
+
+def test_a_failed_backup_leaves_the_older_one(store, file, tmp_path, monkeypatch):
+    before = file.read_bytes()
+    monkeypatch.setattr(zipfile.ZipFile, "write", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        back_up(store.home, file)
+    assert file.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "home"]
+
+
+def test_a_folder_with_files_is_refused(store, file, tmp_path):
+    with pytest.raises(FileExistsError, match="is not empty"):
+        restore(file, store.home)
+    (tmp_path / "empty").mkdir()
+    assert restore(file, tmp_path / "empty") == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil",
+        "/evil",
+        "runs/../../evil",
+        "runs/a/../../../evil",
+        "runs/a/.evil",
+        "runs\\..\\evil",
+        "tables/evil.parquet",
+        "evil",
+        "runs/a/",
+    ],
+)
+def test_files_of_other_names_are_refused(file, tmp_path, name):
+    rewritten(file, lambda content: content.update({name: b"x"}))
+    with pytest.raises(ValueError, match="no backup of treelab"):
+        restore(file, tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "home"]
+
+
+def test_a_small_file_that_unpacks_to_much_is_refused(file, tmp_path):
+    bomb = {"runs/cart-a/log.txt": b"0" * 10**7}
+    rewritten(file, lambda content: content.update(bomb))
+    assert file.stat().st_size < 10**5
+    with pytest.raises(
+        ValueError, match=r"0\.0 GB unpacked, and there is room for 0\.0"
+    ):
+        restore(file, tmp_path / "new", most_bytes=10**6)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda content: content.pop("treelab.sqlite"), "no backup of treelab"),
+        (
+            lambda content: content.update({"treelab.sqlite": b"text" * 2000}),
+            "database cannot be used",
+        ),
+    ],
+)
+def test_what_is_no_backup_is_refused(file, tmp_path, change, sentence):
+    rewritten(file, change)
+    with pytest.raises(ValueError, match=sentence):
+        restore(file, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_damaged_file_is_refused(file, tmp_path):
+    content = bytearray(file.read_bytes())
+    content[200:400] = bytes(200)
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match="damaged"):
+        restore(file, tmp_path / "new")
+    file.write_bytes(b"no zip")
+    with pytest.raises(ValueError, match="damaged"):
+        restore(file, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("run_id", ["../../elsewhere", "/elsewhere", "", ".."])
+def test_a_run_whose_id_leads_elsewhere_is_refused(store, run_id, tmp_path):
+    finished(store)
+    with writing(store.home / "treelab.sqlite") as db:
+        db.execute("UPDATE runs SET id = ?", (run_id,))
+    back_up(store.home, tmp_path / "a.zip")
+    with pytest.raises(ValueError, match="it names 'runs/"):
+        restore(tmp_path / "a.zip", tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "home"]
+
+
+def test_a_run_that_waits_still_has_its_folder(store, tmp_path):
+    run_id = store.create("cart", {}, problem_in(store))
+    store.submit(run_id)
+    back_up(store.home, tmp_path / "a.zip")
+    restore(tmp_path / "a.zip", tmp_path / "new")
+    new = RunStore(tmp_path / "new")
+    assert new.queued() == [run_id]
+    assert new.folder(run_id).is_dir()
