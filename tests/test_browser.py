@@ -365,8 +365,8 @@ def test_first_ten_minutes(page, address):
 
     # 6. Routing: two classes side by side.
     go(page, "Routing", "Where does each class go?")
-    expect(page.locator(".st-key-heat-0 .js-plotly-plot")).to_be_visible()
-    expect(page.locator(".st-key-heat-1 .js-plotly-plot")).to_be_visible()
+    expect(page.locator('[class*="heat-0"] .js-plotly-plot')).to_be_visible()
+    expect(page.locator('[class*="heat-1"] .js-plotly-plot')).to_be_visible()
     shot(page, "6-routing")
 
     # 7. Explain: one prediction, and the tree of highest weight in it.

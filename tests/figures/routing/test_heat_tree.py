@@ -31,6 +31,24 @@ def test_a_wide_tree_is_drawn_without_words_on_its_nodes():
     assert nodes.text[0] == "100%"
 
 
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_nodes_neither_meet_nor_leave_a_picture_of_308_pixels(depth):
+    tree, X = complete_tree(depth)
+    table = routing_table(tree, tree.node_counts(X))
+    figure = heat_tree_figure(tree, table, rows_name="rows")
+    nodes = figure.data[-1]
+    low, high = figure.layout.xaxis.range
+    across = 308 - figure.layout.margin.l - figure.layout.margin.r
+    x = figure.layout.margin.l + (nodes.x - low) / (high - low) * across
+    half = nodes.marker.size / 2
+    assert (x - half).min() >= 0
+    assert (x + half).max() <= 308
+    for y in set(nodes.y):
+        here = nodes.y == y
+        assert ((x + half)[here][:-1] <= (x - half)[here][1:]).all()
+    assert nodes.cliponaxis is False
+
+
 def test_edges_without_rows_are_the_thinnest():
     tree, X, y = stump_and_more()
     figure = heat_tree_figure(

@@ -18,6 +18,8 @@ from treelab.trees.tree import Tree
 WIDTH, SMALL_WIDTH = 420, 290  # pixels across a figure, one of two or of three
 EDGE_WIDTHS = (1.0, 2.0, 3.5, 5.5, 8.0)  # pixels, from no rows to all of them
 _LARGEST, _SMALLEST = 38, 9  # pixels across a node
+_NARROW = 310  # pixels across on a telephone, where nodes must not meet either
+_BESIDE = 18  # pixels left and right of a tree
 _ROOM_FOR_TEXT = 27  # pixels that "100%" takes in a node
 _ROOM_FOR_WORDS = 50  # pixels a leaf of a picture that has words below its nodes
 _MOST_ENDS = 32  # leaves that are drawn at first
@@ -79,8 +81,9 @@ class TreeDrawing:
     @cached_property
     def node_sizes(self) -> np.ndarray:
         """Pixels across each node: as large as its neighbours leave room."""
-        room = self._room * self.width / max(self.n_ends, 1)
-        return np.clip(0.86 * room, _SMALLEST, _LARGEST)
+        across = min(self.width, _NARROW) - 2 * _BESIDE
+        room = self._room * across / max(self.n_ends, 1)
+        return np.clip(0.96 * room, _SMALLEST, _LARGEST)
 
     @property
     def named(self) -> bool:
@@ -146,6 +149,7 @@ class TreeDrawing:
             customdata=self.shown,
             hovertext=list(hovertext),
             hoverinfo="text",
+            cliponaxis=False,  # a large node at the edge is whole
             name="nodes",
             showlegend=False,
         )
@@ -176,7 +180,7 @@ class TreeDrawing:
         figure.update_layout(
             template=template(mode),
             height=46 + below + level * (self.depth + 1),
-            xaxis={"visible": False, "range": [-0.7, self.n_ends - 0.3]},
+            xaxis={"visible": False, "range": [-0.5, self.n_ends - 0.5]},
             yaxis={"visible": False, "range": [-self.depth - last, 0.35]},
-            margin={"l": 0, "r": 0, "t": 0, "b": below},
+            margin={"l": _BESIDE, "r": _BESIDE, "t": 0, "b": below},
         )

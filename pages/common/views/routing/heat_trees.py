@@ -61,7 +61,7 @@ def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> N
     )
     show_figure(
         _heat_tree(routed.key, name, levels, width, mode(), routed),
-        key=f"heat-{place}",
+        key=f"{'wide-' * (width == WIDTH)}heat-{place}",
         alt=f"Of {counts} of {name}, {fraction} end in one leaf: "
         f"{_leaf_rule(routed.tree, leaf)}.",
     )
