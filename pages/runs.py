@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.store import store
+from pages.common.cached.store import folder_words, store
 from pages.common.page import page_title
 from pages.common.views.compare.others import MOST_OTHERS
 from pages.common.views.run_cards import state_color
@@ -139,7 +139,7 @@ selected = [runs[place] for place in picked.selection.rows if place < len(runs)]
 if not selected:
     st.caption(
         f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it, two "
-        f"to {MOST_COMPARED} to compare them."
+        f"to {MOST_COMPARED} to compare them. {plain(folder_words())}"
     )
     st.stop()
 

@@ -9,11 +9,17 @@ def test_an_empty_store_says_so_and_leads_on(visit):
     assert "No run yet" in app.info[0].value
 
 
-def test_every_run_has_a_row_with_its_learner_table_state_score_and_time(store, visit):
+def test_every_run_has_a_row_with_its_learner_table_state_score_and_time(
+    store, visit, monkeypatch
+):
+    monkeypatch.setenv("TREELAB_KEEP_DAYS", "30")
     add_run(store, "gradtree")
     add_run(store, "cart", target="weight")
     add_run(store, "argmin", state="running")
-    table = visit("runs").dataframe[0].value
+    app = visit("runs")
+    assert "The data folder holds 0." in app.caption[-1].value
+    assert "deletes runs that finished more than 30 days ago" in app.caption[-1].value
+    table = app.dataframe[0].value
     assert table["learner"].tolist() == ["Argmin tree", "CART", "GradTree"]
     assert table["table"].tolist()[1:] == ["fruit, weight", "fruit, kind"]
     assert table["state"].tolist() == ["● running", "● done", "● done"]

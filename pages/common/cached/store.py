@@ -7,6 +7,7 @@ import streamlit as st
 
 from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
+from treelab.runs.care.retention import Limits, folder_size, megabytes
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.runs.workers.queue import Queue
@@ -72,6 +73,21 @@ def runs_with_snapshots() -> list[Run]:
     return [
         run for run in store().runs() if not run.has_model and store().snapshots(run.id)
     ]
+
+
+def folder_words() -> str:
+    """Return how much the data folder holds, and what a cleaning would delete."""
+    return _folder_words(default_home())
+
+
+@st.cache_data(show_spinner=False, max_entries=4, ttl="10m")
+def _folder_words(home: Path) -> str:
+    """``folder_words``, measured now and then: a large folder takes a moment."""
+    words = f"The data folder holds {megabytes(folder_size(home))}."
+    try:
+        return f"{words} {Limits.from_environment()}".strip()
+    except ValueError as error:
+        return f"{words} {error}"
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

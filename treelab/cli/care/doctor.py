@@ -27,6 +27,12 @@ def add_command(commands) -> None:
         help="mend what is safe: remove leftovers, end dead runs, set rows right; "
         "never removes a model or a table",
     )
+    parser.add_argument(
+        "--clean",
+        action="store_true",
+        help="delete finished runs older than TREELAB_KEEP_DAYS days, and the oldest "
+        "while the folder takes more than TREELAB_MOST_GB, with tables only they need",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=examine_home)
 
@@ -34,7 +40,7 @@ def add_command(commands) -> None:
 def examine_home(arguments: Namespace) -> int:
     """Examine the data folder and print what was found."""
     home = Path(arguments.home or default_home()).expanduser().absolute()
-    found = examine(home, repair=arguments.repair)
+    found = examine(home, repair=arguments.repair, clean=arguments.clean)
     trouble = [finding for finding in found if finding.is_trouble]
     if arguments.json:
         report = {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from treelab.runs.care.finding import Finding, note
 from treelab.runs.care.machine import check_machine
+from treelab.runs.care.retention import check_size
 from treelab.runs.care.runs import check_runs
 from treelab.runs.care.tables import check_tables
 from treelab.runs.care.workers import check_workers
@@ -12,7 +13,7 @@ from treelab.runs.store.database import StoreError, read_version, reading
 from treelab.runs.store.run_store import RunStore
 
 
-def examine(home: Path, *, repair: bool = False) -> list[Finding]:
+def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Finding]:
     """Examine a data folder, which may be in use.
 
     Parameters
@@ -21,6 +22,9 @@ def examine(home: Path, *, repair: bool = False) -> list[Finding]:
     repair : bool, default=False
         Mend what is safe: remove leftovers, end dead runs, set rows right. Nothing that
         holds a model or a table is removed, whatever else is wrong.
+    clean : bool, default=False
+        Delete the runs and tables beyond the limits of the environment; see
+        ``treelab.runs.care.retention``.
 
     Returns
     -------
@@ -43,8 +47,9 @@ def examine(home: Path, *, repair: bool = False) -> list[Finding]:
             for check in (check_tables, check_runs, check_workers):
                 for finding in check(store):
                     found.append(finding.mended() if repair else finding)
+            found += check_size(store, delete=clean)
         except (OSError, ValueError) as error:
-            found.append(Finding("database", f"{error}"))
+            found.append(Finding("data folder", f"{error}"))
     return [*found, *check_machine(home)]
 
 

@@ -1,0 +1,200 @@
+"""How long runs stay and how large a data folder grows, where somebody set limits."""
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from treelab.runs.care.finding import Finding, note
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.tables import TableInfo
+from treelab.trees.text.numerals import counted
+
+COMMAND = "python -m treelab doctor --clean"
+DAY = 86_400.0  # seconds; a table that came today may still get its first run
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a cleaning leaves; None: no limit.
+
+    Attributes
+    ----------
+    keep_days : float or None
+        Days after which a finished run goes.
+    most_gb : float or None
+        Size of the data folder, in 10**9 bytes, from which on the oldest finished runs
+        go.
+    """
+
+    keep_days: float | None = None
+    most_gb: float | None = None
+
+    @classmethod
+    def from_environment(cls) -> "Limits":
+        """Read ``TREELAB_KEEP_DAYS`` and ``TREELAB_MOST_GB``; ValueError if wrong."""
+        return cls(_number("TREELAB_KEEP_DAYS"), _number("TREELAB_MOST_GB"))
+
+    def __str__(self) -> str:
+        """Say in a sentence what a cleaning deletes; "" without limits."""
+        parts = []
+        if self.keep_days is not None:
+            parts.append(f"runs that finished more than {self.keep_days:,g} days ago")
+        if self.most_gb is not None:
+            parts.append(f"the oldest runs beyond {self.most_gb:,g} GB")
+        return f"{COMMAND} deletes {' and '.join(parts)}." if parts else ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a cleaning would delete.
+
+    Attributes
+    ----------
+    runs : tuple of Run
+    tables : tuple of TableInfo
+        Those that no other run needs.
+    n_bytes : int
+        Size of the data folder now.
+    n_bytes_after : int
+        Its size without them.
+    """
+
+    runs: tuple[Run, ...]
+    tables: tuple[TableInfo, ...]
+    n_bytes: int
+    n_bytes_after: int
+
+
+def folder_size(folder: Path) -> int:
+    """Return the bytes of all files in a folder; 0 where there is none."""
+    total = 0
+    for place, _, files in os.walk(folder):
+        for file in files:
+            try:
+                total += os.lstat(os.path.join(place, file)).st_size
+            except OSError:  # deleted since it was listed
+                continue
+    return total
+
+
+def plan_cleaning(store: RunStore, limits: Limits, now: float) -> Plan:
+    """Choose what goes: the oldest first, never a run that is not finished.
+
+    Parameters
+    ----------
+    store : RunStore
+    limits : Limits
+    now : float
+        Seconds since 1970.
+    """
+    runs = store.runs()
+    users = Counter(table_id for run in runs for table_id in _tables_of(run))
+    tables = {info.id: info for info in reversed(store.tables())}
+    n_bytes = size = folder_size(store.home)
+    gone_runs: list[Run] = []
+    gone_tables: list[TableInfo] = []
+
+    def must_go(since: float, grace: float) -> bool:
+        keep, most = limits.keep_days, limits.most_gb
+        expired = keep is not None and now - since > keep * DAY
+        too_large = most is not None and size > most * 1e9
+        return expired or (too_large and now - since > grace)
+
+    def drop_tables(table_ids) -> int:
+        freed = 0
+        for table_id in table_ids:
+            info = tables.get(table_id)
+            if info and not users[table_id] and must_go(info.created, DAY):
+                del tables[table_id]
+                gone_tables.append(info)
+                freed += _table_size(store, table_id)
+        return freed
+
+    for table_id in list(tables):
+        size -= drop_tables([table_id])
+    for run in sorted(runs, key=lambda run: run.finished or now):
+        if run.is_finished and must_go(run.finished or run.created, 0.0):
+            gone_runs.append(run)
+            size -= folder_size(store.folder(run.id))
+            users.subtract(_tables_of(run))
+            size -= drop_tables(_tables_of(run))
+    return Plan(tuple(gone_runs), tuple(gone_tables), n_bytes, size)
+
+
+def clean(store: RunStore, plan: Plan) -> Iterator[Finding]:
+    """Delete what a plan names, and tell each; a table needed since then stays."""
+    for run in plan.runs:
+        store.delete(run.id)
+        yield note("cleaning", f"Deleted the run {run.id}, {run.title}.")
+    for info in plan.tables:
+        try:
+            store.delete_table(info.id)
+        except ValueError:
+            continue
+        yield note("cleaning", f"Deleted the table {info.name}.")
+
+
+def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Finding]:
+    """Find how large the data folder is, against the limits of the environment.
+
+    Parameters
+    ----------
+    store : RunStore
+    delete : bool, default=False
+        Delete what is beyond the limits.
+    """
+    limits = Limits.from_environment()
+    try:
+        plan = plan_cleaning(store, limits, time.time())
+    except (json.JSONDecodeError, KeyError, TypeError):  # check_runs reports it
+        yield note("size", "Nothing is deleted while a run's row cannot be read.")
+        return
+    if delete:
+        yield from clean(store, plan)
+        plan = plan_cleaning(store, limits, time.time())
+    words = f"The data folder holds {megabytes(plan.n_bytes)}. {limits}".strip()
+    if plan.runs or plan.tables:
+        n_runs = counted(len(plan.runs), "run")
+        n_tables = counted(len(plan.tables), "table")
+        freed = megabytes(plan.n_bytes - plan.n_bytes_after)
+        words += f" It would delete {n_runs} and {n_tables}, {freed}."
+    most = limits.most_gb
+    yield Finding("size", words, most is not None and plan.n_bytes > most * 1e9)
+
+
+def megabytes(n_bytes: int) -> str:
+    """Write a size: "0.3 MB", "12 MB", "3.4 GB"."""
+    if n_bytes >= 10**9:
+        return f"{n_bytes / 1e9:,.1f} GB"
+    return f"{n_bytes / 1e6:,.{0 if n_bytes >= 10**7 else 1}f} MB"
+
+
+def _table_size(store: RunStore, table_id: str) -> int:
+    """Return the bytes of a table's file."""
+    path = store.home / "tables" / f"{table_id}.parquet"
+    return path.stat().st_size if path.exists() else 0
+
+
+def _tables_of(run: Run) -> set[str]:
+    """Return the ids of the tables that a run needs."""
+    return {run.problem.table_id, run.problem.origin} - {""}
+
+
+def _number(name: str) -> float | None:
+    """Read a limit from the environment; None where it is not set."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not (isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a number of at least 0, got {text!r}.")
+    return value
