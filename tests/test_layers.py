@@ -43,7 +43,10 @@ OUTSIDE = {
     "ops": {"torch", "numpy", "numba", "entmax", "triton"},
     "trees": {"numpy", "pandas", "safetensors", "scipy"},
     "training": {"torch", "pandas", "numpy"},
-    "data": {"numpy", "pandas", "sklearn", "pyarrow", "charset_normalizer", "scipy"},
+    "data": {
+        *("numpy", "pandas", "sklearn", "pyarrow", "charset_normalizer", "scipy"),
+        *("python_calamine", "pyreadstat"),
+    },
     "figures": {"numpy", "pandas", "plotly", "graphviz"},
 }
 

@@ -29,7 +29,7 @@ def add_command(commands) -> None:
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
     model, run = find_model(arguments)
-    frame, name = read_named_table(arguments.table, one_column=True)
+    frame, name = read_named_table(arguments, one_column=True)
     X = _features(model, frame) if run is None else run.problem.table(frame)
     predictions = _predictions(model, X)
     present = [column for column in predictions if column in frame.columns]

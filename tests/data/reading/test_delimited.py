@@ -92,6 +92,14 @@ def test_a_header_can_be_claimed_or_denied():
     assert len(frame_of("a,b\nc,d\n", header=False)) == 2
 
 
+def test_the_line_of_the_header_can_be_set():
+    text = "Prices of 2024\nin francs\na,b\n1,2\n3,x\n5,6\n7,8\n"
+    assert frame_of(text, header=3)["a"].tolist() == [1, 3, 5, 7]
+    assert "'x' on line 5" in notes_of(text, header=3)
+    with pytest.raises(TableError, match="no row below line 8"):
+        frame_of(text, header=9)
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [("a\n1.5\n2\n", [1.5, 2]), ("a,\n1,\n2,\n", [1, 2]), ("w\nred\nblue\n", None)],

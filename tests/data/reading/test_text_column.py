@@ -57,12 +57,27 @@ def test_a_few_bad_cells_make_a_category_and_are_named():
         (["1,234", "5,678"], ";", [1.234, 5.678]),
         (['"1,234"', '"5,678"'], ",", [1234, 5678]),
         (['"1,234,567.5"', "2.5"], ",", [1234567.5, 2.5]),
+        (["$3.50", "$1,200"], "|", [3.5, 1200]),
+        (["-$3.50", "$-1"], ";", [-3.5, -1]),
+        (["1.234,50 €", "7 €"], ";", [1234.5, 7]),
+        (["7%", "12.5 %", "-3%"], ";", [7, 12.5, -3]),
+        (["1 234 567", "12"], ";", [1234567, 12]),
+        (["1'234.5", "2\u202f000"], ";", [1234.5, 2000]),
         (["+3", ".5", "5.", "1e3", "1E-3"], ",", [3, 0.5, 5, 1000, 0.001]),
     ],
 )
 def test_numbers_are_read_in_the_ways_people_write_them(cells, delimiter, numbers):
     rows = "".join(f"{cell}{delimiter}w\n" for cell in cells)
     assert frame_of(f"n{delimiter}w\n{rows}")["n"].tolist() == numbers
+
+
+def test_a_unit_is_named_and_a_mix_of_units_is_a_category():
+    notes = notes_of("n;w\n$3.50;a\n$4;b\n")
+    assert "'n': its numbers are in $, '$3.50' is 3.5." in notes
+    assert "in %, '7,5%' is 7.5; commas are decimal" in notes_of("n;w\n7,5%;a\n4%;b\n")
+    for cells in (["$3", "4 €"], ["7%", "0.07"], ["$a", "$b"], ["100 200", "044 1"]):
+        rows = "".join(f"{cell};w\n" for cell in cells)
+        assert frame_of(f"n;w\n{rows}")["n"].tolist() == cells
 
 
 @pytest.mark.parametrize(

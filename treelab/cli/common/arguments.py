@@ -16,8 +16,27 @@ def add_home(parser: ArgumentParser) -> None:
 
 
 def add_table(parser: ArgumentParser) -> None:
-    """Add the table's file."""
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
+    """Add the table's file, and what to read of it."""
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="a file: CSV, TSV, Excel, ODS, Parquet, Arrow, JSON lines, ARFF, Stata, "
+        "SPSS, SAS or SQLite; may be gzipped or zipped",
+    )
+    parser.add_argument(
+        "--sheet",
+        metavar="NAME",
+        help="sheet of a workbook, or table of a database (default: the only one)",
+    )
+    parser.add_argument(
+        "--header",
+        metavar="N",
+        type=int,
+        help="line or row that names the columns; 0 if none does (default: found out)",
+    )
+    parser.add_argument(
+        "--query", metavar="SELECT", help="what to read from an SQLite database"
+    )
 
 
 def add_problem(parser: ArgumentParser) -> None:

@@ -15,14 +15,13 @@ from treelab.runs.store.run_store import RunStore
 
 
 def read_named_table(
-    name: str, *, one_column: bool = False
+    arguments: Namespace, *, one_column: bool = False
 ) -> tuple[pd.DataFrame, str]:
-    """Read a table from its file, and print what was unusual about it.
+    """Read the table of a command with ``add_table``, and print what was unusual.
 
     Parameters
     ----------
-    name : str
-        Path of the file.
+    arguments : Namespace
     one_column : bool, default=False
         Whether a table of one column is allowed.
 
@@ -37,8 +36,15 @@ def read_named_table(
     OSError, ValueError
         If it cannot be read.
     """
-    path = Path(name)
-    read = read_table(path, path.name, one_column=one_column)
+    path = Path(arguments.table)
+    read = read_table(
+        path,
+        path.name,
+        header=arguments.header,
+        one_column=one_column,
+        sheet=arguments.sheet,
+        query=arguments.query,
+    )
     for note in read.notes:
         print(note, file=sys.stderr)
     return read.frame, path.name
@@ -55,7 +61,7 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
     OSError, ValueError
         If the table cannot be read, lacks the target, or cannot be learned from.
     """
-    frame, name = read_named_table(arguments.table)
+    frame, name = read_named_table(arguments)
     if arguments.target not in frame.columns:
         raise ValueError(
             f"{name} has no column {arguments.target!r}; it has "

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,10 @@ class Cells:
     has_header : bool
     notes : list of str
     text : bytes
-        What was parsed, as UTF-8, for finding lines again.
+        What was parsed, as UTF-8, for finding lines again; empty if a row's line is
+        its number.
+    place : str
+        What messages call a line.
     """
 
     names: list[str]
@@ -53,6 +57,11 @@ class Cells:
     has_header: bool
     notes: list[str]
     text: bytes
+    place: str = "line"
+
+    def place_of(self, row: int) -> str:
+        """Return where in the file a row (from 0) ends, such as "line 7"."""
+        return f"{self.place} {self.line_of(row):,}"
 
     def line_of(self, row: int) -> int:
         """Return the line of the file, from 1, on which a row (from 0) ends."""
@@ -77,7 +86,7 @@ def read_cells(
     text: bytes,
     name: str,
     delimiter: str | None = None,
-    header: bool | None = None,
+    header: int | None = None,
     *,
     one_column: bool = False,
 ) -> Cells:
@@ -91,8 +100,8 @@ def read_cells(
         The file, in messages.
     delimiter : str or None
         One character; None finds it.
-    header : bool or None
-        Whether the first line names the columns; None finds out.
+    header : int or None
+        The line that names the columns, from 1; 0 if none does, None finds out.
     one_column : bool, default=False
         Whether a single column will do.
 
@@ -109,6 +118,8 @@ def read_cells(
     if not any(line.strip() for line in lines(text)):
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
     _refuse_long_lines(text, name)
+    if header is not None and header > 1:
+        text = _without_lines(text, header - 1, name)
     if delimiter is None:
         delimiter = find_delimiter(text)
     if delimiter is None and one_column and not is_split_by_spaces(text):
@@ -136,7 +147,25 @@ def read_cells(
         columns = [column[1:] for column in columns]
     if len(columns[0]) == 0:
         raise TableError(f"{name} names columns but has no rows. Add rows below them.")
-    return Cells(names, columns, delimiter, header, notes, text)
+    return Cells(names, columns, delimiter, bool(header), notes, text)
+
+
+def _without_lines(text: bytes, n_lines: int, name: str) -> bytes:
+    """Return a text with its first lines empty, so that the others keep their number.
+
+    Raises
+    ------
+    TableError
+        If nothing is left.
+    """
+    ends = islice(re.finditer(rb"\r\n|\r|\n", text), n_lines - 1, n_lines)
+    rest = b"".join(text[end.end() :] for end in ends)
+    if not rest.strip():
+        raise TableError(
+            f"{name} has no row below line {n_lines:,}. Choose a smaller number for "
+            "the line that names the columns."
+        )
+    return b"\n" * n_lines + rest
 
 
 def _refuse_long_lines(text: bytes, name: str) -> None:

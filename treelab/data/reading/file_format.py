@@ -7,19 +7,34 @@ import zlib
 
 from treelab.data.reading import extent
 from treelab.data.reading.extent import check_bytes
+from treelab.data.reading.formats.zipped import is_workbook
 from treelab.data.reading.table_error import TableError
+
+FORMATS = (  # (first bytes, the format)
+    (b"PAR1", "parquet"),
+    (b"\xd0\xcf\x11\xe0", "workbook"),  # .xls
+    (b"SQLite format 3\0", "database"),
+    (b"ARROW1", "arrow"),
+    (b"FEA1", "arrow"),
+    (b"<stata_dta>", "stata"),
+    (b"$FL2", "spss"),
+    (b"$FL3", "spss"),
+    (b"\0" * 12 + b"\xc2\xea\x81\x60", "sas"),
+    (b"HEADER RECORD*******LIB", "xport"),
+)
+OLD_STATA = re.compile(rb"[\x69\x6c\x6e-\x73][\x01\x02]\x01\x00")  # .dta before 13
+ARFF = re.compile(rb"(?i)(\s*(%[^\n]*)?\n)*\s*@relation\b")
+JSON_LINES = re.compile(rb'\s*\{\s*["}]')
+MARK = b"\xef\xbb\xbf"
 
 SAVE_AS_CSV = "Save the table as CSV or Parquet and try again."
 
 OTHER_FORMATS = (  # (first bytes, what the file is)
-    (b"\xd0\xcf\x11\xe0", "an old Excel or Office file"),
     (b"%PDF", "a PDF"),
     (b"\x89PNG", "an image"),
     (b"\xff\xd8\xff", "an image"),
     (b"GIF8", "an image"),
-    (b"SQLite format 3", "an SQLite database"),
     (b"\x89HDF", "an HDF5 file"),
-    (b"ARROW1", "an Arrow or Feather file"),
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ", "an xz archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
@@ -33,7 +48,6 @@ OTHER_TEXTS = (  # (first text, lower case, what the file is)
     ("<!doctype html", "a web page, perhaps the page about the file"),
     ("<html", "a web page, perhaps the page about the file"),
     ("<?xml", "an XML file"),
-    ("@relation", "an ARFF file"),
     ("{\\rtf", "a rich text document"),
 )
 
@@ -59,17 +73,30 @@ def unpack(content: bytes, name: str) -> bytes:
     return unpacked
 
 
+def format_of(content: bytes) -> str:
+    """Return what a file is by its content, "text" where nothing else is known.
+
+    Returns
+    -------
+    str
+        "parquet", "workbook", "zip", "database", "arrow", "stata", "spss", "sas",
+        "xport", "arff", "json lines" or "text".
+    """
+    if content[:4] == b"PK\x03\x04" or content[:4] == b"PK\x05\x06":
+        return "workbook" if is_workbook(content) else "zip"
+    for start, kind in FORMATS:
+        if content.startswith(start):
+            return kind
+    if OLD_STATA.match(content):
+        return "stata"
+    text = content[:100_000].removeprefix(MARK)
+    if ARFF.match(text):
+        return "arff"
+    return "json lines" if JSON_LINES.match(text) else "text"
+
+
 def refuse_other_formats(content: bytes, name: str) -> None:
     """Raise TableError for a file that is no text; the message names its format."""
-    if content[:4] == b"PK\x03\x04":
-        if b"xl/" in content[:4000] or name.lower().endswith((".xlsx", ".xlsm")):
-            raise TableError(
-                f"{name} is an Excel workbook. In Excel, choose File, Save As, CSV "
-                "UTF-8 for the sheet, and try again with that file."
-            )
-        raise TableError(
-            f"{name} is a zip archive. Unpack it and try again with the file in it."
-        )
     for start, what in OTHER_FORMATS:
         if content.startswith(start):
             raise TableError(f"{name} is {what}. {SAVE_AS_CSV}")
@@ -77,5 +104,9 @@ def refuse_other_formats(content: bytes, name: str) -> None:
     for opening, what in OTHER_TEXTS:
         if text.startswith(opening):
             raise TableError(f"{name} is {what}. {SAVE_AS_CSV}")
-    if re.match(r"\[?\s*\{\s*\"", text):
-        raise TableError(f"{name} is a JSON file. {SAVE_AS_CSV}")
+    if re.match(r"\[\s*\{\s*\"", text):
+        raise TableError(
+            f"{name} is a JSON file that holds one list. Write JSON lines, a record a "
+            "line (in pandas, to_json(..., orient='records', lines=True)), and try "
+            "again."
+        )

@@ -1,6 +1,7 @@
-"""Read a table from a file: CSV and its kin, or Parquet."""
+"""Read a table from a file of any kind that people keep tables in."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -8,16 +9,31 @@ import pyarrow as pa
 
 from treelab.data.columns import column_note
 from treelab.data.reading.column_names import unique_names
-from treelab.data.reading.delimited import read_cells
+from treelab.data.reading.delimited import Cells, read_cells
 from treelab.data.reading.extent import MOST_BYTES, check_bytes
-from treelab.data.reading.file_format import refuse_other_formats, unpack
-from treelab.data.reading.parquet import read_parquet
+from treelab.data.reading.file_format import (
+    format_of,
+    refuse_other_formats,
+    unpack,
+)
 from treelab.data.reading.table_error import TableError
-from treelab.data.reading.text_column import ColumnReading, read_column
+from treelab.data.reading.text_column import ColumnReading, read_column, read_words
 from treelab.data.reading.text_encoding import to_utf8
 from treelab.trees.io import read_regular_file
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
+
+
+@dataclass(frozen=True)
+class _How:
+    """What a person said of a file, as ``read_table`` takes it."""
+
+    delimiter: str | None
+    header: int | None
+    encoding: str | None
+    one_column: bool
+    sheet: str | None
+    query: str | None
 
 
 @dataclass(frozen=True)
@@ -44,11 +60,17 @@ def read_table(
     name: str = "",
     *,
     delimiter: str | None = None,
-    header: bool | None = None,
+    header: int | None = None,
     encoding: str | None = None,
     one_column: bool = False,
+    sheet: str | None = None,
+    query: str | None = None,
 ) -> ReadResult:
-    """Read a table from a CSV, TSV or Parquet file, packed by gzip or not.
+    """Read a table from a file, packed by gzip or zip or not.
+
+    CSV, TSV and other delimited text; Excel (.xlsx, .xlsm, .xlsb, .xls) and
+    OpenDocument (.ods) workbooks; Parquet, Arrow and Feather; JSON lines; ARFF; Stata,
+    SPSS and SAS; SQLite databases.
 
     What a file is follows from its content, not from its name. Delimiter, header,
     encoding, decimal commas, missing values and dates are found out; the notes list
@@ -63,13 +85,18 @@ def read_table(
     delimiter : str or None, default=None
         One character between fields; None finds it among comma, semicolon, tab,
         vertical bar and spaces.
-    header : bool or None, default=None
-        Whether the first line names the columns; None finds out.
+    header : int or None, default=None
+        The line, of a workbook the row, that names the columns, from 1; 0 (or False)
+        if none does; None finds out.
     encoding : str or None, default=None
         None tries UTF-8 and then guesses.
     one_column : bool, default=False
         Whether a table of one column will do: there is something to predict from it,
         but nothing to learn.
+    sheet : str or None, default=None
+        Which sheet of a workbook, or table of a database; None takes the only one.
+    query : str or None, default=None
+        A SELECT on a database; None takes all of one table.
 
     Returns
     -------
@@ -77,6 +104,8 @@ def read_table(
 
     Raises
     ------
+    ChoiceError
+        If the file holds several tables, and ``sheet`` names none of them.
     TableError
         If it is no file, too large, or no table: the message names what is wrong,
         where, and what to do.
@@ -95,25 +124,82 @@ def read_table(
     content = unpack(content, name)
     if not content or content.isspace():
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
-    if content[:4] == b"PAR1":
-        readings, notes = read_parquet(content, name)
-    else:
-        refuse_other_formats(content, name)
-        content, _, note = to_utf8(content, name, encoding)
-        cells = read_cells(content, name, delimiter, header, one_column=one_column)
-        notes = [note] if note else []
-        notes += cells.notes
-        names = unique_names(cells.names, cells.columns, notes)
-        readings = []
-        for column_name in names:
-            column = cells.columns.pop(0)  # its text is not needed any longer
-            if column_name:
-                readings.append(
-                    read_column(column, column_name, cells.line_of, cells.delimiter)
-                )
+    how = _How(delimiter, header, encoding, one_column, sheet, query)
+    readings, notes = _read_content(content, name, how)
     result = _assemble(readings, notes, name, one_column)
     pa.default_memory_pool().release_unused()
     return result
+
+
+def _read_content(
+    content: bytes, name: str, how: _How
+) -> tuple[list[ColumnReading], list[str]]:
+    """Read the columns of a file by the reader of its format, with notes."""
+    kind = format_of(content)
+    if kind == "zip":
+        from treelab.data.reading.formats.zipped import unzip
+
+        content, name = unzip(content, name)
+        return _read_content(unpack(content, name), name, how)
+    if kind == "parquet":
+        from treelab.data.reading.formats.parquet import read_parquet
+
+        return read_parquet(content, name)
+    if kind == "workbook":
+        from treelab.data.reading.formats.workbook import sheet_text
+
+        text, header, notes = sheet_text(content, name, how.sheet, how.header)
+        cells = read_cells(text, name, ",", header, one_column=how.one_column)
+        return _read_columns(replace(cells, place="row"), notes)
+    if kind in ("arrow", "stata", "spss", "sas", "xport"):
+        from treelab.data.reading.formats.guarded import run_guarded
+        from treelab.data.reading.formats.parquet import read_parquet
+
+        _, written = run_guarded("parquet_process", content, name, kind=kind)
+        return read_parquet(written, name)
+    if kind == "database":
+        from treelab.data.reading.formats.database import read_database
+
+        return _read_columns(read_database(content, name, how.sheet, how.query), [])
+    return _read_text(content, name, how, kind)
+
+
+def _read_text(
+    content: bytes, name: str, how: _How, kind: str
+) -> tuple[list[ColumnReading], list[str]]:
+    """Read the columns of a text: delimited, JSON lines or ARFF."""
+    refuse_other_formats(content, name)
+    text, _, note = to_utf8(content, name, how.encoding)
+    notes = [note] if note else []
+    if kind == "json lines":
+        from treelab.data.reading.formats.json_lines import read_json_lines
+
+        return _read_columns(read_json_lines(text, name), notes)
+    if kind == "arff":
+        from treelab.data.reading.formats.arff import read_arff
+
+        cells, nominal = read_arff(text, name)
+        return _read_columns(cells, notes, nominal)
+    cells = read_cells(text, name, how.delimiter, how.header, one_column=how.one_column)
+    return _read_columns(cells, notes)
+
+
+def _read_columns(
+    cells: Cells, notes: list[str], words: Collection[str] = ()
+) -> tuple[list[ColumnReading], list[str]]:
+    """Read columns, which are gone from ``cells`` afterwards; ``words`` stay text."""
+    notes = [*notes, *cells.notes]
+    names = unique_names(cells.names, cells.columns, notes)
+    readings = []
+    for name in names:
+        column = cells.columns.pop(0)  # its text is not needed any longer
+        if name:
+            readings.append(
+                read_words(column, name)
+                if name in words
+                else read_column(column, name, cells.place_of, cells.delimiter)
+            )
+    return readings, notes
 
 
 def _assemble(

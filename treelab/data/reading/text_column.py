@@ -1,5 +1,6 @@
 """From a column of text cells to numbers, dates or categories."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -24,7 +25,9 @@ LEADING_ZERO = r"^[+-]?0\d+$"
 INFINITE = r"(?i)^[+-]?inf(inity)?$"
 DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?$"
 THOUSANDS_COMMA = r"^[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$"
-EITHER_COMMA = r"^[+-]?\d{1,3},\d{3}$"
+MARKED = r"[1-9]\d{0,2}([ \x{a0}\x{202f}'’]\d{3})+"  # 1 234 567 and 1'234'567
+THOUSANDS_MARK = rf"^[+-]?({MARKED}|\d+)([.,]\d+)?$"
+UNIT = re.compile(r"[$€£¥₹%]")
 ISO_DATE = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$"
 
 
@@ -50,7 +53,7 @@ class ColumnReading:
 
 
 def read_column(
-    cells: pa.Array, name: str, line_of: Callable[[int], int], delimiter: str
+    cells: pa.Array, name: str, place_of: Callable[[int], str], delimiter: str
 ) -> ColumnReading:
     """Read a column of text.
 
@@ -59,8 +62,8 @@ def read_column(
     cells : Array of str, (n_rows,)
         Without spaces around them.
     name : str
-    line_of : callable
-        Line of the file of a row (from 0), for messages.
+    place_of : callable
+        Where in the file a row (from 0) stands, such as "line 7", for messages.
     delimiter : str
         Of the file: commas inside its fields mean decimals where it is no comma.
 
@@ -89,7 +92,7 @@ def read_column(
         reading.is_date = values is not None
     reading.missing = {words[k].as_py(): int(counts[k]) for k in np.nonzero(missing)[0]}
     if values is None:
-        _note_bad_cells(words, codes, counts, absent, name, line_of, reading.notes)
+        _note_bad_cells(words, codes, counts, absent, name, place_of, reading.notes)
         known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
         texts = pd.array(known.take(coded.indices), dtype="str")
         reading.column = pd.Series(texts, name=name)
@@ -102,14 +105,25 @@ def read_column(
         rows = np.nonzero(infinite[codes])[0]
         more = f" and in {counted(len(rows) - 1, 'more cell')}" if len(rows) > 1 else ""
         reading.notes.append(
-            f"Column {name!r} holds {words[codes[rows[0]]].as_py()!r} on line "
-            f"{line_of(rows[0]):,}{more}: infinite values count as missing."
+            f"Column {name!r} holds {words[codes[rows[0]]].as_py()!r} on "
+            f"{place_of(rows[0])}{more}: infinite values count as missing."
         )
     numbers = values[codes]
     if not absent.any() and not large.any() and _matches(words, WHOLE).all():
         numbers = numbers.astype(np.int64)
     reading.column = pd.Series(numbers, name=name)
     return reading
+
+
+def read_words(cells: pa.Array, name: str) -> ColumnReading:
+    """Read a column of text (n_rows,) whose file says that it holds categories."""
+    missing = pc.is_in(cells, value_set=pa.array(["", "?"]))
+    marks = pc.value_counts(cells.filter(missing)).to_pylist()
+    known = pc.if_else(missing, pa.scalar(None, pa.string()), cells)
+    return ColumnReading(
+        pd.Series(pd.array(known, dtype="str"), name=name),
+        {mark["values"]: mark["counts"] for mark in marks},
+    )
 
 
 def _numbers(
@@ -134,13 +148,46 @@ def _numbers(
         )
         return None
     if not _matches(present, PLAIN).all():
-        present, note = _without_commas(present, delimiter)
+        present, found = _plain_numbers(present, delimiter)
         if present is None:
             return None
-        notes.append(f"Column {name!r}: {note}")
+        notes.append(f"Column {name!r}: {found}")
     values = np.full(len(words), np.nan)
     values[~absent] = pc.cast(present, pa.float64()).to_numpy(zero_copy_only=False)
     return values
+
+
+def _plain_numbers(present: pa.Array, delimiter: str) -> tuple[pa.Array | None, str]:
+    """Return numbers as Python writes them, and how they were understood."""
+    first, understood = present[0].as_py(), []
+    present, unit = _without_unit(present)
+    if unit:
+        understood.append(f"its numbers are in {unit}, {first!r} is {{:g}}")
+    marked = _matches(present, rf"^[+-]?{MARKED}").any()
+    if marked and _matches(present, THOUSANDS_MARK).all():
+        present = pc.replace_substring_regex(present, r"[ \x{a0}\x{202f}'’]", "")
+        understood.append("spaces or apostrophes separate thousands")
+    if not _matches(present, PLAIN).all():
+        plain, note = _without_commas(present, delimiter)
+        if plain is None:
+            return None, ""
+        present = plain
+        understood.append(note)
+    sentence = "; ".join(understood).format(float(present[0].as_py()))
+    return present, f"{sentence}."
+
+
+def _without_unit(present: pa.Array) -> tuple[pa.Array, str]:
+    """Return numbers without the unit that each of them carries, and the unit."""
+    if not (found := UNIT.search(present[0].as_py())):
+        return present, ""
+    unit = found.group()
+    before = rf"{re.escape(unit)}\s*[+-]?[\d.,][^{unit}]*"
+    after = rf"[\d.,][^{unit}]*{re.escape(unit)}"
+    if not _matches(present, rf"^[+-]?({before}|{after})$").all():
+        return present, ""
+    bare = pc.replace_substring_regex(present, rf"\s*{re.escape(unit)}\s*", "")
+    return bare, unit
 
 
 def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None, str]:
@@ -159,7 +206,7 @@ def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None,
         plain = pc.replace_substring(present, ",", "")
         what = "commas separate thousands"
     k = int(np.argmin(_matches(present, PLAIN)))
-    return plain, f"{what}, {present[k].as_py()!r} is {float(plain[k].as_py()):g}."
+    return plain, f"{what}, {present[k].as_py()!r} is {float(plain[k].as_py()):g}"
 
 
 def _dates(
@@ -186,7 +233,7 @@ def _note_bad_cells(
     counts: np.ndarray,
     absent: np.ndarray,
     name: str,
-    line_of: Callable[[int], int],
+    place_of: Callable[[int], str],
     notes: list[str],
 ) -> None:
     """Note the cells because of which a column is no column of numbers."""
@@ -199,7 +246,7 @@ def _note_bad_cells(
     notes.append(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{'is no number' if n_bad == 1 else 'are no numbers'}, such as "
-        f"{words[codes[row]].as_py()!r} on line {line_of(row):,}. Correct them, or "
+        f"{words[codes[row]].as_py()!r} on {place_of(row)}. Correct them, or "
         "change its kind to number, and they count as missing."
     )
 

@@ -1,0 +1,32 @@
+"""What of a file a command reads: the sheet, the line of the header, a query."""
+
+import sqlite3
+
+from tests.data.reading.formats.workbooks import sheet_xml, xlsx
+from treelab.cli.common.tables import read_problem
+from treelab.cli.main import build_parser
+
+
+def test_a_sheet_and_the_row_of_its_header_are_chosen(home, tmp_path, refused, capsys):
+    rows = [["x", "y"], ["size", "kind"], *([i % 7, "ab"[i % 2]] for i in range(40))]
+    book = tmp_path / "book.xlsx"
+    book.write_bytes(xlsx(A=sheet_xml(rows), B=sheet_xml(rows[1:])))
+    train = ["train", str(book), "--target", "kind"]
+    assert "2 sheets: 'A', 'B'. Choose one" in refused(*train)
+    chosen = [*train, "--sheet", "A", "--header", "2"]
+    frame, problem = read_problem(build_parser().parse_args(chosen))
+    assert list(frame.columns) == ["size", "kind"]
+    assert problem.target == "kind"
+    assert "The sheet 'A' was read" in capsys.readouterr().err
+
+
+def test_a_query_is_run_on_a_database(home, tmp_path):
+    path = tmp_path / "t.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (size INT, kind TEXT)")
+        rows = [(i % 7, "ab"[i % 2]) for i in range(60)]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    connection.close()
+    query = ["--query", "SELECT * FROM t WHERE size < 4", "--target", "kind"]
+    frame, _ = read_problem(build_parser().parse_args(["train", str(path), *query]))
+    assert len(frame) == 36

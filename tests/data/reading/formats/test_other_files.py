@@ -1,0 +1,145 @@
+"""Arrow, JSON lines, ARFF, Stata, SPSS, SAS and zip files, and damaged ones of each."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+from pyarrow import feather
+
+from tests.data.reading.files import refusal
+from tests.data.reading.formats.workbooks import sheet_xml, xlsx, zipped
+from treelab.data.reading import extent
+from treelab.data.reading.read_table import read_table
+
+GIVEN = pd.DataFrame(
+    {
+        "n": [1.5, np.nan, 3.0],
+        "word": ["a", "b", "ü"],
+        "day": pd.to_datetime(
+            ["2019-01-01", "2020-01-01", "2019-07-02T12"], format="ISO8601"
+        ),
+    }
+)
+JSON = '{"n": 1, "w": "a"}\n\n{"w": "b", "n": null, "on": true}\n{"n": 2.5, "l": [1]}\n'
+ARFF = """% made by hand
+@RELATION people
+@attribute 'first name' string
+@attribute age NUMERIC
+@attribute code {0, 1, 'a, b'}
+@data
+'Ann O\\'Neil', 31, 1
+% nobody
+Bob, ?, 'a, b'
+Cid, 4.5, 0
+"""
+
+
+def arrow(compression="lz4") -> bytes:
+    """An Arrow file."""
+    file = io.BytesIO()
+    feather.write_feather(GIVEN, file, compression=compression)
+    return file.getvalue()
+
+
+def written(write, path, **choices) -> bytes:
+    """What pyreadstat writes."""
+    write(GIVEN, path, **choices)
+    return path.read_bytes()
+
+
+def test_arrow_files_are_read_by_their_types():
+    frame = read_table(arrow(), "t.feather").frame
+    assert frame["n"].isna().tolist() == [False, True, False]
+    assert frame["word"].tolist() == ["a", "b", "ü"]
+    assert frame["day"].tolist() == [2019.0, 2020.0, 2019.5]
+    sentence = refusal(arrow()[:-200], "t.feather")
+    assert "an Arrow or Feather file that is damaged" in sentence
+
+
+@pytest.mark.slow
+def test_an_arrow_file_that_unpacks_to_gigabytes_is_refused():
+    file = io.BytesIO()
+    table = pa.table({"word": ["x" * 2**26] * 8, "n": range(8)})
+    feather.write_feather(table, file, compression="zstd")
+    assert len(file.getvalue()) < 2**20
+    assert "t.arrow " in refusal(file.getvalue(), "t.arrow")
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (pyreadstat.write_dta, "t.dta"),
+        (pyreadstat.write_sav, "t.sav"),
+        (pyreadstat.write_xport, "t.xpt"),
+    ],
+)
+def test_files_of_statistics_programs_are_read(write, name, tmp_path):
+    content = written(write, tmp_path / name)
+    result = read_table(content, name)
+    assert result.frame["n"].isna().tolist() == [False, True, False]
+    assert result.frame["word"].tolist() == ["a", "b", "ü"]
+    assert result.frame["day"].tolist() == pytest.approx([2019, 2020, 2019.5])
+    assert result.dates == ["day"]
+    if name == "t.sav":
+        assert "damaged or cut off" in refusal(content[:200], name)
+
+
+def test_codes_with_labels_become_their_labels(tmp_path):
+    frame = pd.DataFrame({"sex": [1.0, 2.0, 1.0], "age": [31.0, 99.0, 5.0]})
+    labels = {"sex": {1.0: "man", 2.0: "woman"}, "age": {99.0: "no answer"}}
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(frame, path, variable_value_labels=labels)
+    found = read_table(path).frame
+    assert found["sex"].tolist() == ["man", "woman", "man"]
+    assert found["age"].tolist() == [31, 99, 5]
+
+
+def test_json_lines_are_read_with_gaps_and_without_lists():
+    result = read_table(JSON.encode(), "t.jsonl")
+    assert result.frame["n"].tolist()[::2] == [1, 2.5]
+    assert result.frame["w"].tolist()[:2] == ["a", "b"]
+    assert result.frame["on"].isna().tolist() == [True, False, True]
+    assert "'l' is left out" in "\n".join(result.notes)
+    assert "line 3 is no JSON record" in refusal('{"a": 1}\n{"a": 2}\n{"a"', "t.jsonl")
+    assert "line 2 is no JSON record" in refusal('{"a": 1}\n[1, 2]\n', "t.jsonl")
+    assert "line 1 is no JSON record" in refusal('{\n "a": 1}\n', "t.json")
+
+
+def test_json_lines_with_ever_new_names_are_refused_in_time(monkeypatch):
+    monkeypatch.setattr(extent, "MOST_COLUMNS", 100)
+    lines = "".join(f'{{"a{i}": 1}}\n' for i in range(200))
+    assert "101 columns; at most 100" in refusal(lines, "t.jsonl")
+
+
+def test_arff_is_read_with_its_kinds():
+    frame = read_table(ARFF.encode(), "t.arff").frame
+    assert frame["first name"].tolist() == ["Ann O'Neil", "Bob", "Cid"]
+    assert frame["age"].tolist()[::2] == [31, 4.5]
+    assert frame["code"].tolist() == ["1", "a, b", "0"]
+    assert "line 11 has 2 fields where 3" in refusal(ARFF + "Dan, 1\n", "t.arff")
+    assert "line 11 is a sparse row" in refusal(ARFF + "{0 Dan}\n", "t.arff")
+
+
+def test_a_zip_of_one_table_is_unpacked():
+    table = b"a,b\n1,x\n2,y\n"
+    archive = zipped(**{"data__t_0_csv": table, "__MACOSX__._t_0_csv": b"?"})
+    assert read_table(archive, "t.zip").frame["a"].tolist() == [1, 2]
+    book = xlsx(A=sheet_xml([["a", "b"], [1, 2], [3, 4]]))
+    assert len(read_table(zipped(t_0_xlsx=book), "t.zip").frame) == 2
+    two = refusal(zipped(t_0_csv=table, u_0_csv=table), "t.zip")
+    assert "2 files: 't.csv', 'u.csv'" in two
+    assert "a zip archive with no file" in refusal(zipped(), "t.zip")
+    assert "in a zip archive" in refusal(zipped(t_0_zip=archive), "t.zip")
+    assert "'b' in t.zip" not in refusal(zipped(b=b"a,b\n1\n"), "t.zip")
+    assert "damaged zip archive" in refusal(archive[:60], "t.zip")
+
+
+def test_a_zip_that_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(extent, "MOST_BYTES", 2**20)
+    archive = zipped(t_0_csv=b"a,b\n" + b"1,2\n" * 2**19)
+    assert "more than 1 MiB" in refusal(archive, "t.zip")
+    lie = archive.replace((2**21 + 4).to_bytes(4, "little"), (99).to_bytes(4, "little"))
+    assert "damaged zip archive" in refusal(lie, "t.zip")

@@ -1,0 +1,123 @@
+"""Workbooks: sheets, headers, merged cells, dates, and files that are none."""
+
+import datetime
+
+import pytest
+
+from tests.data.reading.files import refusal
+from tests.data.reading.formats.workbooks import ods, sheet_xml, xlsx
+from treelab.data.reading.formats import guarded, zipped
+from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import ChoiceError
+
+ROWS = [["age", "word"], [31, "a"], [28, "b"], [45.5, "a"]]
+
+
+def read(content, **choices):
+    """The table in a workbook, and the notes as one text."""
+    found = read_table(content, "t.xlsx", **choices)
+    return found.frame, "\n".join(found.notes)
+
+
+@pytest.mark.parametrize("write", [lambda rows: xlsx(A=sheet_xml(rows)), ods])
+def test_a_plain_sheet_is_read_without_a_note(write):
+    frame, notes = read(write(ROWS))
+    assert notes == ""
+    assert frame["age"].tolist() == [31, 28, 45.5]
+    assert frame["word"].tolist() == ["a", "b", "a"]
+
+
+def test_a_sheet_is_chosen_where_several_are_filled():
+    book = xlsx(People=sheet_xml(ROWS), Empty=sheet_xml([]), More=sheet_xml(ROWS[:3]))
+    with pytest.raises(ChoiceError, match="2 sheets: 'People', 'More'") as caught:
+        read(book)
+    assert caught.value.choices == ["People", "More"]
+    frame, notes = read(book, sheet="More")
+    assert len(frame) == 2
+    assert "The sheet 'More' was read" in notes
+    with pytest.raises(ChoiceError, match="no sheet 'more'"):
+        read(book, sheet="more")
+
+
+def test_dates_stay_dates_and_bad_cells_are_named_by_their_row():
+    days = [datetime.date(2019, 1, 1), datetime.date(2020, 1, 1), None]
+    rows = [["day", "flag", "code", "n"]]
+    rows += [[day, i > 0, f"0{i}7", 5 * i] for i, day in enumerate(days)]
+    rows += [[None, True, "097", "many"]]
+    frame, notes = read(xlsx(A=sheet_xml(rows)))
+    assert frame["day"].dropna().tolist() == [2019.0, 2020.0]
+    assert frame["flag"].tolist() == ["False", "True", "True", "True"]
+    assert frame["code"].tolist() == ["007", "017", "027", "097"]
+    assert "'many' on row 5" in notes
+
+
+def test_titles_above_the_table_are_left_out_and_named():
+    rows = [["Prices of 2024"], [], *ROWS]
+    frame, notes = read(xlsx(A=sheet_xml(rows, ("A1:B1",))))
+    assert list(frame.columns) == ["age", "word"]
+    assert "begins in row 3" in notes
+    assert "in row 1, is left out" in notes
+
+
+def test_merged_headers_are_joined_with_the_names_below():
+    rows = [
+        ["place", "sales", None, "cost", None],
+        [None, "2023", "2024", "2023", "2024"],
+        ["Bern", 1, 2, 3, 4],
+        ["Basel", 5, 6, 7, 8],
+    ]
+    frame, notes = read(xlsx(A=sheet_xml(rows, ("A1:A2", "B1:C1", "D1:E1"))))
+    assert list(frame.columns) == [
+        *("place", "sales 2023", "sales 2024"),
+        *("cost 2023", "cost 2024"),
+    ]
+    assert frame["cost 2024"].tolist() == [4, 8]
+    assert "rows 1 to 2" in notes
+
+
+def test_merged_cells_below_the_header_hold_their_value_in_each_row():
+    rows = [["place", "n"], ["Bern", 1], [None, 2], ["Basel", 3]]
+    frame, notes = read(xlsx(A=sheet_xml(rows, ("A2:A3",))))
+    assert frame["place"].tolist() == ["Bern", "Bern", "Basel"]
+    assert "Merged cells below the header (1, the first in row 2)" in notes
+
+
+def test_the_row_of_the_header_can_be_set():
+    rows = [["some", "words"], ["x", "y"], [1, 2], [3, 4]]
+    assert list(read(xlsx(A=sheet_xml(rows)), header=2)[0].columns) == ["x", "y"]
+    numbers = xlsx(A=sheet_xml([[1, 2], [3, 4]]))
+    assert list(read(numbers, header=0)[0].columns) == ["column_1", "column_2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (xlsx(A=sheet_xml([])), "the sheet 'A' is empty"),
+        (xlsx(A=sheet_xml(ROWS[:1])), "names columns but has no rows"),
+        (xlsx(A=sheet_xml(ROWS))[:700], "damaged or cut off"),
+        (xlsx(A=sheet_xml(ROWS)[:200]), "cannot be read as a workbook"),
+        (xlsx(A="no sheet"), "it is damaged, cut off, or no workbook"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_a_sentence(content, words):
+    assert words in refusal(content, "t.xlsx")
+
+
+def test_a_sheet_of_two_far_corners_does_not_take_all_memory():
+    corners = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576">'
+    corners += '<c r="XFD1048576"><v>1</v></c></row>'
+    sheet = sheet_xml([]).replace("<sheetData>", f"<sheetData>{corners}")
+    sentence = refusal(xlsx(A=sheet), "t.xlsx")
+    assert "1.5 GiB of memory" in sentence
+
+
+def test_a_workbook_that_unpacks_to_gigabytes_is_refused_before(monkeypatch):
+    monkeypatch.setattr(zipped, "MOST_UNPACKED", 2**20)
+    book = xlsx(A=sheet_xml(ROWS) + " " * 2**21)
+    assert len(book) < 2**14
+    assert "unpacks to" in refusal(book, "t.xlsx")
+
+
+def test_a_file_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(guarded, "MOST_SECONDS", 0.001)
+    assert "to read. Save" in refusal(xlsx(A=sheet_xml(ROWS)), "t.xlsx")

@@ -1,0 +1,1 @@
+"""Files that are no delimited text: a module for each kind."""

@@ -1,0 +1,130 @@
+"""Read a table, or what a SELECT finds, from an SQLite database; change nothing."""
+
+import sqlite3
+import time
+from contextlib import closing
+
+from treelab.data.reading.delimited import Cells
+from treelab.data.reading.formats.text_columns import TextColumns
+from treelab.data.reading.table_error import TableError, pick_table
+
+MOST_SECONDS = 20
+MOST_CELL = 2**24  # bytes
+CALLBACK_STEPS = 10_000  # of the database's machine, between looks at the clock
+
+READING = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+TABLES = (
+    "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') "
+    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+)
+
+
+def read_database(
+    content: bytes, name: str, sheet: str | None, query: str | None
+) -> Cells:
+    """Read the rows of one table, or of one SELECT.
+
+    Parameters
+    ----------
+    content : bytes
+        An SQLite database; it is read as a copy in memory.
+    name : str
+        The file, in messages.
+    sheet : str or None
+        The table or view; None takes the only one.
+    query : str or None
+        One SELECT statement, which goes before ``sheet``.
+
+    Raises
+    ------
+    ChoiceError
+        If there are several tables, and none was chosen.
+    TableError
+        If the database is damaged, or the query is none, fails, takes more than 20
+        seconds, or gives too many cells.
+    """
+    began = time.monotonic()
+    # An open journal (bytes 18 and 19) lies in another file, which is not here.
+    content = content[:18] + b"\x01\x01" + content[20:]
+    try:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+            database.deserialize(content)
+            _make_safe(database, began)
+            if query is None:
+                names = [row[0] for row in database.execute(TABLES)]
+                if not names:
+                    raise TableError(f"{name} has no table. Choose another database.")
+                table = pick_table(name, names, sheet, "table")
+                query = 'SELECT * FROM "{}"'.format(table.replace('"', '""'))
+            return _rows(database, query, name)
+    except sqlite3.Error as error:
+        raise _refusal(error, name, began) from error
+
+
+def _make_safe(database: sqlite3.Connection, began: float) -> None:
+    """Let a connection read for some seconds, and do nothing else."""
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA query_only = ON")
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
+    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    database.set_authorizer(
+        lambda action, *_: (
+            sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY
+        )
+    )
+    database.set_progress_handler(
+        lambda: time.monotonic() - began > MOST_SECONDS, CALLBACK_STEPS
+    )
+    database.text_factory = lambda text: text.decode("utf-8", errors="replace")
+
+
+def _rows(database: sqlite3.Connection, query: str, name: str) -> Cells:
+    """Return the rows of a query."""
+    found = database.execute(query)
+    if found.description is None:
+        raise TableError(f"{name}: the query gives no rows. Write a SELECT.")
+    names = [column[0] for column in found.description]
+    if len(set(names)) < len(names):
+        twice = next(each for each in names if names.count(each) > 1)
+        raise TableError(
+            f"{name}: the query gives two columns {twice!r}. Name one by AS."
+        )
+    columns = TextColumns(name, names)
+    n_rows = 0
+    for row in found:
+        columns.add({key: _text(value) for key, value in zip(names, row)})
+        n_rows += 1
+    if not n_rows:
+        raise TableError(f"{name}: the query gives no rows. Choose another table.")
+    return columns.cells("row")
+
+
+def _text(value: object) -> str:
+    """Return a cell as text."""
+    if value is None or isinstance(value, bytes):  # pictures and the like
+        return ""
+    return str(value)
+
+
+def _refusal(error: sqlite3.Error, name: str, began: float) -> TableError:
+    """Return what to tell of an error of the database."""
+    words = str(error)
+    if "interrupted" in words and time.monotonic() - began > MOST_SECONDS:
+        return TableError(
+            f"{name}: the query takes more than {MOST_SECONDS} s. Add a WHERE or a "
+            "LIMIT."
+        )
+    if "not authorized" in words or "prohibited" in words:
+        return TableError(
+            f"{name}: only one SELECT is run, and nothing that changes the database."
+        )
+    if "malformed" in words or "not a database" in words or "disk I/O" in words:
+        return TableError(
+            f"{name} is a database that is damaged or cut off. Copy it again."
+        )
+    return TableError(f"{name}: the query cannot be run: {words}. Write one SELECT.")

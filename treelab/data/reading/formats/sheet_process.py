@@ -1,0 +1,230 @@
+"""Write one sheet of a workbook as CSV text; runs in a process of its own."""
+
+import csv
+import datetime
+import io
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+
+from treelab.data.reading.extent import MOST_BYTES, check_bytes
+from treelab.data.reading.formats.guarded import serve
+from treelab.data.reading.table_error import TableError, pick_table
+
+HEAD = 50  # rows among which the header is looked for
+
+Row = list
+Merge = tuple[tuple[int, int], tuple[int, int]]  # first and last (row, column)
+
+
+def sheet_as_text(
+    content: bytes, name: str, sheet: str | None, header: int | None
+) -> tuple[dict, bytes]:
+    """Return a sheet as CSV, a line for each row, and what was done to it.
+
+    Parameters
+    ----------
+    content : bytes
+        A workbook: .xlsx, .xlsm, .xlsb, .xls or .ods.
+    name : str
+        The file, in messages.
+    sheet : str or None
+        None takes the only sheet that is filled.
+    header : int or None
+        The row that names the columns, from 1; 0 if none does, None finds it.
+    """
+    import python_calamine as calamine
+
+    try:
+        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
+        page = book.get_sheet_by_name(_pick_sheet(book, name, sheet))
+    except calamine.PasswordError as error:
+        raise TableError(
+            f"{name} is protected by a password. Save it without one and try again."
+        ) from error
+    except calamine.CalamineError as error:
+        raise _damaged(name, error) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust
+            raise
+        raise _damaged(name, error) from error
+    left = page.start[1] if page.start else 0
+    merges = [
+        ((top, first - left), (bottom, last - left))
+        for (top, first), (bottom, last) in page.merged_cell_ranges or []
+    ]
+    height, width = _filled_extent(page.iter_rows())
+    if not height:
+        raise TableError(f"{name}: the sheet {page.name!r} is empty. Choose another.")
+    notes: list[str] = []
+    rows = _fill_merges(
+        (row[:width] for row in islice(page.iter_rows(), height)), merges
+    )
+    text, has_header = _as_csv(rows, width, header, merges, notes)
+    check_bytes(len(text), name)
+    about = {"notes": notes, "sheet": page.name, "header": has_header}
+    return {**about, "n_sheets": len(book.sheet_names)}, text
+
+
+def _damaged(name: str, error: BaseException) -> TableError:
+    """Return the error for a file that is no workbook, or not all of one."""
+    return TableError(
+        f"{name} cannot be read as a workbook: it is damaged, cut off, or no workbook "
+        f"({str(error)[:100]}). Open it in a spreadsheet program, save it again as "
+        ".xlsx, and try that file."
+    )
+
+
+def _pick_sheet(book, name: str, sheet: str | None) -> str:
+    """Return the sheet to read: the one that was chosen, or the only one filled."""
+    names = book.sheet_names
+    if not names:
+        raise TableError(f"{name} has no sheet. Choose another file.")
+    if sheet is not None:
+        return pick_table(name, names, sheet, "sheet")
+    shown = [m.name for m in book.sheets_metadata if "Hidden" not in str(m.visible)]
+    if len(shown) > 1:
+        shown = [s for s in shown if book.get_sheet_by_name(s).height]
+    return pick_table(name, shown or names[:1], None, "sheet")
+
+
+def _filled_extent(rows: Iterable[Row]) -> tuple[int, int]:
+    """Count rows and columns up to the last that hold something."""
+    height = width = 0
+    for i, row in enumerate(rows):
+        for j in range(len(row) - 1, -1, -1):
+            if row[j] != "":
+                height, width = i + 1, max(width, j + 1)
+                break
+    return height, width
+
+
+def _fill_merges(rows: Iterable[Row], merges: list[Merge]) -> Iterator[Row]:
+    """Yield rows with the text of merged cells in each of them."""
+    starts: dict[int, list[Merge]] = {}
+    for merge in merges:
+        starts.setdefault(merge[0][0], []).append(merge)
+    active: list[tuple[Merge, object]] = []
+    for i, row in enumerate(rows):
+        active = [(merge, value) for merge, value in active if merge[1][0] >= i]
+        for merge in starts.get(i, []):
+            if 0 <= merge[0][1] < len(row):
+                active.append((merge, row[merge[0][1]]))
+        for ((_, first), (_, last)), value in active:
+            for j in range(first, min(last + 1, len(row))):
+                row[j] = value
+        yield row
+
+
+def _as_csv(
+    rows: Iterator[Row],
+    width: int,
+    header: int | None,
+    merges: list[Merge],
+    notes: list[str],
+) -> tuple[bytes, bool | None]:
+    """Return rows as CSV, and whether the first names the columns, if that is known."""
+    head = list(islice(rows, max(HEAD, header or 0) + 1))
+    start = _first_row(head, width) if header is None else max(header - 1, 0)
+    while start < len(head) - 1 and not _words(head[start]):
+        start += 1
+    if header is None and (above := [i + 1 for i in range(start) if _words(head[i])]):
+        where = f"{above[0]}" if len(above) == 1 else f"{above[0]} to {above[-1]}"
+        notes.append(
+            f"The table begins in row {start + 1} of the sheet; what stands above it, "
+            f"in row {where}, is left out."
+        )
+    depth = 1 if header == 0 else _header_depth(head, start, merges)
+    first = head[start]
+    if depth > 1:
+        first = [
+            " ".join(
+                dict.fromkeys(_text(row[j]) for row in head[start : start + depth])
+            )
+            for j in range(width)
+        ]
+        first = [each.strip() for each in first]
+        notes.append(
+            f"The names of the columns stand in rows {start + 1} to {start + depth}, "
+            f"some in merged cells, and are joined, as in {first[-1]!r}."
+        )
+    body = [merge for merge in merges if merge[1][0] >= start + depth]
+    if body:
+        notes.append(
+            f"Merged cells below the header ({len(body):,}, the first in row "
+            f"{body[0][0][0] + 1:,}) each hold the value of the whole."
+        )
+    text = _Text()
+    text.write("\n" * (start + depth - 1))  # a line's number is that of its row
+    for row in chain([first], head[start + depth :], rows):
+        text.add(row)
+    return text.content(), _has_header(header, depth)
+
+
+def _has_header(header: int | None, depth: int) -> bool | None:
+    """Whether the first line names the columns; None if that is open."""
+    if header is not None:
+        return header > 0
+    return True if depth > 1 else None
+
+
+def _words(row: Row) -> set[str]:
+    """Return the distinct texts in a row."""
+    return {_text(cell) for cell in row} - {""}
+
+
+def _first_row(head: list[Row], width: int) -> int:
+    """Return the first row that is no title: half filled, with two texts or more."""
+    for i, row in enumerate(head):
+        filled = sum(cell != "" for cell in row)
+        if filled >= max(width / 2, 1) and len(_words(row)) >= min(width, 2):
+            return i
+    return 0
+
+
+def _header_depth(head: list[Row], start: int, merges: list[Merge]) -> int:
+    """Count the rows that name the columns: more than one where cells are merged."""
+    depth = 1
+    for (top, first), (bottom, last) in merges:
+        if top == start:
+            below = bottom + (last > first)  # a group of columns, named one row below
+            depth = max(depth, min(below, len(head) - 2) - start + 1)
+    names = [cell for row in head[start : start + depth] for cell in row]
+    return depth if all(isinstance(cell, str) for cell in names) else 1
+
+
+def _text(cell: object) -> str:
+    """Return a cell as text that the reader of text understands."""
+    if isinstance(cell, str):
+        return " ".join(cell.replace("\0", "").split())
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime):
+        midnight = cell.time() == datetime.time()
+        return cell.date().isoformat() if midnight else cell.isoformat(" ")
+    return str(cell)
+
+
+class _Text:
+    """CSV text that is written row by row and does not outgrow its bound."""
+
+    def __init__(self):
+        """Begin with nothing."""
+        self._bytes = io.BytesIO()
+        self._writer = csv.writer(self, lineterminator="\n")
+
+    def write(self, text: str) -> None:
+        """Write some text, as the csv module asks for it."""
+        self._bytes.write(text.encode("utf-8", errors="replace"))
+
+    def add(self, row: Row) -> None:
+        """Write a row, unless there is too much text already."""
+        if self._bytes.tell() <= MOST_BYTES:
+            self._writer.writerow([_text(cell) for cell in row])
+
+    def content(self) -> bytes:
+        """Return what was written, as UTF-8."""
+        return self._bytes.getvalue()
+
+
+if __name__ == "__main__":
+    serve(sheet_as_text)
