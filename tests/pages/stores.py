@@ -73,8 +73,13 @@ def single_tree(classes, target: str, split, fitted: str = "train") -> Tree:
         classes=classes,
         target=target,
     ).with_rows(X, y)
+    return _with_means(tree, X, y)
+
+
+def _with_means(tree: Tree, X, y) -> Tree:
+    """The tree whose leaves say the mean of these rows."""
     value = tree.value.copy()
-    leaf_of_row, truth = tree.apply(X), y.to_numpy()
+    leaf_of_row, truth, classes = tree.apply(X), y.to_numpy(), tree.classes
     for leaf in np.flatnonzero(tree.is_leaf):
         here = truth[leaf_of_row == leaf]
         if classes is None:
@@ -87,6 +92,19 @@ def single_tree(classes, target: str, split, fitted: str = "train") -> Tree:
 def joined_tree(classes, target: str, split) -> Tree:
     """The same tree fitted to the validation rows as well."""
     return single_tree(classes, target, split, JOINED)
+
+
+def oblique_tree(classes, target: str, split) -> Tree:
+    """A tree of depth 2 on sums of radius and texture; leaves say their rows' mean."""
+    weights = np.array([[1.0, 0.5, 0], [1, -1, 0], [0.2, 1, 0]])
+    threshold, goes_left = np.array([14.0, 3, 8]), np.zeros(3, bool)
+    n_outputs = 1 if classes is None else len(classes)
+    leaf = np.full((4, n_outputs), 1 / n_outputs)
+    names = {"classes": classes, "target": target}
+    tree = Tree.complete(
+        FEATURES, None, threshold, goes_left, leaf, weights=weights, **names
+    )
+    return _with_means(tree.with_rows(*split.rows("train")), *split.rows("train"))
 
 
 def ensemble(classes, target: str, split, n_estimators: int = 24) -> WeightedTrees:
@@ -172,6 +190,7 @@ def size_path(tree: Tree) -> SizePath:
 MAKERS = {
     "cart": single_tree,
     "gradtree": joined_tree,
+    "get": oblique_tree,
     "optimal": single_tree,
     "grande": ensemble,
     "argmin": pruning_path,
