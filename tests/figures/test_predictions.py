@@ -30,3 +30,9 @@ def test_values_stand_about_the_diagonal():
     diagonal, points = scatter_figure(truth, predicted, name="weight (kg)").data
     assert list(diagonal.x) == list(diagonal.y) == [1.0, 9.0]
     assert list(points.y) == [2.0, 9.0]
+
+
+def test_names_of_many_classes_are_turned_so_that_all_fit():
+    two, six = (confusion_figure(np.eye(n, dtype=int), range(n)) for n in (2, 6))
+    assert two.layout.xaxis.tickangle == 0
+    assert six.layout.xaxis.tickangle == -40

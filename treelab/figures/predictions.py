@@ -13,6 +13,7 @@ from treelab.trees.text.names import short
 _MOST_NUMBERS = 14  # classes up to which each cell has its number
 _NAME = 16  # letters of a class's name
 _CELL = 44  # pixels
+_MOST_LEVEL = 3  # classes whose names stand level below the columns
 
 
 def confusion_figure(
@@ -74,7 +75,14 @@ def confusion_figure(
         height=110 + _CELL * min(n, _MOST_NUMBERS),
         margin={"t": 8},
         annotations=numbers,  # all at once: one by one takes a second for ten classes
-        xaxis={**ticks, "title": "predicted class", "showline": False},
+        xaxis={
+            **ticks,
+            "title": "predicted class",
+            "showline": False,
+            # Turned by plotly itself the last names would leave the figure, and are
+            # then left out.
+            "tickangle": -40 if n > _MOST_LEVEL else 0,
+        },
         yaxis={**ticks, "title": "true class", "autorange": "reversed"},
     )
 
