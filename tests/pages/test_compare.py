@@ -112,16 +112,25 @@ def test_the_frontier_says_what_both_reach_at_one_size(visit, store):
     assert "GradTree" in words
 
 
+def test_the_frontier_gives_the_interval_of_two_trees_of_a_size(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "get")]
+    app = visit("compare", first=runs[0], second=runs[1])
+    (words,) = (own.value for own in app.markdown if own.value.startswith("**For a"))
+    assert "prefer CART." in words
+    assert "On the same 48 test rows CART 0.963, GET" in words
+    assert "95% interval of GET less CART" in words
+
+
 def test_the_frontier_says_which_run_to_prefer_at_a_size(visit, store):
     runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
     app = visit("compare", first=runs[0], second=runs[1])
     (words,) = (own.value for own in app.markdown if own.value.startswith("**For a"))
     assert "For a tree of at most 4 leaves neither is clearly better." in words
-    assert "On the same 48 test rows CART" in words
-    assert "95% interval of GradTree less CART 0 to 0." in words
+    assert "On the same 48 test rows both reach" in words
     size = app.number_input(key=f"frontier-leaves-{runs[0]}-{runs[1]}")
     size.set_value(3).run()
-    assert any("at most 3 leaves" in each.value for each in app.markdown)
+    (words,) = (own.value for own in app.markdown if own.value.startswith("**For a"))
+    assert "For a tree of at most 3 leaves" in words
     assert not app.exception
 
 

@@ -153,6 +153,11 @@ def _advice(best: ScoreDifference, names: Names, leaves: int) -> str:
 
 def _test_words(best: ScoreDifference, names: Names) -> str:
     """Write both scores on the test rows, and the interval of their difference."""
+    if best.low == best.high == 0:
+        return plain(
+            f"On the same {best.n_rows:,} test rows both reach "
+            f"{significant(best.first)} {best.title}, in every resample."
+        )
     scores = (
         f"{names[0]} {significant(best.first)}, {names[1]} {significant(best.second)}"
     )
