@@ -33,6 +33,7 @@ def test_hierarchies_send_rows_to_ends_that_hold_one_blob_each(make):
     assert found.depth >= 2
 
 
+@pytest.mark.slow
 def test_glass_is_measured_with_every_method():
     x, y = blobs(300)
     tables = {"glass": (pd.DataFrame(x, columns=["a", "b"]), y)}

@@ -19,6 +19,7 @@ def table(tmp_path):
     return BenchTable("iris", path, builtin.task, builtin.target)
 
 
+@pytest.mark.slow
 def test_a_true_origin_is_found_true_and_a_false_one_is_not(table, monkeypatch):
     rows = np.arange(len(table.load()[1]))
     train, test = rows[rows % 3 > 0], rows[rows % 3 == 0]

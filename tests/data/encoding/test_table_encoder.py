@@ -53,7 +53,7 @@ def left(encoder, frame, feature, threshold):
 
 @pytest.mark.parametrize("numbers", SCALED)
 @given(table=tables(), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_an_axis_split_keeps_the_side_of_every_training_row(numbers, table, data):
     frame, y, task = table
     encoder = TableEncoder(numbers, task=task, random_state=0)

@@ -75,6 +75,7 @@ def test_no_possible_row_is_nearer_than_the_exact_one(seed, locked, rising):
         assert found[0].distance <= cost[good].min() + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS)
 def test_no_random_row_is_nearer_than_a_linear_programs(seed):

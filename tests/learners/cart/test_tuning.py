@@ -49,7 +49,9 @@ def slow_predictions(candidate: Candidate, size: int, deep, X, y, X_held, search
     return np.array([predicted[node] for node in tree.apply(X_held)])
 
 
-@pytest.mark.parametrize("task", ["multiclass", "regression"])
+@pytest.mark.parametrize(
+    "task", [pytest.param("multiclass", marks=pytest.mark.slow), "regression"]
+)
 def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
     monkeypatch.setattr(tuning, "DEPTHS", (2, 4))
     monkeypatch.setattr(tuning, "LEAF_SIZES", (2, 12))
@@ -130,6 +132,7 @@ def test_limits_hold_tuned_or_not(kind, tune):
     assert model.best_params_["min_samples_leaf"] >= 7
 
 
+@pytest.mark.slow
 def test_weights_given_are_trained_with_and_auto_may_choose_any():
     X, y = load_breast_cancer(return_X_y=True)
     heavy = CartClassifier(class_weight={0: 1, 1: 50}, random_state=0).fit(X, y)

@@ -41,6 +41,7 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_wine_with_default_settings_is_learned():
     X, y = load_wine(return_X_y=True, as_frame=True)
     train, test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)

@@ -116,6 +116,7 @@ def test_the_papers_recipe_trains_all_levels_and_holds_nothing_out(table, leaves
     assert model.path_.scores["score"].isna().all()
 
 
+@pytest.mark.slow
 def test_the_paper_tunes_the_depth_where_none_is_given(table):
     given = PAPER | {"max_depth": "auto", "n_steps": 2, "n_starts": 2}
     model = GetRegressor(leaves="linear", random_state=0, **given).fit(*table)

@@ -195,6 +195,7 @@ def test_a_snapshot_is_a_tree_in_the_units_of_the_table():
         assert tree.predict(X).mean() == pytest.approx(y.mean())
 
 
+@pytest.mark.slow
 def test_validation_rows_join_training():
     _, X, y = table("breast_cancer")
     X, X_valid, y, y_valid = train_test_split(X, y, random_state=0)
@@ -325,6 +326,7 @@ def test_a_given_class_weight_is_that_of_the_leaves():
     assert "ill" in tree.notes[1]
 
 
+@pytest.mark.slow
 def test_a_table_of_a_thousand_columns_trains():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 1000))
