@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run
 from treelab.data.builtin import BUILTIN
 
@@ -126,6 +127,30 @@ def test_an_upload_becomes_the_table_in_view(store, visit):
     assert app.session_state["problem"].task == "binary"
     assert store.tables()[0].name == "people.csv"
     assert not app.error
+
+
+def test_one_sheet_of_a_workbook_is_chosen(store, visit):
+    rows = [["size", "kind"], *([i % 7, "ab"[i % 2]] for i in range(60))]
+    book = xlsx(Little=sheet_xml(rows[:30]), Much=sheet_xml(rows))
+    app = visit("data")
+    app.file_uploader(key="upload").upload("book.xlsx", book).run()
+    assert not app.error
+    app.selectbox(key="upload-sheet").select("Much")
+    app.button(key="read-chosen").click().run()
+    assert store.tables()[0].name == "book.xlsx, Much"
+    assert box(app, "Target").value == "kind"
+    assert not app.error
+
+
+def test_a_pasted_table_is_read(store, visit):
+    app = visit("data")
+    app.text_area(key="upload-pasted").set_value(CSV.decode().replace(",", "\t"))
+    app.button(key="read-pasted").click().run()
+    assert box(app, "Target").value == "ill"
+    assert store.tables()[0].name == "Pasted table"
+    assert app.text_area(key="upload-pasted").value == ""
+    app.button(key="read-pasted").click().run()
+    assert app.error[0].value.startswith("Pasted table is empty")
 
 
 @pytest.mark.parametrize(

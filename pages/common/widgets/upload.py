@@ -7,21 +7,64 @@ from pages.common.state.problem import choose_table
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.reading.read_table import read_table
-from treelab.data.reading.table_error import TableError
+from treelab.data.reading.table_error import ChoiceError, TableError
 
 UPLOAD_OPEN = "upload-open"  # key of the popover around the box
-KINDS = ["csv", "tsv", "txt", "gz", "parquet"]
+KINDS = [
+    *("csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "xlsb", "xls", "ods"),
+    *("parquet", "arrow", "feather", "jsonl", "ndjson", "json", "arff"),
+    *("dta", "sav", "zsav", "sas7bdat", "xpt", "db", "sqlite", "sqlite3"),
+]
+LABEL = "A table: CSV, Excel, ODS, Parquet, SPSS, Stata, SAS, SQLite and others"
 
 
 def upload_box() -> None:
-    """Offer a place for a file; what comes is read before the page is drawn."""
-    st.file_uploader(
-        "A table as CSV, TSV or Parquet; may be gzipped",
+    """Offer a place for a file or a text; what comes is read before the page is."""
+    file = st.file_uploader(
+        LABEL,
         type=KINDS,
         key="upload",
         on_change=_store_upload,
         help="It stays on the machine that runs treelab.",
     )
+
+    if file is not None:
+        _choice_box(file.getvalue()[:16] == b"SQLite format 3\0")
+    st.text_area(
+        "Or paste a table",
+        key="upload-pasted",
+        height=110,
+        placeholder="Cells copied from a spreadsheet, or lines of CSV",
+    )
+    st.button("Read the pasted table", key="read-pasted", on_click=_store_pasted)
+
+
+def _choice_box(is_database: bool) -> None:
+    """Let the visitor choose what is read of a file with several tables."""
+    choices = st.session_state.get("upload-choices")
+    if choices:
+        what = "table" if is_database else "sheet"
+        st.selectbox(
+            f"The file has {len(choices):,} {what}s; read", choices, key="upload-sheet"
+        )
+    if choices and not is_database:
+        st.number_input(
+            "Row that names the columns",
+            min_value=1,
+            value=None,
+            placeholder="found out",
+            key="upload-header",
+        )
+    if is_database:
+        st.text_area(
+            "Or what a query finds",
+            key="upload-query",
+            height=70,
+            placeholder="SELECT ... FROM ...",
+            help="One SELECT; the database is only read, for 20 seconds at most.",
+        )
+    if choices or is_database:
+        st.button("Read", key="read-chosen", type="primary", on_click=_store_chosen)
 
 
 def upload_report() -> None:
@@ -41,23 +84,61 @@ def clear_report() -> None:
 def _store_upload() -> None:
     """Read the uploaded file; one that cannot be read changes nothing."""
     clear_report()
+    st.session_state.pop("upload-choices", None)
     file = st.session_state["upload"]
-    if file is None:  # removed again
-        return
+    if file is not None:  # else it was removed again
+        _store(file.getvalue(), file.name)
+
+
+def _store_chosen() -> None:
+    """Read the sheet, the table or the query that was chosen."""
+    clear_report()
+    file = st.session_state["upload"]
+    query = (st.session_state.get("upload-query") or "").strip() or None
+    _store(
+        file.getvalue(),
+        file.name,
+        sheet=st.session_state.get("upload-sheet"),
+        query=query,
+        header=st.session_state.get("upload-header"),
+    )
+
+
+def _store_pasted() -> None:
+    """Read the pasted text."""
+    clear_report()
+    text = st.session_state["upload-pasted"]
+    if _store(text.encode("utf-8", errors="replace"), "Pasted table"):
+        st.session_state["upload-pasted"] = ""
+
+
+def _store(
+    content: bytes,
+    file_name: str,
+    *,
+    sheet: str | None = None,
+    query: str | None = None,
+    header: int | None = None,
+) -> bool:
+    """Read and store a table and turn to it; whether there was one."""
     try:
-        found = read_table(file.getvalue(), file.name)
-        name = _free_name(file.name)
-        key = store().add_table(found.frame, name)
+        found = read_table(content, file_name, header=header, sheet=sheet, query=query)
+        title = f"{file_name}, {sheet}" if sheet and not query else file_name
+        key = store().add_table(found.frame, _free_name(title))
         choose_table(key)
+    except ChoiceError as error:
+        st.session_state["upload-choices"] = error.choices
+        return False
     except TableError as error:  # names the file itself
         st.session_state["upload-error"] = str(error)
-        return
+        return False
     except ValueError as error:
-        st.session_state["upload-error"] = f"{file.name}: {error}"
-        return
+        st.session_state["upload-error"] = f"{file_name}: {error}"
+        return False
     st.session_state["upload-notes"] = found.notes
     st.session_state["table"] = key
     st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
+    return True
 
 
 def _free_name(name: str) -> str:

@@ -5,16 +5,17 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.routing import RoutedRows, routed_file
 from pages.common.cached.trees import shown_tree
-from pages.common.widgets.upload import KINDS
+from pages.common.widgets.upload import KINDS, LABEL
 from pages.common.words import plain
 from treelab.data.reading.read_table import ReadResult, read_table
+from treelab.data.reading.table_error import ChoiceError
 from treelab.trees.text.names import listed
 
 
 def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
     """Let the visitor choose a file; None until the tree can read one."""
     file = st.file_uploader(
-        "A table as CSV, TSV or Parquet; may be gzipped",
+        LABEL,
         type=KINDS,
         key="routing-file",
         help="It is read for this page and not stored.",
@@ -30,8 +31,16 @@ def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
         )
         return None
     try:
-        read = _read(file.file_id, file.name, file)
-        routed = routed_file(loaded, estimator, read, file.file_id, file.name)
+        sheet = None
+        try:
+            read = _read(file.file_id, file.name, sheet, file)
+        except ChoiceError as several:
+            sheet = st.selectbox(
+                "Sheet or table", several.choices, key=f"routing-sheet-{file.file_id}"
+            )
+            read = _read(file.file_id, file.name, sheet, file)
+        file_key = f"{file.file_id} {sheet or ''}"
+        routed = routed_file(loaded, estimator, read, file_key, file.name)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -43,6 +52,6 @@ def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
 
 
 @st.cache_resource(show_spinner="Reading the file…", max_entries=2)
-def _read(file_id: str, name: str, _file) -> ReadResult:
+def _read(file_id: str, name: str, sheet: str | None, _file) -> ReadResult:
     """Read an uploaded file, once."""
-    return read_table(_file.getvalue(), name, one_column=True)
+    return read_table(_file.getvalue(), name, one_column=True, sheet=sheet)
