@@ -136,6 +136,7 @@ def test_one_sheet_of_a_workbook_is_chosen(store, visit):
     app.file_uploader(key="upload").upload("book.xlsx", book).run()
     assert not app.error
     app.selectbox(key="upload-sheet").select("Much")
+    app.number_input(key="upload-header").set_value(1)
     app.button(key="read-chosen").click().run()
     assert store.tables()[0].name == "book.xlsx, Much"
     assert box(app, "Target").value == "kind"

@@ -15,7 +15,7 @@ KINDS = [
     *("parquet", "arrow", "feather", "jsonl", "ndjson", "json", "arff"),
     *("dta", "sav", "zsav", "sas7bdat", "xpt", "db", "sqlite", "sqlite3"),
 ]
-LABEL = "A table: CSV, Excel, ODS, Parquet, SPSS, Stata, SAS, SQLite and others"
+LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite and others"
 
 
 def upload_box() -> None:
@@ -40,14 +40,14 @@ def upload_box() -> None:
 
 
 def _choice_box(is_database: bool) -> None:
-    """Let the visitor choose what is read of a file with several tables."""
+    """Let the visitor choose what is read of a file: a sheet, a header, a query."""
     choices = st.session_state.get("upload-choices")
     if choices:
         what = "table" if is_database else "sheet"
         st.selectbox(
-            f"The file has {len(choices):,} {what}s; read", choices, key="upload-sheet"
+            f"Which of its {len(choices):,} {what}s", choices, key="upload-sheet"
         )
-    if choices and not is_database:
+    if not is_database:
         st.number_input(
             "Row that names the columns",
             min_value=1,
@@ -63,8 +63,12 @@ def _choice_box(is_database: bool) -> None:
             placeholder="SELECT ... FROM ...",
             help="One SELECT; the database is only read, for 20 seconds at most.",
         )
-    if choices or is_database:
-        st.button("Read", key="read-chosen", type="primary", on_click=_store_chosen)
+    st.button(
+        "Read" if choices or is_database else "Read again",
+        key="read-chosen",
+        type="primary" if choices else "secondary",
+        on_click=_store_chosen,
+    )
 
 
 def upload_report() -> None:
@@ -84,7 +88,8 @@ def clear_report() -> None:
 def _store_upload() -> None:
     """Read the uploaded file; one that cannot be read changes nothing."""
     clear_report()
-    st.session_state.pop("upload-choices", None)
+    for key in ("upload-choices", "upload-header", "upload-query"):
+        st.session_state.pop(key, None)
     file = st.session_state["upload"]
     if file is not None:  # else it was removed again
         _store(file.getvalue(), file.name)
@@ -94,11 +99,13 @@ def _store_chosen() -> None:
     """Read the sheet, the table or the query that was chosen."""
     clear_report()
     file = st.session_state["upload"]
+    several = st.session_state.get("upload-choices")
+    sheet = st.session_state["upload-sheet"] if several else None
     query = (st.session_state.get("upload-query") or "").strip() or None
     _store(
         file.getvalue(),
         file.name,
-        sheet=st.session_state.get("upload-sheet"),
+        sheet=sheet,
         query=query,
         header=st.session_state.get("upload-header"),
     )
