@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from tests.trees.make import CATEGORIES, make_table, make_target, make_tree
 from treelab.trees.feature import Feature
-from treelab.trees.text.conditions import NumberCondition, path_conditions
+from treelab.trees.text.conditions import (
+    NumberCondition,
+    ObliqueCondition,
+    path_conditions,
+)
 from treelab.trees.text.numerals import parse
 from treelab.trees.text.rules import rule_text, to_rules, to_text
 from treelab.trees.tree import Tree
@@ -212,3 +216,36 @@ def test_the_rules_of_a_tree_of_depth_3000_take_no_square_of_that(monkeypatch):
     rules = to_rules(chain(3000))
     assert n_narrowed == 6000
     assert rules["rule"].iloc[-1] == "a > 2997 and b > 2998 and c > 2999"
+
+
+def test_rules_of_thousands_of_conditions_are_cut_and_written_once(monkeypatch):
+    n = 2 * 400 + 1
+    left, right = np.full(n, -1), np.full(n, -1)
+    left[0:-1:2], right[0:-1:2] = np.arange(1, n, 2), np.arange(2, n, 2)
+    split = left >= 0
+    tree = Tree(
+        features=(Feature("a"), Feature("b")),
+        left=left,
+        right=right,
+        feature=np.where(split, -2, -1),
+        threshold=np.where(split, 1.0, np.nan),
+        missing_left=np.zeros(n, dtype=bool),
+        value=np.zeros((n, 1)),
+        n_rows=np.ones(n),
+        impurity=np.zeros(n),
+        weights=np.arange(2 * n, dtype=float).reshape(n, 2),
+        target="y",
+    )
+    n_written = 0
+    text = ObliqueCondition.text
+
+    def counted(*given):
+        nonlocal n_written
+        n_written += 1
+        return text(*given)
+
+    monkeypatch.setattr(ObliqueCondition, "text", counted)
+    rules = to_rules(tree)
+    assert n_written <= 800
+    assert rules["rule"].iloc[-1].endswith(" and 200 more conditions")
+    assert rules["rule"].iloc[0].count(" and ") == 0

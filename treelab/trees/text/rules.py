@@ -13,6 +13,8 @@ from treelab.trees.text.conditions import (
 from treelab.trees.text.nodes import prediction_text, rows_text, split_text
 from treelab.trees.tree import Tree
 
+MOST_CONDITIONS = 200  # in a text: nobody reads more, and those of all leaves add up
+
 
 def rule_text(
     tree: Tree, node: int, *, most: int | None = None, length: int | None = None
@@ -42,8 +44,30 @@ def conditions_text(
     length: int | None = None,
 ) -> str:
     """Return conditions of a tree as one text; see ``rule_text``."""
-    parts = (condition_text(tree, own, most, length) for own in conditions)
-    return " and ".join(filter(None, parts)) or "every row"
+    own = list(conditions)
+    texts = [condition_text(tree, each, most, length) for each in own[:MOST_CONDITIONS]]
+    return _joined(texts, len(own))
+
+
+def _joined(texts: list[str], n_conditions: int) -> str:
+    """Return the texts of a path's first conditions as one."""
+    texts = list(filter(None, texts))
+    if n_conditions > MOST_CONDITIONS:
+        texts.append(f"{n_conditions - MOST_CONDITIONS:,} more conditions")
+    return " and ".join(texts) or "every row"
+
+
+def _leaf_rules(tree: Tree) -> dict[int, str]:
+    """Return each leaf's rule; what leaves have in common is written once."""
+    known: dict[int, tuple[Condition, str]] = {}  # by id, so the conditions must stay
+    rules = {}
+    for leaf, own in leaf_conditions(tree):
+        for each in own[:MOST_CONDITIONS]:
+            if id(each) not in known:
+                known[id(each)] = each, condition_text(tree, each)
+        texts = [known[id(each)][1] for each in own[:MOST_CONDITIONS]]
+        rules[leaf] = _joined(texts, len(own))
+    return rules
 
 
 def condition_text(
@@ -76,7 +100,7 @@ def to_rules(tree: Tree) -> pd.DataFrame:
         prediction = pd.Series([tree.classes[i] for i in best])
         confidence = tree.value[leaves].max(axis=1)
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
-    rule = {leaf: conditions_text(tree, own) for leaf, own in leaf_conditions(tree)}
+    rule = _leaf_rules(tree)
     table = pd.DataFrame(
         {
             "leaf": leaves,

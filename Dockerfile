@@ -1,0 +1,28 @@
+# The app on the CPU. For CUDA, name the index of a torch that has it:
+#   docker build --build-arg TORCH_INDEX=https://download.pytorch.org/whl/cu130 -t treelab .
+FROM python:3.12-slim
+
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends graphviz \
+    && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /app
+COPY requirements.txt .
+RUN pip install --no-cache-dir "$(grep '^torch==' requirements.txt)" --index-url "$TORCH_INDEX" \
+    && pip install --no-cache-dir -r requirements.txt
+
+COPY . .
+
+RUN useradd --create-home treelab && mkdir /data && chown treelab /data && chmod 700 /data
+USER treelab
+ENV TREELAB_HOME=/data
+VOLUME /data
+EXPOSE 8501
+
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://localhost:8501/_stcore/health')"]
+
+# Inside a container every address is the container's own; docs/deploy.md says who gets in.
+CMD ["streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.headless=true"]
