@@ -50,15 +50,15 @@ def show_curves(
         (by, is_apart, unit, mode(), baseline),
         curves,
     )
+    # Above the chart: one that grows would push its own control off the screen.
+    with st.popover("View", icon=":material/tune:", type="tertiary"):
+        _pick_view()
     show_figure(figure, key="loss")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
-        st.caption(
-            f"{what}. A dot marks a run's lowest validation loss, where rows are held "
-            f"out; a square where its model begins.{_preparing_words(runs, names)}"
-        )
-        with st.popover("View", icon=":material/tune:", type="tertiary"):
-            _pick_view()
+    what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
+    st.caption(
+        f"{what}. A dot marks a run's lowest validation loss, where rows are held "
+        f"out; a square where its model begins.{_preparing_words(runs, names)}"
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
