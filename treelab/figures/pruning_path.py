@@ -13,7 +13,7 @@ from treelab.figures.style.template import template
 from treelab.trees.text.numerals import shortest
 
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.
-MARGINS = {"l": 70, "r": 12, "t": 112, "b": 56}
+MARGINS = {"l": 70, "r": 12, "t": 124, "b": 56}
 HEIGHT = 500
 _MARGIN_OF_AXIS = 0.4  # steps left of the first and right of the last
 _MOST_TICKS = 6
