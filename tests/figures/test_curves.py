@@ -108,6 +108,7 @@ def test_starts_of_several_runs_are_named_on_hover_only():
     assert "start of b" in marks[1].hovertemplate
     (named,) = (t for t in loss_figure(runs[:1]).data if t.text)
     assert named.mode == "markers+text"
+    assert {t.mode for t in loss_panels(runs).data if t.text} == {"markers"}
 
 
 def test_a_start_without_validation_stands_on_the_training_loss():

@@ -128,7 +128,8 @@ def loss_panels(
     )
     for place, curve in enumerate(curves):
         row, column = divmod(place, n_columns)
-        _add_lines(figure, curve, mode, _end([curve]), row=row + 1, col=column + 1)
+        # A panel has no room above its curve for the words of a start.
+        _add_lines(figure, curve, mode, None, row=row + 1, col=column + 1)
     _add_legend_of_dashes(figure, mode)
     figure.update_xaxes(rangemode="tozero", title=x_title)
     figure.update_yaxes(rangemode="tozero", title=y_title)
