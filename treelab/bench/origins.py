@@ -19,6 +19,7 @@ from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.registry import make_estimator
 from treelab.training.events import Progress
 from treelab.trees.feature import feature_matrix
+from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.tree import Tree
 
 SINGLE_TREES = ("gradtree", "get", "argmin")
@@ -67,7 +68,7 @@ def check_origin(
     learner = make_estimator(key, table.task, {}, random_state=seed)
     learner.fit(X.iloc[train], y[train], callbacks=[start])
     seconds = time.perf_counter() - began
-    origin, tree = learner.origin_, learner.tree_
+    origin, tree = learner.origin_, shown_tree(learner.tree_)
     found = None
     if start.tree is not None:
         columns = feature_matrix(tree.features, X.iloc[train]).T
