@@ -181,6 +181,10 @@ def _rebuild(header, arrays: dict, wanted: type):
     try:
         settings = {name: _unplain(value) for name, value in settings.items()}
         return cls.unpack(settings, arrays)
+    except ValueError as error:
+        if str(error).endswith("."):  # a sentence of ours, which says what is wrong
+            raise
+        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
     except (
         *(TypeError, KeyError, AttributeError, IndexError),
         *(OverflowError, RecursionError),
