@@ -43,5 +43,5 @@ def check_machine(home: Path) -> Iterator[Finding]:
         "graphviz",
         f"dot is at {dot}."
         if dot
-        else "There is no dot, so trees are not saved as SVG and PDF; no need else.",
+        else "There is no dot; only saving trees as SVG or PDF needs it.",
     )
