@@ -88,3 +88,17 @@ def test_a_tree_of_one_leaf_takes_every_row():
     tree = HardTree.of_sklearn(grown.tree_)
     assert (tree.apply(x) == 0).all()
     assert tree.paths().shape == (1, 2, 0)
+
+
+@pytest.mark.parametrize("depth", [2, 4, 6])
+def test_no_row_takes_a_branch_that_none_of_the_rows_seen_takes(depth):
+    rng = np.random.default_rng(depth)
+    n_splits = 2**depth - 1
+    tree = HardTree.complete(rng.integers(4, size=n_splits), rng.normal(size=n_splits))
+    x, _ = table(depth, n_rows=2_000)
+    seen = x[:30]
+    closed = tree.without_empty_branches(tree.apply(seen))
+    np.testing.assert_array_equal(closed.apply(seen), tree.apply(seen))
+    reached = set(tree.apply(seen))
+    assert set(tree.apply(x)) > reached  # there are empty branches
+    assert set(closed.apply(x)) == reached

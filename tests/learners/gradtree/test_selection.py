@@ -161,3 +161,17 @@ def test_values_are_summed_as_by_pruning_each_tree_and_measuring_its_errors(by_v
         error, total = sums[:, 0, z, :, 0].sum(0)
         assert error == pytest.approx(np.mean(errors))
         assert total == pytest.approx(of_mean)
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_held_out_rows_alone_in_a_branch_are_predicted_as_beside_it(n_classes):
+    target, encoding = table(n_classes)
+    encoding.seen[encoding.held_out, 3] = -10  # no other row has less than -9 there
+    inner, leaf = 3, 4
+    tree = HardTree.complete(
+        np.array([0] + [3] * (inner - 1)), np.array([0.0] + [-9.0] * (inner - 1))
+    )
+    assert tree.n_leaves == leaf
+    sizes, part = np.array([2, leaf]), np.zeros(len(target.y), dtype=int)
+    sums = fold_sums(target, [tree], encoding, part, sizes, by_vote=True)
+    np.testing.assert_allclose(sums[:, :, 0], sums[:, :, 1])

@@ -119,6 +119,27 @@ class HardTree:
             rows = rows[self.left[node[rows]] != LEAF]
         return node
 
+    def without_empty_branches(self, leaf: np.ndarray) -> "HardTree":
+        """Return the tree with all rows sent past branches that some rows do not take.
+
+        So other rows are predicted as by the exported tree, which has no such branch
+        (``pruning.simplify``).
+
+        Parameters
+        ----------
+        leaf : int array of shape (m,)
+            Leaf that each of the rows reaches which a branch needs.
+        """
+        count = np.bincount(leaf, minlength=len(self.left))
+        for node in self.splits[::-1]:  # children first
+            count[node] = count[self.left[node]] + count[self.right[node]]
+        threshold = self.threshold.copy()
+        inner = self.splits
+        is_reached = count[inner] > 0
+        threshold[inner[is_reached & (count[self.left[inner]] == 0)]] = -np.inf
+        threshold[inner[is_reached & (count[self.right[inner]] == 0)]] = np.inf
+        return HardTree(self.left, self.right, self.feature, threshold)
+
     def paths(self) -> np.ndarray:
         """Return which splits lead to each leaf, bool (n_leaves, 2, S): left, right."""
         place = np.full(len(self.left), -1)

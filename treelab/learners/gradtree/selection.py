@@ -148,7 +148,11 @@ def fold_sums(
     ndarray of shape (N_PARTS, W, Z, 2, C)
         For ``pooled_scores``.
     """
-    leaves = [tree.apply(encoding.seen) for tree in trees]
+    own = ~encoding.held_out
+    closed = [
+        tree.without_empty_branches(tree.apply(encoding.seen[own])) for tree in trees
+    ]
+    leaves = [tree.apply(encoding.seen) for tree in closed]
 
     def sums(place: int) -> np.ndarray:
         return _sums(target, trees[place], leaves[place], encoding, part, sizes)
