@@ -162,8 +162,8 @@ def _class_target(known: pd.Series, task: str) -> Iterator[Finding]:
         return
     if task == "binary" and n_classes > 2:
         yield _error(
-            f"The target {known.name!r} has {n_classes} classes, but binary means two. "
-            "Choose multiclass.",
+            f"The target {known.name!r} has {n_classes} classes, but the task "
+            "binary has two. Choose multiclass.",
             known.name,
         )
     for sentence in rare_class_notes(labels):

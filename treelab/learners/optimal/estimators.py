@@ -88,9 +88,9 @@ class _Optimal(GrownTree):
         solver.fit(right, data.y)
         if not solver.is_fitted():
             raise ValueError(
-                f"No tree was found in {settings.time_limit:g} seconds with at least "
-                f"{settings.min_samples_leaf} rows a leaf. Allow more time_limit, a "
-                "smaller max_depth or fewer n_thresholds."
+                f"No tree was found in {settings.time_limit:g} seconds with "
+                f"min_samples_leaf={settings.min_samples_leaf}. Allow more time_limit, "
+                "a smaller max_depth or fewer n_thresholds."
             )
         return solver.get_tree(), bool(solver.fit_result.is_optimal())
 
