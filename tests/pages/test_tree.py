@@ -1,8 +1,11 @@
 """The Tree page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from pages.common.cached.loaded_run import load_run
 from pages.common.words import LONGEST_RULE, short_rule
 from tests.pages.shown import conditions, dots, page_text, viewers
 from tests.pages.stores import add_run
@@ -262,3 +265,10 @@ def test_a_lens_drops_small_terms_and_says_what_it_costs(visit, store):
         assert "changes on 0 of" in page_text(app) or fraction == 1.0
     assert "Splits name 1.0 features on average" in page_text(app)
     assert not [t for t in visit("tree", run=add_run(store, "cart")).toggle if t.key]
+
+
+def test_a_run_that_ended_since_it_was_listed_shows_its_model(store):
+    run_id = add_run(store, "cart")
+    listed = replace(store.run(run_id), state="running", has_model=False)
+    assert store.snapshots(run_id) == []
+    assert load_run(listed).epoch is None

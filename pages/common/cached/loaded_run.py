@@ -89,6 +89,9 @@ def load_run(run: Run) -> LoadedRun:
         except LookupError:  # thinned out since it was listed; an older one stays
             continue
         return LoadedRun(run, tree, rows_for(run, tree), epoch)
+    now = store().run(run.id)
+    if now.has_model:  # it ended since it was listed
+        return load_run(now)
     raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
 
 

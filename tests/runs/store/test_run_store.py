@@ -200,3 +200,14 @@ def test_the_home_is_the_one_in_the_environment(tmp_path, monkeypatch):
 def test_a_hundred_runs_are_listed_newest_first(store, problem):
     made = [store.create("cart", {}, problem) for _ in range(100)]
     assert [run.id for run in store.runs()] == made[::-1]
+
+
+def test_snapshots_are_replaced_as_a_whole_and_leave_nothing_behind(store, problem):
+    run_id = running(store, problem)
+    store.add_snapshot(run_id, 1, grown_tree())
+    store.add_snapshot(run_id, 2, grown_tree())
+    store.replace_snapshots(run_id, {0: grown_tree(), 7: grown_tree()})
+    assert store.snapshots(run_id) == [0, 7]
+    assert {path.name for path in store.folder(run_id).iterdir()} == {"snapshots"}
+    store.replace_snapshots(run_id, {})
+    assert store.snapshots(run_id) == []

@@ -269,9 +269,18 @@ class RunStore(RunStates):
 
     def replace_snapshots(self, run_id: str, trees: Mapping[float, Tree]) -> None:
         """Save trees by epoch in the place of all that were saved."""
-        shutil.rmtree(self._snapshots(run_id), ignore_errors=True)
+        folder = self._snapshots(run_id)
+        # Written aside and renamed: who looks meanwhile finds the old or the new ones.
+        part, old = (folder.with_suffix(suffix) for suffix in (".part", ".old"))
+        for stale in (part, old):
+            shutil.rmtree(stale, ignore_errors=True)
         for epoch, tree in trees.items():
-            self.add_snapshot(run_id, epoch, tree)
+            snapshots.write_snapshot(part, epoch, tree)
+        if folder.exists():
+            folder.replace(old)
+        if part.exists():
+            part.replace(folder)
+        shutil.rmtree(old, ignore_errors=True)
 
     def snapshots(self, run_id: str) -> list[float]:
         """List the epochs of which a tree is stored, first to last."""
