@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style.colors import Mode, mix, palette, text_on
+from treelab.figures.style.colors import Mode, fraction_scale, mix, palette, text_on
 from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
 from treelab.trees.text.names import short
@@ -41,10 +41,7 @@ def confusion_figure(
             y=list(range(n)),
             zmin=0,
             zmax=1,
-            colorscale=[
-                [0, mix(colors.accent, colors.background, 0.06)],
-                [1, colors.accent],
-            ],
+            colorscale=fraction_scale(colors),
             showscale=False,
             xgap=2,
             ygap=2,

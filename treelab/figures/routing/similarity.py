@@ -5,7 +5,14 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from treelab.evaluation.routing.similarity import RouteSimilarity
-from treelab.figures.style.colors import Mode, Palette, mix, palette, text_on
+from treelab.figures.style.colors import (
+    Mode,
+    Palette,
+    fraction_scale,
+    mix,
+    palette,
+    text_on,
+)
 from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
 from treelab.trees.text.names import short
@@ -45,10 +52,7 @@ def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Fig
         y=np.arange(n),
         zmin=0,
         zmax=1,
-        colorscale=[
-            [0, mix(colors.accent, colors.background, 0.06)],
-            [1, colors.accent],
-        ],
+        colorscale=fraction_scale(colors),
         showscale=False,
         xgap=2,
         ygap=2,

@@ -167,6 +167,11 @@ def mix(color: str, background: str, fraction: float) -> str:
     return "#" + "".join(f"{part:02X}" for part in parts)
 
 
+def fraction_scale(colors: Palette) -> list[tuple[float, str]]:
+    """Return the colour scale of fractions from 0 to 1 in the cells of a matrix."""
+    return [(0.0, mix(colors.accent, colors.background, 0.06)), (1.0, colors.accent)]
+
+
 def shade(color: str, step: int, mode: Mode = "light") -> str:
     """Return a colour mixed into the background, for older runs of a learner.
 
