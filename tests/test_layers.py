@@ -26,14 +26,15 @@ LAYERS = {
     "training": set(),
     "data": {"trees"},
     "evaluation": {"trees", "data"},
+    "editing": {"trees"},
     "learners": {"ops", "training", "trees", "data", "evaluation"},
     "figures": {"trees", "evaluation"},
-    "runs": {"learners", "training", "trees", "data", "evaluation"},
+    "runs": {"learners", "training", "trees", "data", "evaluation", "editing"},
     "reports": {"runs", "figures", "learners", "trees", "data", "evaluation"},
     "bench": {"learners", "ops", "training", "trees", "data", "evaluation", "runs"}
     | {"figures"},
     "cli": {"runs", "learners", "training", "trees", "data", "evaluation", "reports"}
-    | {"bench.COMMANDS"},
+    | {"bench.COMMANDS", "editing"},
     "__main__": {"cli"},
     "__init__": set(),
 }
@@ -43,6 +44,7 @@ OUTSIDE = {
     "ops": {"torch", "numpy", "numba", "entmax", "triton"},
     "trees": {"numpy", "pandas", "safetensors", "scipy"},
     "training": {"torch", "pandas", "numpy"},
+    "editing": {"numpy"},
     "data": {
         *("numpy", "pandas", "sklearn", "pyarrow", "charset_normalizer", "scipy"),
         *("python_calamine", "pyreadstat"),

@@ -1,0 +1,87 @@
+"""The best split of each column, against trying them all."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from tests.editing.tables import COLUMNS, fitted, table
+from treelab.editing.candidates import candidates
+from treelab.editing.rows import EditRows
+
+
+def impurity(values: np.ndarray) -> float:
+    """Gini impurity of indicators, or variance: summed over the outputs."""
+    return values.var(axis=0).sum() if len(values) else 0.0
+
+
+def gain(values: np.ndarray, left: np.ndarray) -> float:
+    n = len(values)
+    sides = values[left], values[~left]
+    return impurity(values) - sum(len(side) / n * impurity(side) for side in sides)
+
+
+@pytest.mark.parametrize("target", ["label", "value"])
+def test_a_number_is_cut_where_a_greedy_tree_cuts_it(target):
+    frame = table(1).dropna()
+    tree = fitted(frame, target)
+    rows = EditRows(tree, frame[COLUMNS], frame[target])
+    at = np.flatnonzero(frame["job"] != "cook")
+    found = {c.column: c for c in candidates(rows, at, tree.features)}
+    grower = DecisionTreeRegressor if target == "value" else DecisionTreeClassifier
+    for column in ("age", "income"):
+        x, y = frame[[column]].to_numpy()[at], frame[target].to_numpy()[at]
+        grown = grower(max_depth=1, min_samples_leaf=5).fit(x, y).tree_
+        assert found[column].threshold == pytest.approx(grown.threshold[0])
+        left = x[:, 0] <= grown.threshold[0]
+        assert found[column].gain == pytest.approx(gain(rows.values(at), left))
+        assert found[column].n_left == left.sum()
+
+
+@pytest.mark.parametrize("target", ["label", "value"])
+def test_no_other_division_of_the_categories_gains_more(target):
+    frame = table(2)
+    tree = fitted(frame, target)
+    rows = EditRows(tree, frame[COLUMNS], frame[target])
+    at = np.arange(len(frame))
+    found = {c.column: c for c in candidates(rows, at, tree.features)}["job"]
+    job = frame["job"].to_numpy()
+    every = [
+        gain(rows.values(), np.isin(job, names))
+        for n in (1, 2, 3)
+        for names in combinations(["cook", "nurse", "pilot", "smith"], n)
+    ]
+    assert found.gain == pytest.approx(max(every))
+    assert found.gain == pytest.approx(
+        gain(rows.values(), np.isin(job, found.categories))
+    )
+
+
+def test_missing_values_go_where_they_gain_most():
+    frame = table(3)
+    tree = fitted(frame)
+    rows = EditRows(tree, frame[COLUMNS], frame["label"])
+    found = {
+        c.column: c for c in candidates(rows, np.arange(len(frame)), tree.features)
+    }["age"]
+    age = frame["age"].to_numpy()
+    every = []
+    for threshold in np.unique(age[~np.isnan(age)])[:-1]:
+        for side in (True, False):
+            left = np.where(np.isnan(age), side, age <= threshold)
+            if 5 <= left.sum() <= len(age) - 5:
+                every.append(gain(rows.values(), left))
+    assert found.gain == pytest.approx(max(every))
+
+
+def test_forbidden_columns_and_small_nodes_have_no_candidates():
+    frame = table()
+    tree = fitted(frame)
+    rows = EditRows(tree, frame[COLUMNS], frame["label"])
+    every = np.arange(len(frame))
+    found = candidates(rows, every, tree.features, forbidden={"income"})
+    assert {c.column for c in found} == {"age", "job"}
+    gains = [c.gain for c in candidates(rows, every, tree.features)]
+    assert gains == sorted(gains, reverse=True)
+    assert candidates(rows, every[:9], tree.features) == []

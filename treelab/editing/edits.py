@@ -1,0 +1,281 @@
+"""The kinds of edits, each one line of a log: plain, immutable, written as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import isnan
+from typing import Any, ClassVar
+
+from treelab.editing.paths import SIDES
+from treelab.trees.text.names import listed, quoted
+from treelab.trees.text.numerals import shortest
+
+MOST_DEPTH = 64  # letters of a path
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Something done to a tree.
+
+    Parameters
+    ----------
+    path : str
+        The node, "L" and "R" from the root, as the tree is before the edit; "" is the
+        root.
+
+    Raises
+    ------
+    ValueError
+        If a value is not of its kind.
+    """
+
+    path: str
+
+    kind: ClassVar[str]
+
+    def __post_init__(self):
+        is_path = isinstance(self.path, str) and not set(self.path) - set(SIDES)
+        if not is_path or len(self.path) > MOST_DEPTH:
+            raise ValueError(
+                f"path must be made of at most {MOST_DEPTH} letters L and R, got "
+                f"{self.path!r}."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-safe values; what is None is left out."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"kind": self.kind} | {
+            name: [*value] if isinstance(value, tuple) else value
+            for name, value in own.items()
+            if value is not None
+        }
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        raise NotImplementedError
+
+    @property
+    def _place(self) -> str:
+        """The node, at the beginning of a sentence."""
+        return f"At {self.path}" if self.path else "At the root"
+
+    @property
+    def _below(self) -> str:
+        """The node and all below it, at the end of a sentence."""
+        return f"at {self.path} and below" if self.path else "everywhere"
+
+
+@dataclass(frozen=True)
+class SetSplit(Edit):
+    """Let a node test one column; a leaf grows two children.
+
+    Parameters
+    ----------
+    column : str
+    threshold : float or None, default=None
+        Of a number column: rows with at most this go left.
+    categories : tuple of str or None, default=None
+        Of a category column: rows with one of these go left.
+    missing_left : bool, default=False
+        Whether rows without a value go left.
+    """
+
+    column: str
+    threshold: float | None = None
+    categories: tuple[str, ...] | None = None
+    missing_left: bool = False
+
+    kind: ClassVar[str] = "split"
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check_column(self.column)
+        if (self.threshold is None) == (self.categories is None):
+            raise ValueError("A split has either a threshold or categories.")
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", _finite(self.threshold))
+        else:
+            object.__setattr__(self, "categories", _texts(self.categories))
+        _check_bool("missing_left", self.missing_left)
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        missing = " (or missing)" if self.missing_left else ""
+        if self.threshold is not None:
+            return (
+                f"{self._place}: split by {self.column} ≤ {shortest(self.threshold)}"
+                f"{missing}."
+            )
+        names = listed([quoted(name) for name in self.categories or ()])
+        return f"{self._place}: split by {self.column} in {names}{missing}."
+
+
+@dataclass(frozen=True)
+class SetThreshold(Edit):
+    """Move the threshold of a split, be it of one column or oblique."""
+
+    threshold: float
+
+    kind: ClassVar[str] = "threshold"
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "threshold", _finite(self.threshold))
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        return f"{self._place}: threshold moved to {shortest(self.threshold)}."
+
+
+@dataclass(frozen=True)
+class ColumnEdit(Edit):
+    """An edit that is about a column, at a node and everywhere below it."""
+
+    column: str
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check_column(self.column)
+
+
+@dataclass(frozen=True)
+class Forbid(ColumnEdit):
+    """No split here or below tests the column; those that do get their next best."""
+
+    kind: ClassVar[str] = "forbid"
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        return f"{self.column} is forbidden {self._below}."
+
+
+@dataclass(frozen=True)
+class Prefer(ColumnEdit):
+    """Splits here and below test the column wherever that costs little."""
+
+    kind: ClassVar[str] = "prefer"
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        return f"{self.column} is preferred {self._below}."
+
+
+@dataclass(frozen=True)
+class Allow(ColumnEdit):
+    """Take back what ``Forbid`` or ``Prefer`` said of the column at this node."""
+
+    kind: ClassVar[str] = "allow"
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        return f"{self.column} is a column like any other again {self._below}."
+
+
+@dataclass(frozen=True)
+class LockEdit(Edit):
+    """An edit on what is held fixed.
+
+    Parameters
+    ----------
+    below : bool, default=False
+        Whether all that is below the node is meant, too.
+    """
+
+    below: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check_bool("below", self.below)
+
+    @property
+    def _whole(self) -> str:
+        """The node, and what is below it where that is meant."""
+        place = self.path or "the root"
+        return f"{place[0].upper()}{place[1:]}{' and all below' * self.below}"
+
+
+@dataclass(frozen=True)
+class Lock(LockEdit):
+    """Hold a node fixed, whatever is edited or trained after it."""
+
+    kind: ClassVar[str] = "lock"
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        return f"{self._whole} locked."
+
+
+@dataclass(frozen=True)
+class Unlock(LockEdit):
+    """Let go of what was locked."""
+
+    kind: ClassVar[str] = "unlock"
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        return f"{self._whole} unlocked."
+
+
+@dataclass(frozen=True)
+class Prune(Edit):
+    """Make a leaf of a split."""
+
+    kind: ClassVar[str] = "prune"
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        return f"{self._place}: pruned to a leaf."
+
+
+EDITS = {
+    edit.kind: edit
+    for edit in (SetSplit, SetThreshold, Forbid, Prefer, Allow, Lock, Unlock, Prune)
+}
+
+
+def edit_from_dict(stored: Any) -> Edit:
+    """Rebuild the edit that ``to_dict`` wrote.
+
+    Raises
+    ------
+    ValueError
+        If it is none, naming what is wrong.
+    """
+    if not isinstance(stored, Mapping) or stored.get("kind") not in EDITS:
+        raise ValueError(f"An edit has a kind, one of {', '.join(EDITS)}: {stored!r}.")
+    kind = EDITS[stored["kind"]]
+    given = {name: value for name, value in stored.items() if name != "kind"}
+    known = {field.name for field in fields(kind)}
+    if unknown := sorted(map(str, set(given) - known)):
+        raise ValueError(f"An edit of kind {kind.kind!r} has no {', '.join(unknown)}.")
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise ValueError(f"An edit of kind {kind.kind!r}: {error}.") from error
+
+
+def _check_column(column) -> None:
+    """Raise ValueError unless it may name a column."""
+    if not isinstance(column, str):
+        raise ValueError(f"column must be a column's name, got {column!r}.")
+
+
+def _check_bool(name: str, value) -> None:
+    """Raise ValueError unless the value is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, got {value!r}.")
+
+
+def _finite(value) -> float:
+    """Return a threshold as a float; ValueError where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"threshold must be a number, got {value!r}.")
+    if isnan(value) or abs(value) == float("inf"):
+        raise ValueError(f"threshold must be finite, got {value!r}.")
+    return float(value)
+
+
+def _texts(values) -> tuple[str, ...]:
+    """Return categories as text, each once; ValueError where there is none."""
+    if isinstance(values, str) or not isinstance(values, list | tuple) or not values:
+        raise ValueError(f"categories must list at least one, got {values!r}.")
+    return tuple(dict.fromkeys(str(value) for value in values))

@@ -1,0 +1,152 @@
+"""EditLog: the edits of a tree in their order, and how it was trained after them."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from treelab.editing.edits import Edit, edit_from_dict
+from treelab.editing.paths import place_words
+from treelab.trees.tree import Tree
+
+VERSION = 1
+TRAINERS = {"gradtree": "GradTree", "get": "GET", "cart": "CART"}
+MOST_EDITS = 10_000
+
+
+@dataclass(frozen=True)
+class Training:
+    """What trained a tree after its edits.
+
+    Parameters
+    ----------
+    learner : {"gradtree", "get", "cart"}
+    below : str or None, default=None
+        The node below which the tree was regrown; None: the whole tree was trained.
+    max_leaf_nodes : int or None, default=None
+        Most leaves below that node; None: as many as there were, at least 4.
+
+    Raises
+    ------
+    ValueError
+        If there is no such learner, or it does not do that.
+    """
+
+    learner: str
+    below: str | None = None
+    max_leaf_nodes: int | None = None
+
+    def __post_init__(self):
+        if self.learner not in TRAINERS:
+            names = ", ".join(TRAINERS)
+            raise ValueError(f"learner must be one of {names}, got {self.learner!r}.")
+        if self.below is not None:
+            Edit(self.below)  # or it is no path
+        elif self.learner == "cart":
+            raise ValueError("CART regrows below a node; name one (its path).")
+        most = self.max_leaf_nodes
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int)):
+            raise ValueError(f"max_leaf_nodes must be an integer, got {most!r}.")
+        if most is not None and most < 2:
+            raise ValueError(f"max_leaf_nodes must be at least 2, got {most}.")
+
+    def sentence(self) -> str:
+        """Return in words what was trained."""
+        name = TRAINERS[self.learner]
+        if self.below is None:
+            return f"All that is not locked was trained by {name}."
+        return f"Regrown below {place_words(self.below)} by {name}."
+
+
+@dataclass(frozen=True)
+class EditLog:
+    """Edits of one tree, to be replayed.
+
+    Parameters
+    ----------
+    tree : str
+        ``tree_hash`` of the tree that was edited.
+    edits : tuple of Edit
+    training : Training or None, default=None
+    seen_test : int or None, default=None
+        After how many edits the scores of test rows were looked at; None: after the
+        last.
+    """
+
+    tree: str
+    edits: tuple[Edit, ...] = ()
+    training: Training | None = None
+    seen_test: int | None = None
+
+    def to_json(self) -> str:
+        """Write the log, an edit a line."""
+        lines = ",\n    ".join(
+            json.dumps(edit.to_dict(), ensure_ascii=False) for edit in self.edits
+        )
+        edits = f"[\n    {lines}\n  ]" if lines else "[]"
+        rest: dict[str, Any] = {"version": VERSION, "tree": self.tree}
+        if self.training is not None:
+            rest["training"] = {
+                name: value
+                for name, value in asdict(self.training).items()
+                if value is not None
+            }
+        if self.seen_test is not None:
+            rest["seen_test"] = self.seen_test
+        head = ",\n  ".join(
+            f"{json.dumps(name)}: {json.dumps(value)}" for name, value in rest.items()
+        )
+        return f'{{\n  {head},\n  "edits": {edits}\n}}\n'
+
+    @classmethod
+    def from_json(cls, text: str) -> "EditLog":
+        """Read a log that ``to_json`` wrote.
+
+        Raises
+        ------
+        ValueError
+            If it is none.
+        """
+        try:
+            stored = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"The log of edits is not JSON: {error}.") from error
+        if not isinstance(stored, Mapping) or not isinstance(stored.get("edits"), list):
+            raise ValueError("This is not a log of edits: it has no list of edits.")
+        if stored.get("version") != VERSION:
+            raise ValueError(
+                f"The log has the version {stored.get('version')!r}; this treelab "
+                f"reads version {VERSION}."
+            )
+        if len(stored["edits"]) > MOST_EDITS:
+            raise ValueError(f"A log may have {MOST_EDITS:,} edits at most.")
+        training = stored.get("training")
+        if training is not None:
+            try:
+                training = Training(**training)
+            except TypeError as error:
+                raise ValueError(f"The log's training is none: {error}.") from error
+        seen = stored.get("seen_test")
+        return cls(
+            str(stored.get("tree", "")),
+            tuple(edit_from_dict(edit) for edit in stored["edits"]),
+            training,
+            seen if isinstance(seen, int) and not isinstance(seen, bool) else None,
+        )
+
+
+def tree_hash(tree: Tree) -> str:
+    """Return a short hash of a tree: equal only where it predicts and counts alike.
+
+    What is written beside a tree (its notes, the target's name) is not part of it.
+    """
+    settings, arrays = tree.pack()
+    features = [asdict(feature) for feature in tree.features]
+    digest = hashlib.sha256(repr((features, settings["classes"])).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,77 @@
+"""EditRows: rows of the user's table, their numbers and categories read once."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from treelab.trees.feature import Feature, as_table, feature_matrix
+from treelab.trees.statistics import check_target
+from treelab.trees.tree import Tree
+from treelab.trees.walk import goes_left
+
+
+class EditRows:
+    """Rows on which splits are chosen, or to which leaves are fitted.
+
+    Parameters
+    ----------
+    tree : Tree
+        Whose features and classes they are read by.
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Labels, or values of the target.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        Class codes, or values.
+    """
+
+    def __init__(self, tree: Tree, X, y):
+        self.y = check_target(tree, len(X), y)
+        self._n_classes = 0 if tree.classes is None else len(tree.classes)
+        self._table = as_table(tree.features, X)
+        self._features = tree.features
+        self._matrix = feature_matrix(tree.features, self._table)
+        self._codes: dict[str, np.ndarray] = {}
+
+    def __len__(self):
+        return len(self.y)
+
+    def values(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return what leaves average, (n_rows, n_outputs): indicators, or values."""
+        y = self.y if rows is None else self.y[rows]
+        return np.eye(self._n_classes)[y] if self._n_classes else y[:, None]
+
+    def matrix(self, tree: Tree) -> np.ndarray:
+        """Return the numbers, (n_rows, n_features), that a tree may test.
+
+        Its first features are those of the tree that was edited.
+        """
+        more = tree.features[len(self._features) :]
+        if not more:
+            return self._matrix
+        return np.column_stack([self._matrix, feature_matrix(more, self._table)])
+
+    def numbers(self, feature: Feature) -> np.ndarray:
+        """Return one feature of the tree that was edited, (n_rows,)."""
+        return self._matrix[:, self._features.index(feature)]
+
+    def codes(self, feature: Feature) -> np.ndarray:
+        """Return each row's place in ``feature.categories``; -1 missing or unseen."""
+        if feature.column not in self._codes:
+            places = tuple(range(len(feature.categories)))
+            plain = replace(feature, scores=places, unseen=np.nan)
+            found = feature_matrix([plain], self._table)[:, 0]
+            self._codes[feature.column] = np.nan_to_num(found, nan=-1).astype(int)
+        return self._codes[feature.column]
+
+    def at(self, tree: Tree, node: int) -> np.ndarray:
+        """Return the positions, ascending, of the rows that reach a node."""
+        matrix, rows = self.matrix(tree), np.arange(len(self))
+        path = tree.path_to(node)
+        for above, below in pairwise(path):
+            left = goes_left(tree, matrix, np.full(len(rows), above), rows)
+            rows = rows[left == (tree.left[above] == below)]
+        return rows
