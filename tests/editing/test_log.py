@@ -89,7 +89,7 @@ def test_what_is_no_edit_is_refused_with_its_reason(stored, words):
     ],
 )
 def test_what_is_no_log_is_refused(text):
-    with pytest.raises(ValueError, match="log|version|training|CART|learner"):
+    with pytest.raises(ValueError, match=r"log|version|training|CART|learner"):
         EditLog.from_json(text)
 
 

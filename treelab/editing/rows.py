@@ -55,8 +55,9 @@ class EditRows:
         return np.column_stack([self._matrix, feature_matrix(more, self._table)])
 
     def numbers(self, feature: Feature) -> np.ndarray:
-        """Return one feature of the tree that was edited, (n_rows,)."""
-        return self._matrix[:, self._features.index(feature)]
+        """Return a number column, (n_rows,)."""
+        columns = [own.column for own in self._features]
+        return self._matrix[:, columns.index(feature.column)]
 
     def codes(self, feature: Feature) -> np.ndarray:
         """Return each row's place in ``feature.categories``; -1 missing or unseen."""
