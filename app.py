@@ -29,6 +29,9 @@ page = st.navigation(
             st.Page("pages/routing.py", title="Routing", icon=":material/alt_route:"),
             st.Page("pages/explain.py", title="Explain", icon=":material/help:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
+            st.Page(
+                "pages/predict.py", title="Predict", icon=":material/batch_prediction:"
+            ),
         ],
         "History": [
             st.Page("pages/runs.py", title="Runs", icon=":material/history:"),

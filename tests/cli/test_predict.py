@@ -1,5 +1,7 @@
 """Predicting the rows of a file with a saved model."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,3 +51,27 @@ def test_predict_refuses_what_does_not_fit(trained, table, tmp_path, refused):
     small_table().assign(prediction=1).to_csv(taken, index=False)
     message = refused("predict", trained, str(taken))
     assert "'prediction' already; rename it" in message
+
+
+def test_the_files_ending_says_how_it_is_written(trained, table, tmp_path, capsys):
+    for ending, read in {"parquet": pd.read_parquet, "csv": pd.read_csv}.items():
+        out = tmp_path / f"out.{ending}"
+        columns = ["--columns", "prediction,leaf,rule"]
+        assert main(["predict", trained, table, "--out", str(out), *columns]) == 0
+        assert list(read(out)) == ["prediction", "leaf", "rule"]
+    assert "macro F1" in capsys.readouterr().err
+
+
+def test_what_is_absent_may_count_as_missing(trained, tmp_path, capsys):
+    narrow = tmp_path / "narrow.csv"
+    small_table()[["size"]].to_csv(narrow, index=False)
+    assert main(["predict", trained, str(narrow), "--fill-absent", "--json"]) == 0
+    found = json.loads(capsys.readouterr().err.splitlines()[-1])
+    assert "'color' is absent" in found["notes"][0]
+    assert found["scores"] == {}
+
+
+def test_unknown_names_of_columns_are_refused(trained, table, capsys):
+    with pytest.raises(SystemExit):
+        main(["predict", trained, table, "--columns", "leaf,reason"])
+    assert "'reason' is none of" in capsys.readouterr().err

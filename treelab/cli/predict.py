@@ -1,15 +1,32 @@
 """``python -m treelab predict``: predict the rows of a table with a trained model."""
 
-from argparse import Namespace
+import json
+import sys
+from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
 
 import pandas as pd
 
 from treelab.cli.common.arguments import add_model, add_output, add_table
-from treelab.cli.common.saved_models import find_model, write_output
+from treelab.cli.common.saved_models import find_model
 from treelab.cli.common.tables import read_named_table
-from treelab.data.columns import as_frame
-from treelab.data.values import cast_column
-from treelab.trees.pruning.shown_tree import Model
+from treelab.data.writing import FORMATS, defused, write_table
+from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.predictions.columns import (
+    DEFAULT_PARTS,
+    PARTS,
+    empty_branch_note,
+    prediction_columns,
+    with_predictions,
+)
+from treelab.evaluation.predictions.new_table import new_scores, new_table
+from treelab.trees.text.numerals import counted, significant
+
+_EXAMPLES = """examples:
+  python -m treelab predict RUN new.csv -o predicted.xlsx
+  python -m treelab predict RUN new.csv --columns prediction,leaf,rule
+  python -m treelab predict model_folder new.parquet -o out.parquet --fill-absent
+"""
 
 
 def add_command(commands) -> None:
@@ -18,39 +35,86 @@ def add_command(commands) -> None:
         "predict",
         help="predict the rows of a table with a trained model",
         description="Writes the table with a column 'prediction' and, for classes, "
-        "their probabilities beside it.",
+        "their probabilities beside it. Where the table holds the target, the "
+        "predictions are scored against it. In CSV, text that a spreadsheet would run "
+        "as a formula gets an apostrophe ahead.",
+        epilog=_EXAMPLES,
+        formatter_class=RawDescriptionHelpFormatter,
     )
     add_model(parser)
     add_table(parser)
-    add_output(parser)
+    add_output(parser, f"ends with {', '.join(f'.{name}' for name in FORMATS)}")
+    parser.add_argument(
+        "--columns",
+        metavar="NAMES",
+        type=_parts,
+        default=DEFAULT_PARTS,
+        help=f"what to write, with commas between: {', '.join(PARTS)} "
+        f"(default: {','.join(DEFAULT_PARTS)})",
+    )
+    parser.add_argument(
+        "--fill-absent",
+        action="store_true",
+        help="let columns that the table lacks count as missing",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="write notes and scores as JSON to stderr"
+    )
     parser.set_defaults(command=predict)
 
 
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
-    model, run = find_model(arguments)
+    model, _ = find_model(arguments)
     frame, name = read_named_table(arguments, one_column=True)
-    X = _features(model, frame) if run is None else run.problem.table(frame)
-    predictions = _predictions(model, X)
-    present = [column for column in predictions if column in frame.columns]
-    if present:
-        raise ValueError(f"{name} has a column {present[0]!r} already; rename it.")
-    written = pd.concat([frame, predictions.set_index(frame.index)], axis=1)
-    write_output(arguments, written.to_csv(index=False))
+    table = new_table(model, frame, name, fill_absent=arguments.fill_absent)
+    predicted = prediction_columns(model, table.X, arguments.columns)
+    written = with_predictions(frame, predicted, arguments.columns, name)
+    notes = list(table.notes)
+    if {"leaf", "rule"} & set(arguments.columns):
+        notes += filter(None, [empty_branch_note(model, table.X)])
+    scores, note = new_scores(model, frame, table.X)
+    _write(arguments, written)
+    _report(arguments, notes, scores, note)
 
 
-def _predictions(model: Model, X: pd.DataFrame) -> pd.DataFrame:
-    """Predict rows; a column with the prediction, one for each class's probability."""
-    columns = {"prediction": model.predict(X)}
-    if model.task != "regression":
-        probabilities = model.predict_proba(X)  # (n_rows, n_classes)
-        for k, label in enumerate(model.classes or ()):
-            columns[f"probability of {label}"] = probabilities[:, k]
-    return pd.DataFrame(columns)
+def _parts(text: str) -> tuple[str, ...]:
+    """Read names with commas between."""
+    parts = tuple(part.strip() for part in text.split(","))
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        raise ArgumentTypeError(
+            f"{unknown[0]!r} is none of {', '.join(PARTS)}; put commas between them"
+        )
+    return parts
 
 
-def _features(model: Model, frame: pd.DataFrame) -> pd.DataFrame:
-    """Pick a model's columns, cast to the kinds with which it was trained."""
-    kinds = {feature.column: feature.kind for feature in model.features}
-    frame = as_frame(frame, list(kinds))
-    return pd.DataFrame({name: cast_column(frame[name], kinds[name]) for name in kinds})
+def _write(arguments: Namespace, frame: pd.DataFrame) -> None:
+    """Write the table to the file that was named, or as CSV to standard output."""
+    if arguments.output:
+        write_table(frame, Path(arguments.output))
+        print(f"Wrote {arguments.output}", file=sys.stderr)
+    else:
+        sys.stdout.write(defused(frame).to_csv(index=False))
+
+
+def _report(
+    arguments: Namespace, notes: list[str], scores: dict[str, float], note: str
+) -> None:
+    """Write what was noticed, and the scores, to standard error."""
+    if arguments.json:
+        found = {"notes": [*notes, *([note] if note else [])], "scores": scores}
+        print(json.dumps(found), file=sys.stderr)
+        return
+    for sentence in notes:
+        print(sentence, file=sys.stderr)
+    if scores:
+        words = ", ".join(
+            f"{TITLES[name]} {significant(value)}"
+            for name, value in scores.items()
+            if name in TITLES
+        )
+        n_rows = counted(int(scores["n_rows"]), "row")
+        print(f"On {n_rows} with the target: {words}.", file=sys.stderr)
+    if note:
+        print(note, file=sys.stderr)

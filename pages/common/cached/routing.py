@@ -15,7 +15,7 @@ from treelab.data.reading.dates import months
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.split import JOINED
 from treelab.evaluation.routing.bands import BANDS, target_bands
-from treelab.evaluation.routing.new_rows import rows_for_tree
+from treelab.evaluation.routing.new_rows import rows_for_model
 from treelab.evaluation.routing.node_table import routing_table
 from treelab.evaluation.routing.passes import rows_passing
 from treelab.evaluation.routing.shift import (
@@ -141,7 +141,7 @@ def _routed_file(home: Path, run_id: str, epoch, estimator, file, name, _loaded,
     frame = _read.frame
     routed = route_groups(
         tree,
-        rows_for_tree(tree, frame, name),
+        rows_for_model(tree, frame, name),
         _groups_of_file(_loaded, frame),
         rows_name="uploaded row",
         key=(*_loaded.key, file, estimator),

@@ -88,8 +88,12 @@ def add_model(parser: ArgumentParser) -> None:
     add_home(parser)
 
 
-def add_output(parser: ArgumentParser) -> None:
-    """Add the file to write."""
+def add_output(parser: ArgumentParser, kinds: str = "") -> None:
+    """Add the file to write, and what kinds of file there are."""
+    default = "(default: standard output)"
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="(default: standard output)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=f"{kinds} {default}".strip(),
     )

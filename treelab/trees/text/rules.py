@@ -57,8 +57,11 @@ def _joined(texts: list[str], n_conditions: int) -> str:
     return " and ".join(texts) or "every row"
 
 
-def _leaf_rules(tree: Tree) -> dict[int, str]:
-    """Return each leaf's rule; what leaves have in common is written once."""
+def leaf_rules(tree: Tree) -> dict[int, str]:
+    """Return the rule of each leaf, by its number.
+
+    What leaves have in common is written once, so that deep trees take no longer.
+    """
     known: dict[int, tuple[Condition, str]] = {}  # by id, so the conditions must stay
     rules = {}
     for leaf, own in leaf_conditions(tree):
@@ -100,7 +103,7 @@ def to_rules(tree: Tree) -> pd.DataFrame:
         prediction = pd.Series([tree.classes[i] for i in best])
         confidence = tree.value[leaves].max(axis=1)
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
-    rule = _leaf_rules(tree)
+    rule = leaf_rules(tree)
     table = pd.DataFrame(
         {
             "leaf": leaves,

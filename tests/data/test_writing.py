@@ -1,0 +1,67 @@
+"""Tables as files: what was written is read again, and is no formula."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.reading.read_table import read_table
+from treelab.data.writing import FORMATS, FORMULA_STARTS, defused, write_table
+
+FRAME = pd.DataFrame(
+    {
+        "=cmd": ["=1+1", "@x", "-a", "plain"],
+        "number": [-1.5, np.nan, np.inf, 2.0],
+        "count": [1, -2, 3, 4],
+        "yes": [True, False, True, True],
+        "empty": pd.Series([None] * 4, dtype="str"),
+    }
+)
+
+
+@pytest.mark.parametrize("start", FORMULA_STARTS)
+def test_text_that_starts_as_a_formula_gets_an_apostrophe(start):
+    frame = pd.DataFrame({f"{start}x": [f"{start}1", "a", None]})
+    safe = defused(frame)
+    assert list(safe) == [f"'{start}x"]
+    assert safe.iloc[:2, 0].tolist() == [f"'{start}1", "a"]
+    assert safe.iloc[:, 0].isna().tolist() == [False, False, True]
+    assert frame.iloc[0, 0] == f"{start}1"
+
+
+def test_numbers_are_no_formulas():
+    numbers = FRAME[["number", "count", "yes"]]
+    pd.testing.assert_frame_equal(defused(numbers), numbers)
+
+
+def test_csv_has_no_cell_that_a_spreadsheet_runs(tmp_path):
+    write_table(FRAME, tmp_path / "a.csv")
+    text = (tmp_path / "a.csv").read_text("utf-8")
+    assert text.splitlines()[0] == "'=cmd,number,count,yes,empty"
+    assert text.splitlines()[1].startswith("'=1+1,-1.5,1,True")
+
+
+def test_excel_holds_text_as_text(tmp_path):
+    write_table(FRAME, tmp_path / "a.xlsx")
+    import zipfile
+
+    sheet = zipfile.ZipFile(tmp_path / "a.xlsx").read("xl/worksheets/sheet1.xml")
+    assert b"<f>" not in sheet
+    read = read_table(tmp_path / "a.xlsx", "a.xlsx").frame
+    assert read["=cmd"].tolist() == FRAME["=cmd"].tolist()
+    assert read["number"].isna().tolist() == [False, True, True, False]
+    assert read["count"].tolist() == [1, -2, 3, 4]
+
+
+def test_parquet_is_the_table_itself():
+    content = FORMATS["parquet"].write(FRAME)
+    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(content)), FRAME)
+
+
+def test_what_cannot_be_written_is_refused_in_a_sentence(tmp_path):
+    with pytest.raises(ValueError, match=r"a\.doc must end with \.csv, \.parquet"):
+        write_table(FRAME, tmp_path / "a.doc")
+    wide = pd.DataFrame(np.zeros((1, 16_385)))
+    with pytest.raises(ValueError, match="Choose CSV or Parquet"):
+        FORMATS["xlsx"].write(wide)

@@ -1,0 +1,97 @@
+"""Predictions for new rows: what is odd about the table, what decides each row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.pages.stores import ensemble, single_tree, table
+from treelab.data.problem import make_problem
+from treelab.evaluation.predictions.columns import (
+    PARTS,
+    empty_branch_note,
+    parts_of,
+    prediction_columns,
+    with_predictions,
+)
+from treelab.evaluation.predictions.new_table import new_scores, new_table
+
+FRAME = table()
+SPLIT = make_problem(FRAME, "kind", columns=("radius", "texture $x$", "colour")).split(
+    FRAME
+)
+CLASSES = ("fine", "rough", "small")
+TREE = single_tree(CLASSES, "kind", SPLIT)
+
+
+def test_leaf_and_rule_are_those_of_the_tree():
+    X = new_table(TREE, FRAME, "new.csv").X
+    found = prediction_columns(TREE, X, PARTS)
+    assert list(found)[-2:] == ["leaf", "rule"]
+    assert found["leaf"].tolist() == TREE.apply(X).tolist()
+    small = found[FRAME["radius"] <= 10]
+    assert small["rule"].str.startswith("radius ≤ 10").all()
+    assert parts_of(TREE) == ["table", "prediction", "probabilities", "leaf", "rule"]
+
+
+def test_of_an_ensemble_the_heaviest_tree_decides():
+    model = ensemble(CLASSES, "kind", SPLIT)
+    X = new_table(model, FRAME, "new.csv").X
+    found = prediction_columns(model, X, PARTS)
+    index, weight = model.top_estimators(X)
+    assert found["tree"].tolist() == index[:, 0].tolist()
+    assert found["weight"].tolist() == weight[:, 0].tolist()
+    own = model.estimator(int(index[5, 0]))
+    assert found["leaf"][5] == own.apply(X.iloc[[5]])[0]
+
+
+def test_an_absent_column_is_refused_or_counts_as_missing():
+    frame = FRAME.drop(columns=["colour", "radius"])
+    with pytest.raises(ValueError, match="'radius' and 'colour' are absent"):
+        new_table(TREE, frame, "new.csv")
+    read = new_table(TREE, frame, "new.csv", fill_absent=True)
+    assert "count as missing in every row" in read.notes[0]
+    empty = FRAME.assign(radius=np.nan, colour=None)
+    expected = TREE.predict(new_table(TREE, empty, "x").X)
+    assert TREE.predict(read.X).tolist() == expected.tolist()
+
+
+def test_unknown_categories_are_named_with_their_rows():
+    frame = FRAME.assign(colour=["green"] * 3 + FRAME["colour"].tolist()[3:])
+    (note,) = new_table(TREE, frame, "new.csv").notes
+    assert "'colour' holds 'green' in 3 rows" in note
+    assert "counts it as an unknown category" in note
+    own = replace(TREE.features[2], unseen=float("nan"))
+    tree = replace(TREE, features=(*TREE.features[:2], own))
+    assert "it as missing" in new_table(tree, frame, "new.csv").notes[0]
+
+
+def test_a_table_with_the_target_is_scored():
+    X = new_table(TREE, FRAME, "new.csv").X
+    found, note = new_scores(TREE, FRAME, X)
+    assert found["accuracy"] == np.mean(TREE.predict(X) == FRAME["kind"])
+    assert note == ""
+    odd = FRAME.assign(kind=[None, "other", *FRAME["kind"][2:]])
+    found, note = new_scores(TREE, odd, X)
+    assert found["n_rows"] == len(FRAME) - 1
+    assert note == (
+        "1 row without it. 1 row of a class that the model does not know, such as "
+        "'other', count as wrong."
+    )
+    assert new_scores(TREE, FRAME.drop(columns="kind"), X) == ({}, "")
+
+
+def test_rows_in_a_branch_that_no_training_row_took_are_counted():
+    X = pd.DataFrame({"radius": [1.0, 30.0], "texture $x$": 3.0, "colour": "blue"})
+    lonely = TREE.with_rows(X[1:], ["fine"])
+    assert empty_branch_note(lonely, X).startswith("1 row takes a branch")
+    assert empty_branch_note(TREE, X) == ""
+
+
+def test_a_name_that_the_table_has_already_is_refused():
+    frame = FRAME.assign(prediction=1)
+    found = prediction_columns(TREE, new_table(TREE, frame, "x").X, ["prediction"])
+    with pytest.raises(ValueError, match=r"x has a column 'prediction' already"):
+        with_predictions(frame, found, ["table"], "x")
+    assert with_predictions(frame, found, [], "x") is found

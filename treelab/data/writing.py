@@ -1,0 +1,145 @@
+"""A table as a file that people carry away: CSV, Parquet, Excel."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+MOST_EXCEL_ROWS, MOST_EXCEL_COLUMNS = 1_048_576, 16_384
+MOST_EXCEL_LETTERS = 32_767  # of one cell
+# A spreadsheet that opens a CSV file runs text that begins with one of these.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def defused(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose text no spreadsheet takes for a formula.
+
+    Text and names of columns that begin as a formula does get an apostrophe ahead;
+    numbers stay, negative ones, too.
+    """
+    safe = frame.copy(deep=False)
+    for place, kind in enumerate(frame.dtypes):
+        if not (is_numeric_dtype(kind) or kind.kind in "mM"):
+            column = frame.iloc[:, place]
+            texts = [value for value in column.unique() if isinstance(value, str)]
+            if any(text.startswith(FORMULA_STARTS) for text in texts):
+                safe.isetitem(place, column.astype(object).map(_defused).array)
+    safe.columns = [_defused(str(name)) for name in frame.columns]
+    return safe
+
+
+def _defused(value):
+    """Put an apostrophe ahead of text that begins as a formula does."""
+    is_formula = isinstance(value, str) and value.startswith(FORMULA_STARTS)
+    return f"'{value}" if is_formula else value
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    """Write a table as CSV in UTF-8, formulas defused."""
+    return defused(frame).to_csv(index=False).encode("utf-8", errors="replace")
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    """Write a table as Parquet, as it is."""
+    target = io.BytesIO()
+    frame.rename(columns=str).to_parquet(target, index=False)
+    return target.getvalue()
+
+
+def _excel(frame: pd.DataFrame) -> bytes:
+    """Write a table as the one sheet of a workbook; text is text, never a formula."""
+    import xlsxwriter
+
+    if len(frame) >= MOST_EXCEL_ROWS or frame.shape[1] > MOST_EXCEL_COLUMNS:
+        raise ValueError(
+            f"A sheet holds {MOST_EXCEL_ROWS - 1:,} rows and {MOST_EXCEL_COLUMNS:,} "
+            f"columns; the table has {len(frame):,} and {frame.shape[1]:,}. Choose "
+            "CSV or Parquet."
+        )
+    target = io.BytesIO()
+    # No temporary files, and numbers that are missing leave their cells empty.
+    book = xlsxwriter.Workbook(
+        target,
+        {
+            "in_memory": True,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+        },
+    )
+    sheet = book.add_worksheet("predictions")
+    sheet.freeze_panes(1, 0)
+    bold = book.add_format({"bold": True})
+    for place, name in enumerate(frame.columns):
+        sheet.write_string(0, place, str(name)[:MOST_EXCEL_LETTERS], bold)
+        for row, value in enumerate(_cells(frame.iloc[:, place]), 1):
+            if value is not None:
+                _write_cell(sheet, row, place, value)
+    book.close()
+    return target.getvalue()
+
+
+def _cells(column: pd.Series) -> list:
+    """Return a column as plain values, None where a cell stays empty."""
+    values = column.astype(object).where(column.notna(), None)
+    return [None if value in _INFINITE else value for value in values.tolist()]
+
+
+_INFINITE = (float("inf"), float("-inf"))
+
+
+def _write_cell(sheet, row: int, place: int, value) -> None:
+    """Write one value as a number, as true or false, or as text."""
+    if isinstance(value, bool):
+        sheet.write_boolean(row, place, value)
+    elif isinstance(value, int | float):
+        sheet.write_number(row, place, value)
+    else:
+        sheet.write_string(row, place, str(value)[:MOST_EXCEL_LETTERS])
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A kind of file: what it is called, its ending and MIME type, what writes it."""
+
+    title: str
+    ending: str
+    mime: str
+    write: Callable[[pd.DataFrame], bytes]
+
+
+FORMATS = {
+    each.ending: each
+    for each in (
+        TableFormat("CSV", "csv", "text/csv", _csv),
+        TableFormat("Parquet", "parquet", "application/vnd.apache.parquet", _parquet),
+        TableFormat(
+            "Excel",
+            "xlsx",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            _excel,
+        ),
+    )
+}
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table to a file, by its ending.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    ValueError
+        If the ending is none of ``FORMATS``, or the table is too large for it.
+    """
+    wanted = FORMATS.get(path.suffix.lower().removeprefix("."))
+    if wanted is None:
+        raise ValueError(
+            f"{path.name} must end with {', '.join(f'.{name}' for name in FORMATS)}, "
+            "which says how the table is written."
+        )
+    path.write_bytes(wanted.write(frame))
