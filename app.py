@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.common.app_shell import enter_app_shell
+from pages.common.app_shell import enter_app_shell, open_first_page
 from pages.common.store_trouble import guarded
 from pages.common.theme import ASSETS, load_style, mode
 from pages.common.views import sidebar
@@ -20,7 +20,14 @@ st.logo(
 page = st.navigation(
     {
         "Prepare": [
-            st.Page("pages/data.py", title="Data", icon=":material/table:"),
+            # The first page's address is empty; "data" is for those who type it.
+            st.Page(
+                "pages/data.py",
+                title="Data",
+                icon=":material/table:",
+                url_path="first",
+            ),
+            st.Page(open_first_page, url_path="data", visibility="hidden"),
             st.Page("pages/train.py", title="Train", icon=":material/show_chart:"),
         ],
         "Explore": [

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from pages.common.app_shell import require_app_shell
 from pages.common.cached.store import split_of, store, table
 from pages.common.cached.tables import (
     column_kinds,
@@ -105,6 +106,7 @@ def follow_seed() -> None:
     choose_problem(replace(current_problem(), seed=st.session_state["seed"]))
 
 
+require_app_shell()
 page_title(
     "What do you want to predict?",
     "Choose a table and its target. Trees learn to predict it from the other columns.",

@@ -111,6 +111,7 @@ picked = st.dataframe(
     column_order=[name for name in table.columns if name not in hidden],
     key=f"runs-{known}",
     hide_index=True,
+    placeholder="–",
     on_select="rerun",
     selection_mode="multi-row",
     height=min(35 * (len(runs) + 1) + 3, 600),
@@ -138,8 +139,8 @@ picked = st.dataframe(
 selected = [runs[place] for place in picked.selection.rows if place < len(runs)]
 if not selected:
     st.caption(
-        f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it, two "
-        f"to {MOST_COMPARED} to compare them. {plain(folder_words())}"
+        f"{counted(len(runs), 'run')}. Tick one to open, rename or delete it, "
+        f"up to {MOST_COMPARED} to compare them. {plain(folder_words())}"
     )
     st.stop()
 

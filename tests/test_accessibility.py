@@ -75,6 +75,7 @@ def visit(page, address: str, name: str, **params: str) -> None:
     page.goto(f"{address}/{name}?{query}")
     opened(page, QUESTIONS[name])
     page.wait_for_timeout(500)
+    assert not page.get_by_role("dialog").count()  # such as "Page not found"
     unfold(page)
 
 

@@ -24,3 +24,8 @@ def enter_app_shell() -> None:
     if wanted := st.session_state.pop("wanted_page", None):
         page, params = wanted
         st.switch_page(page, query_params=params)
+
+
+def open_first_page() -> None:
+    """Go on to the first page, which has an empty address, with what was asked for."""
+    st.switch_page("pages/data.py", query_params=st.query_params.to_dict())

@@ -36,3 +36,10 @@ def test_names_of_many_classes_are_turned_so_that_all_fit():
     two, six = (confusion_figure(np.eye(n, dtype=int), range(n)) for n in (2, 6))
     assert two.layout.xaxis.tickangle == 0
     assert six.layout.xaxis.tickangle == -40
+
+
+def test_a_surrogates_target_is_imitated_not_true():
+    matrix = confusion_figure(np.eye(2, dtype=int), "ab", target_is="imitated")
+    assert matrix.layout.yaxis.title.text == "imitated class"
+    points = scatter_figure(*np.eye(2), name="weight", target_is="imitated")
+    assert points.layout.xaxis.title.text == "imitated weight"

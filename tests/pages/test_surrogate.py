@@ -1,6 +1,6 @@
 """Another model's predictions as a target: imitated, and held against the truth."""
 
-from tests.pages.shown import page_text
+from tests.pages.shown import figures, page_text
 from tests.runs.jobs.surrogates import add_surrogate
 
 
@@ -8,6 +8,8 @@ def test_a_surrogate_says_how_well_it_imitates_and_trains_a_residual_tree(visit,
     run = add_surrogate(store)
     app = visit("tree", run=run)
     text = page_text(app)
+    axes = [figure["layout"].get("yaxis", {}) for figure in figures(app)]
+    assert "imitated class" in [axis.get("title", {}).get("text") for axis in axes]
     assert "How well it imitates forest" in [header.value for header in app.header]
     assert "the tree agrees with “forest” on" in text
     assert "the tree 0." in text

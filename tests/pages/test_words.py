@@ -1,9 +1,12 @@
 """Words on a page are short, and text from a table stands as it is."""
 
+import numpy as np
 import pytest
 
+from pages.common.views.compare.outcomes import undefined_words
 from pages.common.words import duration, plain
 from tests.pages.conftest import APP
+from treelab.evaluation.metrics import class_scores
 from treelab.figures.style.colors import contrast, palette, shade
 
 
@@ -76,3 +79,11 @@ def test_pages_and_pictures_use_the_fields_words(folder):
         if words in path.read_text("utf-8").lower()
     ]
     assert not found
+
+
+def test_a_class_without_a_score_has_a_reason():
+    scores = class_scores(np.array([[5, 0, 0], [2, 0, 0], [0, 0, 0]]))
+    assert undefined_words(["a", "b", "c"], scores) == (
+        " –: no precision, as no test row was predicted so: “b” and “c”."
+        " –: no recall, as no test row is of it: “c”."
+    )

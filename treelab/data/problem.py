@@ -104,6 +104,11 @@ class Problem:
         """Whether the target is a column of clusters that nobody has found yet."""
         return bool(self.origin) and self.origin == self.table_id
 
+    @property
+    def target_is(self) -> str:
+        """Word before the target's values in pictures: a surrogate's are imitated."""
+        return "imitated" if self.is_surrogate else "true"
+
     def to_dict(self) -> dict:
         """Return the problem as plain values that JSON can hold."""
         return asdict(self)

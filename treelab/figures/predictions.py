@@ -17,7 +17,11 @@ _MOST_LEVEL = 3  # classes whose names stand level below the columns
 
 
 def confusion_figure(
-    confusion: np.ndarray, classes: Sequence, *, mode: Mode = "light"
+    confusion: np.ndarray,
+    classes: Sequence,
+    *,
+    target_is: str = "true",
+    mode: Mode = "light",
 ) -> go.Figure:
     """Draw a confusion matrix; each row is as bright as its fractions.
 
@@ -26,6 +30,8 @@ def confusion_figure(
     confusion : int array of shape (n_classes, n_classes)
         True classes down, predicted classes across.
     classes : sequence of length n_classes
+    target_is : {"true", "imitated"}, default="true"
+        What the rows of the matrix are.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
     """
@@ -80,12 +86,17 @@ def confusion_figure(
             # then left out.
             "tickangle": -40 if n > _MOST_LEVEL else 0,
         },
-        yaxis={**ticks, "title": "true class", "autorange": "reversed"},
+        yaxis={**ticks, "title": f"{target_is} class", "autorange": "reversed"},
     )
 
 
 def scatter_figure(
-    y_true: np.ndarray, y_pred: np.ndarray, *, name: str, mode: Mode = "light"
+    y_true: np.ndarray,
+    y_pred: np.ndarray,
+    *,
+    name: str,
+    target_is: str = "true",
+    mode: Mode = "light",
 ) -> go.Figure:
     """Draw predicted against true values, and the diagonal on which both agree.
 
@@ -94,6 +105,8 @@ def scatter_figure(
     y_true, y_pred : ndarray of shape (n_rows,)
     name : str
         Of the target, with its unit.
+    target_is : {"true", "imitated"}, default="true"
+        What ``y_true`` is.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
     """
@@ -115,13 +128,13 @@ def scatter_figure(
         y=y_pred,
         mode="markers",
         marker={"color": colors.accent, "size": 6, "opacity": 0.5},
-        hovertemplate="true %{x:.3~g}, predicted %{y:.3~g}<extra></extra>",
+        hovertemplate=f"{target_is} %{{x:.3~g}}, predicted %{{y:.3~g}}<extra></extra>",
     )
     return figure.update_layout(
         template=template(mode),
         height=320,
         margin={"t": 8},
         showlegend=False,
-        xaxis={"title": f"true {escape_html(name)}"},
+        xaxis={"title": f"{target_is} {escape_html(name)}"},
         yaxis={"title": "predicted"},
     )

@@ -294,7 +294,7 @@ def _class_tables(facts: RunFacts, truth: np.ndarray) -> list[Block]:
     )
     names = [str(label) for label in present]
     matrix = [
-        [f"true {name}", *(f"{n:,}" for n in row)]
+        [f"{facts.run.problem.target_is} {name}", *(f"{n:,}" for n in row)]
         for name, row in zip(names, confusion)
     ]
     by_class = class_scores(confusion)

@@ -190,7 +190,7 @@ def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             icon=":material/download:",
         )
     rows = _numbered(node_rows(tree, node, X, y), X, split)
-    st.dataframe(rows, hide_index=True, key=f"rows-at-{loaded.run.id}")
+    st.dataframe(rows, hide_index=True, placeholder="–", key=f"rows-at-{loaded.run.id}")
     n_rows = counted(len(rows), f"{SPLIT_NAMES[split]} row")
     first = f"The first {MOST_ROWS} are shown; the file has all. "
     st.caption(

@@ -4,7 +4,7 @@ import pytest
 
 from tests.figures.small_trees import complete_tree, stump_and_more
 from treelab.evaluation.routing.node_table import routing_table
-from treelab.figures.routing.drawing import levels_to_draw
+from treelab.figures.routing.drawing import levels_to_draw, two_lines
 from treelab.figures.routing.heat_tree import heat_tree_figure
 
 
@@ -81,3 +81,21 @@ def test_a_leaf_of_few_rows_does_not_glow_where_few_come_so_deep():
     nodes = next(trace for trace in figure.data if trace.name == "nodes")
     assert nodes.marker.color[4] == 3 / 68
     assert nodes.text[4] == "4%"
+
+
+@pytest.mark.parametrize(
+    ("words", "letters", "ends"),
+    [
+        ("furnace temperature ≤ 849.5", 9, "≤ 849.5"),
+        ("building windows, non-float", 8, "float"),
+        ("containers", 8, "containers"),
+        ("yes", 8, "yes"),
+        ("a name without any end or sense ≤ 1.5", 8, "1.5"),
+        ("Donaudampfschifffahrt", 8, "ahrt"),
+    ],
+)
+def test_words_below_a_node_have_two_lines_and_their_ends(words, letters, ends):
+    lines = two_lines(words, letters)
+    assert len(lines) <= 2
+    assert max(map(len, lines)) <= letters + 2
+    assert " ".join(lines).endswith(ends)

@@ -1,12 +1,17 @@
 """The tree by which a model is shown has no branch without training rows."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from treelab.trees.feature import Feature
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import shown_tree, takes_empty_branch
+from treelab.trees.text.nodes import split_text
 from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
 
 
 def half_empty() -> tuple[Tree, pd.DataFrame]:
@@ -50,3 +55,25 @@ def test_a_tree_without_rows_is_shown_whole():
     )
     assert shown_tree(bare).n_leaves == 4
     assert not takes_empty_branch(bare, X).any()
+
+
+@pytest.mark.parametrize("weight", [2.0, -0.4])
+def test_a_sum_of_a_single_column_is_shown_as_a_split_of_that_column(weight):
+    features = (Feature("x", fill=7.0), Feature("y", fill=0.0))
+    weights = np.array([[weight, 0], [1, 1], [0, -1]])
+    tree = Tree.complete(
+        features,
+        None,
+        np.array([5 * weight, 8, -4]),
+        np.zeros(3, bool),
+        np.arange(4.0)[:, None],
+        weights=weights,
+    )
+    grid = np.array([*product(range(10), range(10)), (np.nan, 3), (3, np.nan)])
+    X = pd.DataFrame(grid, columns=["x", "y"])
+    tree = tree.with_rows(X, tree.predict(X))
+    shown = shown_tree(tree)
+    assert split_text(shown, 0).startswith("x ≤ ")
+    assert sum(shown.feature == OBLIQUE) == 1
+    np.testing.assert_array_equal(shown.predict(X), tree.predict(X))
+    np.testing.assert_array_equal(shown.node_counts(X), shown.n_rows)

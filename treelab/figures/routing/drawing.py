@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.style.colors import Mode, Palette
 from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
+from treelab.trees.text.names import short
 from treelab.trees.tree import Tree
 
 WIDTH, SMALL_WIDTH = 420, 290  # pixels across a figure, one of two or of three
@@ -24,6 +24,7 @@ _ROOM_FOR_TEXT = 27  # pixels that "100%" takes in a node
 _ROOM_FOR_WORDS = 50  # pixels a leaf of a picture that has words below its nodes
 _MOST_ENDS = 32  # leaves that are drawn at first
 _LETTER = 5.8  # pixels that a letter of size 12 takes
+_OVER = 2  # letters that a line may have beyond its room, before a word is cut
 
 
 def levels_to_draw(tree: Tree) -> int:
@@ -32,6 +33,21 @@ def levels_to_draw(tree: Tree) -> int:
         if n_drawn_leaves(tree, depth) <= _MOST_ENDS:
             return depth
     return min(tree.depth, 1)
+
+
+def two_lines(words: str, letters: int) -> list[str]:
+    """Break words into at most two lines of about so many letters each.
+
+    A line that is too long loses its middle: a condition retains its threshold, and
+    names of classes that begin alike stay apart.
+    """
+    most, parts = letters + _OVER, words.split()
+    if len(words) <= most or len(parts) < 2:
+        return [short(words, most)]
+    breaks = [(" ".join(parts[:i]), " ".join(parts[i:])) for i in range(1, len(parts))]
+    # The last of those that lose least: a comparison stands on the second line.
+    best = min(breaks[::-1], key=lambda two: sum(max(0, len(x) - most) for x in two))
+    return [short(line, most) for line in best]
 
 
 @dataclass(frozen=True)
@@ -161,7 +177,7 @@ class TreeDrawing:
         x, y = self.places
         for node in self.shown if self.named else []:
             words = table.condition[node] or table.prediction[node]
-            lines = wrap(words, self._letters[node], max_lines=2, placeholder="…")
+            lines = two_lines(words, int(self._letters[node]))
             figure.add_annotation(
                 x=x[node],
                 y=y[node],

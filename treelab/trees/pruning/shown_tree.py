@@ -1,11 +1,15 @@
 """The tree of a model that people see: counted, drawn, routed and exported alike."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning.cut import rebuild
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
 
 Model = Tree | WeightedTrees | PruningPath
 
@@ -16,7 +20,9 @@ def shown_tree(
     """Return the one tree by which a model is shown, everywhere.
 
     Branches that none of the rows it was fitted to takes are left out: nothing was
-    learned there. A row that would take one goes where the tree goes on.
+    learned there. A row that would take one goes where the tree goes on. A sum of a
+    single column is a split of that column: not −0.95·Mg ≤ −2.51, but Mg ≤ 2.63, with
+    the branches exchanged.
 
     Parameters
     ----------
@@ -40,7 +46,42 @@ def shown_tree(
     else:
         tree = model
     has_empty = tree.n_rows[0] > 0 and (tree.n_rows == 0).any()
-    return prune_empty(tree) if has_empty else tree
+    return _without_single_sums(prune_empty(tree) if has_empty else tree)
+
+
+def _without_single_sums(tree: Tree) -> Tree:
+    """Return the tree with splits of one column in place of sums of a single one."""
+    if tree.weights is None:
+        return tree
+    is_single = (tree.feature == OBLIQUE) & ((tree.weights != 0).sum(axis=1) == 1)
+    nodes = np.flatnonzero(is_single)
+    if not len(nodes):
+        return tree
+    column = np.argmax(tree.weights[nodes] != 0, axis=1)
+    weight, bound = tree.weights[nodes, column], tree.threshold[nodes]
+    fill = np.array([tree.features[j].fill for j in column])
+    missing = weight * fill <= bound
+    swapped = weight < 0
+    bound = bound / weight
+    # What was at least the bound went left; below it is now left, and it is not.
+    bound[swapped] = np.nextafter(bound[swapped], -np.inf)
+    feature, threshold = tree.feature.copy(), tree.threshold.copy()
+    feature[nodes], threshold[nodes] = column, bound
+    missing_left, weights = tree.missing_left.copy(), tree.weights.copy()
+    missing_left[nodes], weights[nodes] = missing ^ swapped, 0
+    left, right = tree.left.copy(), tree.right.copy()
+    left[nodes[swapped]] = tree.right[nodes[swapped]]
+    right[nodes[swapped]] = tree.left[nodes[swapped]]
+    changed = replace(
+        tree,
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=threshold,
+        missing_left=missing_left,
+        weights=weights if weights.any() else None,
+    )
+    return rebuild(changed)
 
 
 def takes_empty_branch(model: Model, X, estimator: int | None = None) -> np.ndarray:

@@ -78,7 +78,8 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     for column, name, chance, key in zip(sides, names, chances, ("first", "second")):
         with column:
             codes = (~is_class).astype(int), (chance < threshold).astype(int)
-            _show_confusion(confusion_matrix(*codes, 2), [label, rest], name, key)
+            counts = confusion_matrix(*codes, 2)
+            _show_confusion(counts, [label, rest], name, key, pair)
     st.caption(
         f"{split_words(pair[0], 'test').capitalize()}; the dotted line is the chosen "
         "threshold. The least cost was found on these rows, so new rows cost a little "
@@ -95,7 +96,7 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         return
     texts = [str(own) for own in labels]
     matrix = pd.DataFrame(1.0 - np.eye(len(labels)), index=texts, columns=texts)
-    matrix.index.name = "true class"
+    matrix.index.name = f"{pair[0].run.problem.target_is} class"
     st.caption("What it costs to predict the class of a column for one of a row.")
     costs = st.data_editor(
         matrix,
@@ -120,7 +121,7 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         words.append(f"{name} {significant(cheapest)} ({significant(plainly)})")
         with column:
             counts = confusion_matrix(codes, predicted, len(labels))
-            _show_confusion(counts, labels, name, key)
+            _show_confusion(counts, labels, name, key, pair)
     sentence.markdown(
         plain(
             "Mean cost of a test row where each is predicted as the class of least "
@@ -135,11 +136,14 @@ def _chance(loaded: LoadedRun, label) -> np.ndarray:
     return probabilities(loaded)[:, list(loaded.model.classes).index(label)]
 
 
-def _show_confusion(counts: np.ndarray, labels: list, name: str, key: str) -> None:
+def _show_confusion(
+    counts: np.ndarray, labels: list, name: str, key: str, pair: Pair
+) -> None:
     """Draw the confusion matrix under these costs."""
     st.markdown(f"**{plain(name)}**")
+    target_is = pair[0].run.problem.target_is
     show_figure(
-        confusion_figure(counts, labels, mode=mode()),
+        confusion_figure(counts, labels, target_is=target_is, mode=mode()),
         key=f"costs-confusion-{key}",
         alt=f"Confusion matrix of {name} under these costs.",
     )

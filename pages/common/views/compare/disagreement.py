@@ -64,6 +64,7 @@ def _show_rows(facts: pd.DataFrame, X: pd.DataFrame, pair: Pair, names: Names) -
         pd.concat([facts, X.reset_index(drop=True)], axis=1),
         hide_index=True,
         key="rows-that-differ",
+        placeholder="–",
         on_select="rerun",
         selection_mode="single-row",
         column_config={ROW: st.column_config.NumberColumn(pinned=True)},

@@ -9,10 +9,12 @@ from pages.common.cached.predictions import predictions
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain, split_words
+from treelab.evaluation.explanations.reasons import joined
 from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.text.numerals import percent
 
+_MOST_NAMED = 3  # classes without a score
 TITLES = {
     True: "Predicted against true values",
     False: "Confusion matrix, class by class",
@@ -38,10 +40,15 @@ def _show_values(loaded: LoadedRun, truth, predicted, key: str) -> None:
     unit = f" ({loaded.model.target_unit})" if loaded.model.target_unit else ""
     show_figure(
         scatter_figure(
-            truth, predicted, name=f"{loaded.model.target}{unit}", mode=mode()
+            truth,
+            predicted,
+            name=f"{loaded.model.target}{unit}",
+            target_is=loaded.run.problem.target_is,
+            mode=mode(),
         ),
         key=f"outcomes-{key}",
-        alt="Predicted against true values of the test rows.",
+        alt=f"Predicted against {loaded.run.problem.target_is} values of the test "
+        "rows.",
     )
     error = np.abs(truth - predicted)
     st.caption(
@@ -65,7 +72,9 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     scores = class_scores(confusion)
     worst = int(scores["recall"].fillna(1).argmin())
     show_figure(
-        confusion_figure(confusion, labels, mode=mode()),
+        confusion_figure(
+            confusion, labels, target_is=loaded.run.problem.target_is, mode=mode()
+        ),
         key=f"outcomes-{key}",
         alt=f"Confusion matrix of {len(labels)} classes on the test rows.",
     )
@@ -73,13 +82,14 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     st.caption(
         f"{split_words(loaded, 'test').capitalize()}. Of the rows of "
         f"“{plain(labels[worst])}”, {percent(found)} are recognised, the fewest of all "
-        "classes."
+        f"classes.{undefined_words(labels, scores)}"
     )
     names = pd.Series([str(label) for label in labels], name="class")
     st.dataframe(
         pd.concat([names, scores], axis=1),
         hide_index=True,
         key=f"classes-{key}",
+        placeholder="–",
         column_config={
             name: st.column_config.NumberColumn(name, format="%.3f", help=help_words)
             for name, help_words in (
@@ -89,3 +99,17 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
             )
         },
     )
+
+
+def undefined_words(labels: list, scores: pd.DataFrame) -> str:
+    """Say why a class has a dash for a score, "" where none has."""
+    words = ""
+    for name, why in (("precision", "was predicted so"), ("recall", "is of it")):
+        missing = scores[name].isna()
+        listed = [f"“{plain(own)}”" for own, is_ in zip(labels, missing) if is_]
+        if listed:
+            words += f" –: no {name}, as no test row {why}: "
+            words += f"{joined(listed[:_MOST_NAMED])}"
+            n_more = len(listed) - _MOST_NAMED
+            words += f" and {n_more} more." if n_more > 0 else "."
+    return words

@@ -201,6 +201,7 @@ def _show_rows(loaded: LoadedRun, found: Disagreement, names: Names) -> None:
         pd.concat([facts.reset_index(drop=True), X], axis=1),
         hide_index=True,
         key="rows-that-change",
+        placeholder="–",
         column_config={"test row": st.column_config.NumberColumn(pinned=True)},
     )
     if len(found.rows) > MOST_ROWS:
