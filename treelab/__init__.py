@@ -25,7 +25,7 @@ _HOMES = {
     "WeightedTrees": "treelab.trees.ensemble",
     "from_sklearn": "treelab.trees.adapters",
     "from_xgboost": "treelab.trees.adapters",
-    "load_model": "treelab.trees.io",
+    "load": "treelab.trees.io",
     "surrogate": "treelab.learners.surrogate",
     "to_c": "treelab.trees.code",
     "to_dot": "treelab.trees.text.dot",

@@ -69,3 +69,18 @@ def test_export_of_an_ensemble_asks_which_tree(tmp_path, capsys, refused, traine
     assert "size" in capsys.readouterr().out
     assert main(["export", folder, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["type"] == "WeightedTrees"
+
+
+def test_a_model_in_one_file_predicts_without_its_run(
+    trained, table, tmp_path, capsys, refused
+):
+    file = tmp_path / "model.treelab"
+    assert main(["export", trained, "--format", "model", "-o", str(file)]) == 0
+    written = []
+    for named in (trained, str(file)):
+        capsys.readouterr()
+        assert main(["predict", named, table]) == 0
+        written.append(capsys.readouterr().out)
+    assert written[0] == written[1]
+    assert main(["import", str(file), table, "--target", "kind"]) == 0
+    assert "add -o FILE" in refused("export", trained, "--format", "model")

@@ -1,18 +1,22 @@
 """Broken model files end in a sentence, whatever is wrong with them."""
 
 import copy
+import io
 import json
 import tempfile
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save as save_arrays
 
 from tests.trees.make import make_table, make_tree
 from tests.trees.test_ensemble import make_ensemble
-from treelab.trees.io import load_model, model_from_dict
+from treelab.trees.io import MOST_BYTES, load, model_from_dict
 from treelab.trees.text.rules import to_rules, to_text
 from treelab.trees.tree import Tree
 
@@ -22,6 +26,7 @@ TREES = [
     make_tree(RNG, 4, n_classes=0, oblique=0.5, linear=True),
 ]
 MODELS = [*TREES, make_ensemble(RNG, 2, 3, 3)]
+FILES = [model.to_bytes() for model in MODELS]
 STORED = [json.loads(json.dumps(model.to_dict())) for model in MODELS]
 
 scalars = st.one_of(
@@ -123,4 +128,83 @@ def test_whatever_bytes_a_saved_model_has_it_works_or_is_refused(which, arrays, 
         new = data.draw(st.binary(max_size=8))
         content[start : start + data.draw(st.integers(0, 8))] = new
         file.write_bytes(content)
-        assert_read_or_refused(lambda: load_model(folder))
+        assert_read_or_refused(lambda: load(folder))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, len(MODELS) - 1), st.data())
+def test_whatever_bytes_one_file_has_it_works_or_is_refused(which, data):
+    content = bytearray(FILES[which])
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(content)))
+        content[start : start + data.draw(st.integers(0, 8))] = data.draw(
+            st.binary(max_size=8)
+        )
+    assert_read_or_refused(lambda: load_bytes(bytes(content)))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.binary(max_size=200), st.sampled_from([b"", b"PK", b"PK\x03\x04", b"{"]))
+def test_random_bytes_are_refused(content, start):
+    with pytest.raises(ValueError, match=r"\.$"):
+        load_bytes(start + content)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(broken_models())
+def test_whatever_one_file_holds_it_works_or_is_refused(stored):
+    arrays = stored.pop("arrays", {}) if isinstance(stored, dict) else {}
+    try:
+        arrays = {
+            name: np.array(a["data"], a["dtype"]).reshape(a["shape"])
+            for name, a in arrays.items()
+        }
+        packed = save_arrays(arrays)
+    except Exception:  # no file can hold these
+        return
+    content = one_file(json.dumps(stored).encode(), packed)
+    assert_read_or_refused(lambda: load_bytes(content))
+
+
+def one_file(header: bytes, arrays: bytes) -> bytes:
+    """The content of one file, of whatever."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", header)
+        archive.writestr("model.safetensors", arrays)
+    return target.getvalue()
+
+
+def load_bytes(content: bytes):
+    """Load a file of this content."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.treelab"
+        path.write_bytes(content)
+        return load(path)
+
+
+def test_a_file_that_unpacks_to_gigabytes_is_refused_unread():
+    content = one_file(b" " * (MOST_BYTES + 1), b"")
+    assert len(content) < 200_000
+    with pytest.raises(ValueError, match="unpacks to more"):
+        load_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("threshold", "nan"),
+        ("left", 0),
+        ("left", 2**31 - 1),
+        ("n_rows", -(2**62)),
+        ("feature", 99),
+        ("value", float("inf")),
+    ],
+)
+def test_numbers_that_make_no_tree_are_refused(name, data):
+    tree = TREES[0]
+    arrays = {key: np.array(a) for key, a in tree.pack()[1].items()}
+    arrays[name].reshape(-1)[0] = float(data)
+    header, _ = tree._files()
+    with pytest.raises(ValueError, match=r"\.$"):
+        load_bytes(one_file(header, save_arrays(arrays)))

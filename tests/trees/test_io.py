@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.trees.make import make_table, make_target, make_tree, same_arrays
 from tests.trees.pruning.test_path import make_path
 from tests.trees.test_ensemble import make_ensemble
-from treelab import PruningPath, Tree, WeightedTrees, load_model
+from treelab import PruningPath, Tree, WeightedTrees, load
 from treelab.trees.feature import Feature
 from treelab.trees.io import model_from_dict
 
@@ -91,11 +91,15 @@ def test_a_model_comes_back_from_its_files_as_it_was(tmp_path_factory, seed):
         "model.json",
         "model.safetensors",
     ]
-    assert same(model, load_model(path))
+    assert same(model, load(path))
     assert same(model, type(model).load(str(path)))
+    one = path.parent / "one.treelab"
+    model.save(one)
+    assert same(model, load(one))
+    assert model.to_bytes() == one.read_bytes()
     table = make_table(np.random.default_rng(seed), 5)
     table = table[table["job"] != "Astronaut"]
-    assert load_model(path).predict(table).tolist() == model.predict(table).tolist()
+    assert load(path).predict(table).tolist() == model.predict(table).tolist()
 
 
 def test_a_model_may_be_saved_over_an_older_one(tmp_path):
@@ -105,7 +109,7 @@ def test_a_model_may_be_saved_over_an_older_one(tmp_path):
     )
     first.save(tmp_path)
     second.save(tmp_path)
-    assert same(second, load_model(tmp_path))
+    assert same(second, load(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +119,7 @@ def test_a_model_may_be_saved_over_an_older_one(tmp_path):
 def test_labels_keep_their_type(tmp_path, classes):
     tree = Tree.complete([], [], [], [], [[0.5, 0.5]], classes=classes)
     tree.save(tmp_path)
-    loaded = load_model(tmp_path)
+    loaded = load(tmp_path)
     assert loaded.classes == classes
     assert [type(c) for c in loaded.classes] == [type(c) for c in classes]
 
@@ -124,7 +128,7 @@ def test_what_is_not_finite_comes_back(tmp_path):
     feature = Feature("a", "category", "", math.nan, ("x", "y"), (math.inf, -0.0))
     tree = Tree.complete([feature], [0], [-math.inf], [True], [[1.0], [2.0]])
     tree.save(tmp_path)
-    loaded = load_model(tmp_path).features[0]
+    loaded = load(tmp_path).features[0]
     assert math.isnan(loaded.fill)
     assert loaded.scores == (math.inf, 0.0)
     assert math.copysign(1, loaded.scores[1]) == -1
@@ -134,16 +138,16 @@ def test_a_score_table_keeps_its_missing_numbers(tmp_path):
     scores = pd.DataFrame({"strength": [0.0, 0.5, 1.0], "valid": [1.0, np.nan, 0.5]})
     path = replace(make_path(np.random.default_rng(0)), scores=scores)
     path.save(tmp_path)
-    pd.testing.assert_frame_equal(load_model(tmp_path).scores, scores)
+    pd.testing.assert_frame_equal(load(tmp_path).scores, scores)
 
 
 def test_no_model_is_said_to_be_missing(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no treelab model .*lacks model.json"):
-        load_model(tmp_path / "nothing")
+        load(tmp_path / "nothing")
     make_tree(np.random.default_rng(0)).save(tmp_path)
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match=r"lacks model.safetensors"):
-        load_model(tmp_path)
+        load(tmp_path)
 
 
 def test_a_model_of_another_type_is_refused(tmp_path):
@@ -160,7 +164,7 @@ def test_damaged_files_are_refused_in_a_sentence(tmp_path, name, content):
     make_tree(np.random.default_rng(0)).save(tmp_path)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=r"model"):
-        load_model(tmp_path)
+        load(tmp_path)
 
 
 def swap(stored, key, value):
@@ -239,18 +243,27 @@ def test_a_folder_that_cannot_be_written_keeps_its_model(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         make_tree(np.random.default_rng(1)).save(tmp_path)
     monkeypatch.undo()
-    assert same(old, load_model(tmp_path))
+    assert same(old, load(tmp_path))
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_using_a_model_needs_no_torch():
+def test_using_a_model_needs_no_torch(tmp_path):
+    model = make_tree(np.random.default_rng(0))
+    model.save(tmp_path / "model.treelab")
+    table = make_table(np.random.default_rng(1), 4)
+    table.to_pickle(tmp_path / "table.pkl")
     code = (
-        "import sys, treelab; treelab.load_model, treelab.Tree, treelab.WeightedTrees, "
-        "treelab.PruningPath; import treelab.trees.text.dot, treelab.trees.text.rules; "
-        "sys.exit('torch' in sys.modules)"
+        "import sys, treelab; import treelab.trees.text.dot, treelab.trees.text.rules; "
+        "treelab.Tree, treelab.WeightedTrees, treelab.PruningPath; import pandas; "
+        f"table = pandas.read_pickle({str(tmp_path / 'table.pkl')!r}); "
+        f"model = treelab.load({str(tmp_path / 'model.treelab')!r}); "
+        "print(model.predict(table).tolist()); "
+        "heavy = {'torch', 'sklearn', 'numba', 'plotly', 'streamlit', 'scipy'}; "
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False)
-    assert done.returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(model.predict(table).tolist())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from argparse import Namespace
 from dataclasses import replace
 
 from treelab.cli.common.arguments import add_model, add_output
-from treelab.cli.common.saved_models import find_model, write_output
+from treelab.cli.common.saved_models import find_model, write_bytes, write_output
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -17,7 +17,7 @@ from treelab.trees.text.dot import to_dot
 from treelab.trees.text.rules import to_rules, to_text
 from treelab.trees.tree import Tree
 
-FORMATS = ("rules", "text", "dot", "json", "html", *LANGUAGES)
+FORMATS = ("rules", "text", "dot", "json", "html", "model", *LANGUAGES)
 
 
 def add_command(commands) -> None:
@@ -40,6 +40,9 @@ def add_command(commands) -> None:
 def export(arguments: Namespace) -> None:
     """Write a tree in the format asked for."""
     model, run = find_model(arguments)
+    if arguments.format == "model":
+        write_bytes(arguments, model.to_bytes())
+        return
     if arguments.format == "json" and arguments.estimator is None:
         write_output(arguments, json.dumps(model.to_dict(), indent=1) + "\n")
         return

@@ -18,10 +18,13 @@ def add_command(commands) -> None:
         help="show a tree that was trained elsewhere",
         description="Saves a model as a run that is done, scored on a table, so that "
         "the app shows it. It may be a folder that a model was saved in (in Python, "
-        "treelab.from_sklearn(model).save('folder')), JSON of 'export --format json', "
-        "or JSON of an xgboost model. Nothing in it is run.",
+        "treelab.from_sklearn(model).save('folder')), the one file of 'export --format "
+        "model', JSON of 'export --format json', or JSON of an xgboost model. Nothing "
+        "in it is run.",
     )
-    parser.add_argument("model", metavar="FILE", help="a .json file, or a folder")
+    parser.add_argument(
+        "model", metavar="FILE", help="a .treelab or .json file, or a folder"
+    )
     add_problem(parser)
     parser.add_argument(
         "--classes",

@@ -1,14 +1,19 @@
 """Models as files and as JSON: never pickle, so a model someone sent runs no code.
 
 A saved model is a folder with ``model.json`` (what it is, its columns and classes) and
-``model.safetensors`` (its arrays). Both are checked when they are read.
+``model.safetensors`` (its arrays), or one file, a zip of these two. Both are checked
+when they are read.
 """
 
 import json
 import os
 import stat
+import struct
+import zipfile
+import zlib
 from dataclasses import asdict, is_dataclass
 from importlib import import_module
+from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -27,6 +32,8 @@ TYPES = {
     "SizePath": "treelab.trees.pruning.size_path",
 }
 MOST_BYTES = 2**26  # of a model as JSON, whose values take twenty times the memory
+MOST_ARRAY_BYTES = 2**30
+ONE_FILE = ".treelab"  # ending of a model in one file
 _ARRAY_TYPES = ("bool", "int32", "int64", "float32", "float64")
 MODEL_FILES = _SETTINGS, _ARRAYS = "model.json", "model.safetensors"
 
@@ -63,16 +70,34 @@ class Stored:
     def save(self, path) -> None:
         """Write the model into the folder ``path``, which is made where needed.
 
-        A reader never finds half a file: each is moved to its place when complete.
+        A path that ends with ".treelab" becomes one file. A reader never finds half a
+        file: each is moved to its place when complete.
         """
+        path = Path(path)
+        if path.suffix == ONE_FILE:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, self.to_bytes())
+            return
+        path.mkdir(parents=True, exist_ok=True)
+        settings, arrays = self._files()
+        _replace(path / _ARRAYS, arrays)
+        _replace(path / _SETTINGS, settings)
+
+    def to_bytes(self) -> bytes:
+        """Return the model as the content of one file, the same for the same model."""
+        target = BytesIO()
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in zip(MODEL_FILES, self._files()):
+                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        return target.getvalue()
+
+    def _files(self) -> tuple[bytes, bytes]:
+        """Return the content of ``model.json`` and of ``model.safetensors``."""
         settings, arrays = self.pack()
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(_header(self, settings), ensure_ascii=False, allow_nan=False)
         # safetensors writes the memory as it lies, so it must lie in C order.
         arrays = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
-        _replace(folder / _ARRAYS, save_arrays(arrays))
-        _replace(folder / _SETTINGS, text.encode())
+        return text.encode(), save_arrays(arrays)
 
     @classmethod
     def load(cls, path):
@@ -91,36 +116,85 @@ class Stored:
                 raise FileNotFoundError(
                     f"There is no treelab model in {str(folder)!r}: it lacks {name}."
                 )
-        try:
-            header = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
-            arrays = load_arrays((folder / _ARRAYS).read_bytes())
-        except (ValueError, RecursionError, SafetensorError) as error:
-            raise ValueError(
-                f"The model in {str(folder)!r} is damaged: {error}."
-            ) from (error)
-        return _rebuild(header, arrays, cls)
+        settings, arrays = ((folder / name).read_bytes() for name in MODEL_FILES)
+        return _from_files(settings, arrays, cls, f"in {str(folder)!r}")
 
 
-def load_model(path):
-    """Read a saved model, of any type.
+def load(path):
+    """Read a saved model, of any type, with no torch; nothing in it is run.
 
     Parameters
     ----------
     path : str or Path
-        Folder with model.json and model.safetensors.
+        A folder that ``save`` wrote, one file that it wrote (".treelab"), or JSON of
+        ``to_dict``.
 
     Returns
     -------
     Tree, WeightedTrees or PruningPath
+        Has ``predict`` and, for classes, ``predict_proba``.
 
     Raises
     ------
     FileNotFoundError
-        If the folder holds no model.
+        If there is no model.
     ValueError
-        If its files are damaged or from a newer treelab.
+        If it is damaged, too large, no model at all, or from a newer treelab.
     """
-    return Stored.load(path)
+    path = Path(path)
+    if path.is_dir() or not path.exists():
+        return Stored.load(path)
+    content = read_regular_file(path, MOST_ARRAY_BYTES)
+    if content.startswith(b"PK"):
+        return model_from_zip(content, path.name)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{path.name} is no model in one file, and large for JSON.")
+    try:
+        stored = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path.name} is not a treelab model: neither one file that save wrote "
+            "nor JSON."
+        ) from error
+    return model_from_dict(stored)
+
+
+def model_from_zip(content: bytes, name: str):
+    """Return the model that ``to_bytes`` wrote; ValueError where there is none."""
+    try:
+        files = _unzipped(content)
+    except (
+        *(zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, OSError),
+        *(KeyError, EOFError, ValueError, NotImplementedError, IndexError),
+    ) as error:
+        raise ValueError(
+            f"{name} is not a treelab model in one file, or it is damaged: {error}."
+        ) from error
+    if files is None:
+        raise ValueError(f"{name} unpacks to more than can be read.")
+    settings, arrays = files
+    return _from_files(settings, arrays, Stored, f"in {name}")
+
+
+def _unzipped(content: bytes) -> list[bytes] | None:
+    """Return a model's two files of a zip; None where one is too large to read."""
+    files = []
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        for part, most in zip(MODEL_FILES, (MOST_BYTES, MOST_ARRAY_BYTES)):
+            if archive.getinfo(part).file_size > most:
+                return None
+            files.append(archive.read(part))
+    return files
+
+
+def _from_files(settings: bytes, arrays: bytes, wanted: type, where: str):
+    """Return the model of the content of its two files."""
+    try:
+        header = json.loads(settings.decode())
+        found = load_arrays(arrays)
+    except (ValueError, RecursionError, SafetensorError) as error:
+        raise ValueError(f"The model {where} is damaged: {error}.") from error
+    return _rebuild(header, found, wanted)
 
 
 def model_from_dict(stored: dict):

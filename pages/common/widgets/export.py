@@ -62,6 +62,8 @@ def _files(
     for title, ending, write in LANGUAGES.values():
         files[title] = ending, partial(write, whole), "text/plain"
     files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
+    model = loaded.model.to_bytes
+    files["Model (treelab.load)"] = "treelab", model, "application/zip"
     files["Data (JSON)"] = "json", partial(_as_json, tree), "application/json"
     return files
 

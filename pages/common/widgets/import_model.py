@@ -5,29 +5,29 @@ import streamlit as st
 from pages.common.cached.store import split_of, store
 from pages.common.words import plain
 from treelab.data.problem import Problem
-from treelab.runs.jobs.import_model import import_model, model_from_json
+from treelab.runs.jobs.import_model import import_model, model_from_bytes
 
 
 def import_box(problem: Problem) -> None:
     """Offer a place for a model's file; what fits the problem becomes a run."""
     with st.expander("Import model", icon=":material/upload_file:", key="import"):
         file = st.file_uploader(
-            "A model as JSON",
-            type=["json"],
+            "A model as a treelab file or as JSON",
+            type=["treelab", "json"],
             key="import-file",
-            help="JSON written by treelab's export or by xgboost's save_model. It is "
+            help="Written by treelab's export, or JSON by xgboost's save_model. It is "
             "read as data; nothing in it is run.",
         )
         classes = None if problem.task == "regression" else _class_order(problem)
         st.caption(
             f"The model becomes a run that predicts {plain(problem.target)}, scored on "
             f"{plain(problem.table_name)}. For a tree or forest of scikit-learn, write "
-            "treelab.from_sklearn(model).to_dict() as JSON."
+            "treelab.from_sklearn(model).save('model.treelab')."
         )
         if st.button("Import", disabled=file is None, key="import-start"):
             try:
-                model = model_from_json(file.getvalue(), file.name, classes)
-                title = file.name.removesuffix(".json")
+                model = model_from_bytes(file.getvalue(), file.name, classes)
+                title = file.name.removesuffix(".json").removesuffix(".treelab")
                 run_id = import_model(store(), model, problem, title)
             except ValueError as error:
                 st.error(plain(error), icon=":material/error:")

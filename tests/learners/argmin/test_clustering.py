@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treelab import ArgminTreeClusterer, load_model
+from treelab import ArgminTreeClusterer, load
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.trees.tree import Tree
 
@@ -86,7 +86,7 @@ def test_categories_and_missing_values_are_clustered_and_saved(tmp_path):
     tree = model.tree_
     assert dendrogram_purity(tree.parent, tree.apply(frame), group) > 0.9
     model.path_.save(tmp_path / "model")
-    assert (load_model(tmp_path / "model").predict(frame) == model.labels_).all()
+    assert (load(tmp_path / "model").predict(frame) == model.labels_).all()
 
 
 def test_a_callback_sees_the_tree_and_stops_the_training():

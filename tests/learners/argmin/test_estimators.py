@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load_model
+from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin import estimators as argmin
 from treelab.learners.argmin.network import even_bias
@@ -133,7 +133,7 @@ def test_a_table_with_categories_and_missing_values(tmp_path):
     model = ArgminTreeClassifier(random_state=0, **QUICK).fit(frame, y)
     assert model.score(frame, y) > y.value_counts(normalize=True).max() + 0.05
     model.path_.save(tmp_path / "model")
-    again = load_model(tmp_path / "model")
+    again = load(tmp_path / "model")
     assert (again.predict_proba(frame) == model.predict_proba(frame)).all()
 
 
@@ -141,7 +141,7 @@ def test_a_saved_path_scores_its_splits_as_before(tmp_path):
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = ArgminTreeClassifier(split="elu", random_state=0, **QUICK).fit(X, y)
     model.path_.save(tmp_path / "model")
-    again = load_model(tmp_path / "model")
+    again = load(tmp_path / "model")
     assert again.split == "elu"
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import treelab
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
-from treelab.runs.jobs.import_model import NOTE, model_from_json, read_model
+from treelab.runs.jobs.import_model import NOTE, model_from_bytes, read_model
 from treelab.runs.store.run_store import RunStore
 
 
@@ -157,14 +157,14 @@ def test_a_text_is_no_path_to_a_model_of_this_machine(tmp_path):
     path.write_text(json.dumps(treelab.from_sklearn(model).to_dict()))
     for text in (json.dumps(str(path)), "3", "null", '""'):
         with pytest.raises(ValueError, match="holds no model"):
-            model_from_json(text.encode(), "m.json")
+            model_from_bytes(text.encode(), "m.json")
 
 
 def test_a_model_beyond_the_limit_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("treelab.runs.jobs.import_model.MOST_BYTES", 2**20)
     text = b"[" + b"[]," * 2**19 + b"[]]"
     with pytest.raises(ValueError, match="larger than 1 MiB"):
-        model_from_json(text, "m.json")
+        model_from_bytes(text, "m.json")
     (tmp_path / "m.json").write_bytes(text)
     with pytest.raises(ValueError, match="larger than 1 MiB"):
         read_model(tmp_path / "m.json")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from treelab.trees.feature import Feature
-from treelab.trees.io import load_model
+from treelab.trees.io import load
 from treelab.trees.pruning.size_path import SizePath, within_one_standard_error
 from treelab.trees.tree import Tree
 
@@ -40,7 +40,7 @@ def path() -> SizePath:
 
 def test_a_saved_path_comes_back(path, tmp_path):
     path.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
+    loaded = load(tmp_path / "model")
     assert isinstance(loaded, SizePath)
     assert loaded.chosen == 1
     pd.testing.assert_frame_equal(loaded.scores, path.scores)

@@ -84,7 +84,9 @@ def add_run(parser: ArgumentParser) -> None:
 
 def add_model(parser: ArgumentParser) -> None:
     """Add a trained model, and the store that has its run."""
-    parser.add_argument("model", metavar="RUN", help="id of a run, or a model's folder")
+    parser.add_argument(
+        "model", metavar="RUN", help="id of a run, or a model's folder or file"
+    )
     add_home(parser)
 
 

@@ -4,9 +4,9 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from treelab.runs.jobs.import_model import read_model
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.io import load_model
 from treelab.trees.pruning.shown_tree import Model
 
 
@@ -25,8 +25,8 @@ def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
         If there is no such run, or it has no model.
     """
     folder = Path(arguments.model)
-    if (folder / "model.json").exists():
-        return load_model(folder), None
+    if (folder / "model.json").exists() or folder.is_file():
+        return read_model(folder), None
     store = RunStore(arguments.home)
     return store.model(arguments.model), store.run(arguments.model)
 
@@ -38,3 +38,17 @@ def write_output(arguments: Namespace, text: str) -> None:
         print(f"Wrote {arguments.output}", file=sys.stderr)
     else:
         sys.stdout.write(text)
+
+
+def write_bytes(arguments: Namespace, content: bytes) -> None:
+    """Write to the file of a command with ``add_output``, which has to be named.
+
+    Raises
+    ------
+    ValueError
+        If none is named: a terminal cannot show such a file.
+    """
+    if not arguments.output:
+        raise ValueError(f"--format {arguments.format} needs a file: add -o FILE.")
+    Path(arguments.output).write_bytes(content)
+    print(f"Wrote {arguments.output}", file=sys.stderr)

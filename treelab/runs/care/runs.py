@@ -10,7 +10,7 @@ from treelab.runs.care.leftovers import is_old
 from treelab.runs.store.database import reading
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.io import MODEL_FILES, load_model
+from treelab.trees.io import MODEL_FILES, load
 
 MODELS = ("model", "path")  # the folders in a run's folder that hold trained trees
 
@@ -142,7 +142,7 @@ def _removal(about: str, path: Path) -> Finding:
 def why_unreadable(folder: Path) -> str:
     """Return why a model's folder cannot be read, "" where it can."""
     try:
-        load_model(folder)
+        load(folder)
     except (ValueError, OSError) as error:
         return f"{error}"
     return ""

@@ -22,8 +22,9 @@ from treelab.trees.adapters import Forest, from_xgboost
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import (
     MOST_BYTES,
-    load_model,
+    load,
     model_from_dict,
+    model_from_zip,
     read_regular_file,
 )
 from treelab.trees.pruning.path import PruningPath
@@ -44,7 +45,7 @@ def read_model(path: Path, classes: list | None = None) -> Model:
     Parameters
     ----------
     path : Path
-        A folder that a model was saved in, or a file as ``model_from_json`` reads.
+        A folder that a model was saved in, or a file as ``model_from_bytes`` reads.
     classes : list or None
         Labels in the order of xgboost's numbers.
 
@@ -56,12 +57,12 @@ def read_model(path: Path, classes: list | None = None) -> Model:
         If it is none of these, or an ensemble that a run cannot store.
     """
     if path.is_dir():
-        return load_model(path)
-    return model_from_json(read_regular_file(path, MOST_BYTES), path.name, classes)
+        return load(path)
+    return model_from_bytes(read_regular_file(path, MOST_BYTES), path.name, classes)
 
 
-def model_from_json(text: bytes, name: str, classes: list | None = None) -> Model:
-    """Read JSON that ``export --format json`` or xgboost wrote.
+def model_from_bytes(text: bytes, name: str, classes: list | None = None) -> Model:
+    """Read a treelab model in one file, or JSON that treelab or xgboost wrote.
 
     Parameters
     ----------
@@ -80,22 +81,28 @@ def model_from_json(text: bytes, name: str, classes: list | None = None) -> Mode
         raise ValueError(
             f"{name} is larger than {MOST_BYTES // 2**20} MiB, the most that is read."
         )
+    if text.startswith(b"PK"):
+        return _checked(model_from_zip(text, name), name)
     try:
         stored = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{name} is not JSON. Give a model's folder, JSON that treelab's "
-            "export wrote, or JSON that xgboost's save_model wrote."
+            f"{name} is not JSON. Give a model's folder, one file or JSON that "
+            "treelab's export wrote, or JSON that xgboost's save_model wrote."
         ) from error
     if isinstance(stored, dict) and "type" in stored:
-        read = model_from_dict(stored)
-        if not isinstance(read, Model):
-            raise ValueError(f"{name} holds no model, but a {type(read).__name__}.")
-        return read
+        return _checked(model_from_dict(stored), name)
     if not isinstance(stored, dict | list):  # a text would be taken for a path
         raise ValueError(f"{name} holds no model.")
     model = from_xgboost(stored, classes=classes)
     return model.to_weighted_trees() if isinstance(model, Forest) else model
+
+
+def _checked(read, name: str) -> Model:
+    """Return what was read where it is a model, and not a path of trees by size."""
+    if not isinstance(read, Model):
+        raise ValueError(f"{name} holds no model, but a {type(read).__name__}.")
+    return read
 
 
 def import_model(

@@ -26,7 +26,7 @@ from treelab.runs.store.states import (
 from treelab.runs.store.tables import TableInfo, TableStore
 from treelab.runs.store.worker_registry import WorkerRegistry
 from treelab.training.events import Progress
-from treelab.trees.io import Stored, load_model
+from treelab.trees.io import Stored, load
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
 
@@ -299,7 +299,7 @@ class RunStore(RunStates):
         run = self.run(run_id)
         if not run.has_model:
             raise LookupError(f"The run {run.title!r} ({run.state}) has no model.")
-        return load_model(self.folder(run_id) / "model")
+        return load(self.folder(run_id) / "model")
 
     def add_path(self, run_id: str, path: SizePath) -> None:
         """Save a run's best tree at each number of leaves."""
