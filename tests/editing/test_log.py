@@ -46,7 +46,7 @@ TRAININGS = st.none() | st.builds(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(EDITS, max_size=6).map(tuple), TRAININGS, st.none() | st.integers(0, 9))
 def test_a_log_is_read_as_it_was_written(edits, training, seen_test):
-    log = EditLog("0123", edits, training, seen_test)
+    log = EditLog("0123", edits, training, seen_test, "cart-abc")
     assert EditLog.from_json(log.to_json()) == log
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from treelab.cli import (
     bench,
     cluster,
+    edit,
     explain,
     export,
     import_model,
@@ -23,6 +24,7 @@ COMMANDS = (
     cluster,
     predict,
     explain,
+    edit,
     export,
     report,
     runs,

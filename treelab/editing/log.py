@@ -72,14 +72,16 @@ class EditLog:
     edits : tuple of Edit
     training : Training or None, default=None
     seen_test : int or None, default=None
-        After how many edits the scores of test rows were looked at; None: after the
-        last.
+        After how many edits the scores of test rows were looked at; None: unknown.
+    run : str, default=""
+        Id of the run whose tree was edited.
     """
 
     tree: str
     edits: tuple[Edit, ...] = ()
     training: Training | None = None
     seen_test: int | None = None
+    run: str = ""
 
     def to_json(self) -> str:
         """Write the log, an edit a line."""
@@ -88,6 +90,8 @@ class EditLog:
         )
         edits = f"[\n    {lines}\n  ]" if lines else "[]"
         rest: dict[str, Any] = {"version": VERSION, "tree": self.tree}
+        if self.run:
+            rest["run"] = self.run
         if self.training is not None:
             rest["training"] = {
                 name: value
@@ -135,6 +139,7 @@ class EditLog:
             tuple(edit_from_dict(edit) for edit in stored["edits"]),
             training,
             seen if isinstance(seen, int) and not isinstance(seen, bool) else None,
+            str(stored.get("run", "")),
         )
 
 

@@ -21,7 +21,9 @@ STARTS = {
     "both": "a random forest's and boosted trees",
     "clusters": "clusters of the rows",
     "search": "an exhaustive search",
+    "edited": "an edited tree",
 }
+_GROWN = {"search": "Found by", "edited": "Regrown greedily from"}
 # A threshold, or a weight of an oblique split, has changed where it moved by more than
 # this much of the column's spread, or of the split's largest weight.
 TOLERANCE = 0.1
@@ -80,7 +82,7 @@ class Origin:
         """One sentence: what it began as and what training changed."""
         start = STARTS[self.start]
         if not self.trained:
-            how = "Found by" if self.start == "search" else "Grown as"
+            how = _GROWN.get(self.start, "Grown as")
             return f"{how} {start}, not trained by gradient descent."
         if self.n_splits == 0:
             return f"Began as {start}; training left no split."

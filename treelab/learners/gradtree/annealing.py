@@ -148,7 +148,7 @@ def train(
     trees = AnnealedTrees(rows, [own.start for own in starts], of_tree, weight)
     if snapshot is not None:
         monitor.snapshot = lambda: snapshot(trees.hard_trees()[trees.leader])
-    stopped = _descend(trees, settings, monitor, generator)
+    stopped = descend(trees, settings, monitor, generator)
     return trees, stopped
 
 
@@ -157,7 +157,7 @@ def epochs_of(settings: GradTreeSettings, n_rows: int) -> float:
     return settings.steps(n_rows) * min(settings.batch_size, n_rows) / n_rows
 
 
-def _descend(
+def descend(
     trees: AnnealedTrees,
     settings: GradTreeSettings,
     monitor: Monitor,

@@ -27,8 +27,8 @@ class Fitted:
         The rows on which it was trained, validated and is to be scored.
     notes : tuple of str
         Sentences on how it was trained, for the run's summary.
-    measured : dict of str to float
-        What the training measured, for the run's summary.
+    measured : dict of str to float or str
+        What the training measured or names, for the run's summary.
     origin : Origin or None
         How the model came about.
     path : SizePath or None
@@ -39,7 +39,7 @@ class Fitted:
     problem: Problem
     split: DataSplit
     notes: tuple[str, ...] = ()
-    measured: dict[str, float] = field(default_factory=dict)
+    measured: dict[str, float | str] = field(default_factory=dict)
     origin: Origin | None = None
     path: SizePath | None = None
 

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.clusters import fit_clusters
+from treelab.runs.jobs.edited import fit_edited
 from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted
-from treelab.runs.jobs.fit import fit_learner
+from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.save_model import save_fitted
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback, Progress, notify
 
@@ -90,7 +92,7 @@ def train(
         run = store.run(run_id)
         if auto_device is not None and run.device in ("auto", "cuda"):
             run = replace(run, device=auto_device)
-        fit = fit_clusters if run.learner == CLUSTERS.key else fit_learner
+        fit = _fit_of(store, run)
         began = time.monotonic()
         fitted = fit(store, run, [callback])
         seconds = time.monotonic() - began
@@ -111,6 +113,13 @@ def train(
         store.finish(run_id, "interrupted", error=PROGRAM_ENDED)
         raise
     return state
+
+
+def _fit_of(store: RunStore, run: Run) -> Callable[..., Fitted]:
+    """Return what fits a run: its learner, from an edited tree or not, or clusters."""
+    if store.edits(run.id) is not None:
+        return fit_edited
+    return fit_clusters if run.learner == CLUSTERS.key else fit_learner
 
 
 class CallbackList:

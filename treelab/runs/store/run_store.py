@@ -14,7 +14,7 @@ from treelab.learners.registry import complete_settings, find_spec, learner_titl
 from treelab.runs.store import snapshots
 from treelab.runs.store.database import StoreError, prepare, reading, writing
 from treelab.runs.store.events import read_events, replace_events, write_events
-from treelab.runs.store.private import make_private_folder
+from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.states import (
@@ -309,6 +309,18 @@ class RunStore(RunStates):
         """Load a run's best tree at each number of leaves; None where it has none."""
         folder = self.folder(self.run(run_id).id) / "path"
         return SizePath.load(folder) if folder.is_dir() else None
+
+    def add_edits(self, run_id: str, log: str) -> None:
+        """Save the log of the edits that a run's tree came from, as JSON."""
+        part = self.folder(run_id) / "edits.part"
+        with open_private(part, "w", "utf-8") as file:
+            file.write(log)
+        part.replace(self.folder(run_id) / "edits.json")
+
+    def edits(self, run_id: str) -> str | None:
+        """Read the log of a run's edits; None where its tree was not edited."""
+        path = self.folder(self.run(run_id).id) / "edits.json"
+        return path.read_text("utf-8") if path.is_file() else None
 
     def _save(self, run_id: str, name: str, stored: Stored) -> None:
         """Save something into a folder of a run's folder, in the place of what is."""

@@ -1,0 +1,57 @@
+"""A branch grown anew, against scikit-learn's greedy tree."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from tests.editing.tables import COLUMNS, fitted, table
+from treelab.editing.apply import apply_edits
+from treelab.editing.edited import Edited
+from treelab.editing.edits import Forbid, Lock
+from treelab.editing.leaves import refit
+from treelab.editing.paths import node_of, paths
+from treelab.editing.regrow import regrow
+from treelab.editing.rows import EditRows
+
+
+@pytest.mark.parametrize("target", ["label", "value"])
+@pytest.mark.parametrize("n_leaves", [2, 5, 9])
+def test_a_whole_tree_is_grown_as_cart_grows_it(target, n_leaves):
+    frame = table(4).dropna()
+    numbers = ["age", "income"]
+    tree = fitted(frame.drop(columns="job").assign(job=0.0), target)
+    rows = EditRows(tree, frame.assign(job=0.0)[COLUMNS], frame[target])
+    grown = refit(regrow(Edited.of(tree), "", rows, n_leaves), rows)
+    grower = DecisionTreeRegressor if target == "value" else DecisionTreeClassifier
+    model = grower(max_leaf_nodes=n_leaves, min_samples_leaf=5, random_state=0)
+    model.fit(frame[numbers], frame[target])
+    assert grown.n_leaves == model.get_n_leaves()
+    leaf, other = grown.apply(frame.assign(job=0.0)), model.apply(frame[numbers])
+    assert len({*zip(leaf, other)}) == grown.n_leaves  # one leaf, one leaf
+
+
+def test_what_is_locked_stays_and_what_is_forbidden_goes():
+    frame = table()
+    tree = fitted(frame, max_leaf_nodes=9)
+    rows = EditRows(tree, frame[COLUMNS], frame["label"])
+    edited = apply_edits(tree, [Lock("R"), Forbid("L", "income")], rows)
+    grown = regrow(edited, "", rows, 9)
+    for path in ("", "R"):  # above a lock the split stays as well
+        there, here = node_of(tree, path), node_of(grown.tree, path)
+        assert grown.tree.feature[here] == tree.feature[there]
+        assert grown.tree.threshold[here] == tree.threshold[there]
+    for path in paths(grown.tree):
+        if path.startswith("L"):
+            assert "income" not in grown.columns_of(node_of(grown.tree, path))
+    assert grown.tree.n_leaves <= 9
+
+
+def test_a_locked_leaf_stays_a_leaf():
+    frame = table()
+    tree = fitted(frame, max_leaf_nodes=2)
+    rows = EditRows(tree, frame[COLUMNS], frame["label"])
+    edited = apply_edits(tree, [Lock(""), Lock("L")], rows)
+    grown = regrow(edited, "", rows, 6)
+    assert grown.tree.is_leaf[node_of(grown.tree, "L")]
+    assert grown.tree.n_leaves > 2
+    assert (np.array(refit(grown, rows).n_rows) > 0).all()

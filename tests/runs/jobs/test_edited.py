@@ -1,0 +1,120 @@
+"""An edited tree as a run: retained, regrown, trained around; replayed alike."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.pages.stores import add_run
+from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
+from treelab.editing.log import EditLog, Training, tree_hash
+from treelab.editing.paths import node_of
+from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.tree import Tree
+
+QUICK = {"n_steps": 15, "n_restarts": 2}
+LOCK_ROOT = (Lock(""), Forbid("", "colour"))
+
+
+@pytest.fixture
+def store(tmp_path) -> RunStore:
+    return RunStore(tmp_path / "home")
+
+
+def edited_run(store: RunStore, learner: str, *edits, **more) -> tuple[Run, EditLog]:
+    """A run, and a log of edits of its tree."""
+    run = store.run(add_run(store, learner))
+    split = run.problem.split(store.table(run.problem.table_id))
+    bench = bench_of(store.model(run.id), split)
+    return run, EditLog(tree_hash(bench.tree), edits, **more)
+
+
+def trained(store: RunStore, run: Run, log: EditLog) -> Run:
+    """The finished run of a log's training."""
+    quick = QUICK if run.learner == "gradtree" else run.settings
+    run_id = create_trained(store, replace(run, settings=quick), log)
+    assert run_one(run_id, store.home) == "done", store.run(run_id).error
+    return store.run(run_id)
+
+
+def same_split(one: Tree, other: Tree, path: str) -> bool:
+    """Whether two trees have the very same split somewhere."""
+    here, there = node_of(one, path), node_of(other, path)
+    names = ("feature", "threshold", "missing_left")
+    return all(getattr(one, n)[here] == getattr(other, n)[there] for n in names)
+
+
+def test_an_edited_tree_is_a_child_of_its_run(store):
+    run, log = edited_run(store, "gradtree", Prune("L"), seen_test=0)
+    saved = store.run(save_edited(store, run, log))
+    assert saved.summary["edited_from"] == run.id
+    assert saved.title == "GradTree, 1 edit"
+    assert "after 0 edits" in saved.provenance
+    assert store.model(saved.id).notes[0] == saved.provenance
+    assert {*saved.metrics} == {"train", "valid", "test"}
+    assert saved.fitted_split == run.fitted_split
+    assert EditLog.from_json(store.edits(saved.id)) == replace(log, run=run.id)
+    assert save_edited(store, run, log) == saved.id
+    assert store.edits(run.id) is None
+
+
+def test_trained_around_the_root_stays_and_the_column_goes(store):
+    training = Training("gradtree")
+    run, log = edited_run(store, "gradtree", *LOCK_ROOT, training=training)
+    first, second = (trained(store, run, log) for _ in range(2))
+    tree, before = store.model(first.id), store.model(run.id)
+    assert same_split(tree, before, "")
+    assert "colour" not in tree.columns
+    assert first.origin.start == "edited"
+    assert "training changed" in first.provenance or "Equals" in first.provenance
+    assert run.title in first.summary["notes"][0]
+    assert tree_hash(tree) == tree_hash(store.model(second.id))
+
+
+@pytest.mark.parametrize("learner", ["cart", "gradtree"])
+def test_a_branch_is_regrown_and_all_else_stays(store, learner):
+    training = Training(learner, "R", 3)
+    edits = (Forbid("R", "texture $x$"),)
+    run, log = edited_run(store, "cart", *edits, training=training)
+    child = trained(store, run, log)
+    tree, before = store.model(child.id), store.model(run.id)
+    assert same_split(tree, before, "")
+    assert same_split(tree, before, "L")
+    inside = [
+        tree.features[tree.feature[node]].column
+        for node in range(tree.n_nodes)
+        if not tree.is_leaf[node] and node_of(tree, "R") in tree.path_to(node)
+    ]
+    assert "texture $x$" not in inside
+    assert child.origin.trained == (learner == "gradtree")
+
+
+def test_what_does_not_fit_is_refused_before_a_run_is_made(store):
+    run, log = edited_run(store, "cart", SetThreshold("LLLL", 1.0))
+    with pytest.raises(ValueError, match="no node"):
+        create_trained(store, run, replace(log, training=Training("gradtree")))
+    with pytest.raises(ValueError, match="another tree"):
+        save_edited(store, run, replace(log, tree="else", edits=()))
+    with pytest.raises(ValueError, match="name a learner"):
+        create_trained(store, run, log)
+    ensemble = store.run(add_run(store, "grande"))
+    with pytest.raises(ValueError, match="ensemble"):
+        save_edited(store, ensemble, log)
+    assert len(store.runs()) == 2
+
+
+def test_a_run_whose_parent_is_gone_says_so(store):
+    run, log = edited_run(store, "cart", training=Training("cart", ""))
+    run_id = create_trained(store, run, log)
+    store.delete(run.id)
+    assert run_one(run_id, store.home) == "failed"
+    assert "is gone" in store.run(run_id).error
+
+
+def test_sums_and_paths_of_trees_can_be_edited(store):
+    for learner in ("get", "argmin"):
+        run, log = edited_run(store, learner, SetThreshold("", 13.0), Lock(""))
+        saved = store.run(save_edited(store, run, log))
+        assert store.model(saved.id).threshold[0] == 13.0

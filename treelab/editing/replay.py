@@ -1,0 +1,52 @@
+"""A log replayed: the tree that its edits make, before anything is trained."""
+
+from dataclasses import dataclass
+
+from treelab.editing.apply import apply_edits
+from treelab.editing.edited import Edited
+from treelab.editing.leaves import refit
+from treelab.editing.log import EditLog, tree_hash
+from treelab.editing.rows import EditRows
+from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """A tree and the rows by which it is edited.
+
+    Attributes
+    ----------
+    tree : Tree
+    train : EditRows
+        Training rows, on which splits are chosen.
+    fitted : EditRows
+        Rows that the tree was fitted to, and its new leaves are.
+    """
+
+    tree: Tree
+    train: EditRows
+    fitted: EditRows
+
+    def start(self) -> EditLog:
+        """Return the tree's log without an edit."""
+        return EditLog(tree_hash(self.tree))
+
+    def replay(self, log: EditLog) -> Edited:
+        """Apply a log's edits.
+
+        Raises
+        ------
+        ValueError
+            If the log is of another tree, or cannot be applied.
+        """
+        if log.tree != (own := tree_hash(self.tree)):
+            raise ValueError(
+                f"The log is of another tree ({log.tree or 'unknown'}), not of this "
+                f"one ({own})."
+            )
+        return apply_edits(self.tree, log.edits, self.train)
+
+    def tree_of(self, edited: Edited) -> Tree:
+        """Return an edited tree as it is saved: leaves fitted, no empty branch."""
+        return prune_empty(refit(edited, self.fitted))

@@ -1,0 +1,260 @@
+"""An edited tree becomes a run: as it is, regrown below a node, or trained around."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from treelab.data.split import DataSplit
+from treelab.editing.edited import Edited, below
+from treelab.editing.leaves import class_weights, refit_all
+from treelab.editing.log import TRAINERS, EditLog
+from treelab.editing.paths import paths, place_words
+from treelab.editing.regrow import regrow
+from treelab.editing.replay import Bench
+from treelab.editing.rows import EditRows
+from treelab.evaluation.split_scores import split_scores
+from treelab.learners.common.origin import (
+    Origin,
+    changed_splits,
+    feature_spread,
+    with_origin,
+)
+from treelab.runs.jobs.fit import Fitted
+from treelab.runs.jobs.model_facts import fitted_split, without_origin
+from treelab.runs.jobs.save_model import save_model
+from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.training.events import Callback
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import feature_matrix
+from treelab.trees.midpoints import with_midpoint_thresholds
+from treelab.trees.pruning.cut import rebuild
+from treelab.trees.pruning.shown_tree import Model, shown_tree
+from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.text.numerals import counted
+from treelab.trees.tree import Tree
+
+
+def bench_of(model: Model, split: DataSplit) -> Bench:
+    """Return a run's tree, as it is shown, and the rows by which it is edited.
+
+    Raises
+    ------
+    ValueError
+        If the model is an ensemble.
+    """
+    if isinstance(model, WeightedTrees):
+        raise ValueError(
+            "An ensemble's trees are not edited one by one; choose a run of one tree."
+        )
+    tree = shown_tree(model)
+    fitted = split.rows(fitted_split(model, split))
+    return Bench(tree, EditRows(tree, *split.rows("train")), EditRows(tree, *fitted))
+
+
+def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
+    """Save an edited tree as a run that is done, a child of the first; return its id.
+
+    The same log again is the same run.
+
+    Raises
+    ------
+    ValueError
+        If the log does not fit the run's tree.
+    """
+    log = replace(log, run=run.id, training=None)
+    if (known := _same(store, run, log)) is not None:
+        return known
+    model = store.model(run.id)
+    split = run.problem.split(store.table(run.problem.table_id))
+    bench = bench_of(model, split)
+    tree = bench.tree_of(bench.replay(log))
+    sentence = (
+        f"Edited by hand ({_edits(log)}) from “{run.title}”. {_seen(log)}".strip()
+    )
+    if run.origin is not None:
+        sentence += f" Of that run: {run.origin.headline}"
+    tree = without_origin(tree, run.provenance)
+    tree = replace(tree, notes=(sentence, *tree.notes))
+    title = f"{_base_title(run)}, {_edits(log)}"
+    run_id = store.create(
+        run.learner, run.settings, run.problem, device=run.device, title=title
+    )
+    store.add_edits(run_id, log.to_json())
+    store.start(run_id, ProcessId.here())
+    summary = save_model(
+        store,
+        run_id,
+        tree,
+        split,
+        seconds=run.summary.get("seconds", run.elapsed),
+        device=run.summary.get("device", run.device),
+        notes=[sentence],
+    )
+    summary |= {"edited_from": run.id, "provenance": sentence}
+    metrics = split_scores(tree, run.problem.task, split)
+    store.finish(run_id, "done", metrics=metrics, summary=summary)
+    return run_id
+
+
+def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
+    """Create the run that trains an edited tree on; return its id.
+
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+        Whose tree was edited.
+    log : EditLog
+        With what is to be trained.
+
+    Raises
+    ------
+    ValueError
+        If the log names no training, or does not fit the run's tree.
+    """
+    if log.training is None:
+        raise ValueError("The log says nothing of training; name a learner.")
+    split = run.problem.split(store.table(run.problem.table_id))
+    bench_of(store.model(run.id), split).replay(log)  # or it is refused here
+    learner, below_path = log.training.learner, log.training.below
+    how = "trained around" if below_path is None else "regrown below"
+    where = "" if below_path is None else f" {place_words(below_path)},"
+    title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
+    run_id = store.create(
+        learner,
+        run.settings if run.learner == learner and not run.follows_paper else {},
+        run.problem,
+        device=run.device,
+        title=title,
+    )
+    store.add_edits(run_id, replace(log, run=run.id).to_json())
+    return run_id
+
+
+def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
+    """Replay a run's log on its parent's tree and train what is free.
+
+    Raises
+    ------
+    ValueError
+        If the parent is gone, or the log does not fit it.
+    """
+    log = EditLog.from_json(store.edits(run.id) or "")
+    try:
+        parent = store.run(log.run)
+        model = store.model(parent.id)
+    except LookupError as error:
+        raise ValueError(f"The tree that was edited is gone. {error}") from error
+    split = run.problem.split(store.table(run.problem.table_id))
+    bench = bench_of(model, split)
+    name = fitted_split(model, split)
+    tree, origin = train_edited(bench, log, run, split.rows(name), callbacks)
+    words = f"Edited by hand ({_edits(log)}) from “{parent.title}”. {_seen(log)}"
+    training = "" if log.training is None else log.training.sentence()
+    notes = [part for part in (words.strip(), training) if part]
+    return Fitted(
+        with_origin(without_origin(tree, parent.provenance), origin),
+        run.problem,
+        split,
+        notes=(" ".join(notes),),
+        measured={"edited_from": parent.id},
+        origin=origin,
+    )
+
+
+def train_edited(
+    bench: Bench, log: EditLog, run: Run, rows: tuple, callbacks: Sequence[Callback]
+) -> tuple[Tree, Origin]:
+    """Return the tree that a log's edits and training make, and how it came about."""
+    training = log.training
+    assert training is not None
+    edited = bench.replay(log)
+    held = edited.locked
+    if training.below is not None:
+        top = training.below
+        outside = {p for p in paths(edited.tree) if p != top and not below(p, top)}
+        edited = regrow(edited, top, bench.train, training.max_leaf_nodes)
+        held = held | outside
+    start = bench.tree_of(edited)
+    if training.learner == "cart":
+        tree, trained = start, False
+    else:
+        tree, trained = _gradients(bench, edited, held, run, rows, callbacks), True
+    spread = feature_spread([*feature_matrix(start.features, rows[0]).T])
+    n_changed = changed_splits(start, tree, spread) if trained else 0
+    return tree, Origin("edited", trained, tree.n_splits, n_changed)
+
+
+def _gradients(
+    bench: Bench,
+    edited: Edited,
+    held: frozenset[str],
+    run: Run,
+    rows: tuple,
+    callbacks: Sequence[Callback],
+) -> Tree:
+    """Train the free splits of an edited tree by gradient descent."""
+    from treelab.learners.gradtree.around import Around, train_around  # loads torch
+    from treelab.learners.gradtree.settings import GradTreeSettings
+
+    tree = rebuild(replace(edited.tree, between=None, missing_rows=None))
+    named = paths(tree)
+    locked = np.array([path in held for path in named])
+    columns = [feature.column for feature in tree.features]
+    allowed = np.array(
+        [
+            [column not in edited.forbidden_at(path) for column in columns]
+            for path in named
+        ]
+    )
+    weights = class_weights(edited.start)
+
+    def with_leaves(one: Tree) -> Tree:
+        """Fit the leaves; free thresholds move midway between their rows."""
+        middle = with_midpoint_thresholds(one.with_rows(*rows)).threshold
+        moved = np.where(locked, one.threshold, middle)
+        bare = replace(one, threshold=moved, between=None, missing_rows=None)
+        return prune_empty(refit_all(bare, bench.fitted, weights))
+
+    return train_around(
+        Around(tree, locked & ~tree.is_leaf, allowed, weights, with_leaves),
+        rows,
+        GradTreeSettings(**run.settings),
+        seed=run.problem.seed,
+        device=run.device,
+        callbacks=callbacks,
+    )
+
+
+def _same(store: RunStore, run: Run, log: EditLog) -> str | None:
+    """Return the run that has this very log already."""
+    for known in store.runs():
+        is_child = known.summary.get("edited_from") == run.id
+        if is_child and store.edits(known.id) == log.to_json():
+            return known.id
+    return None
+
+
+def _edits(log: EditLog) -> str:
+    """Count the edits of a log."""
+    return counted(len(log.edits), "edit")
+
+
+def _seen(log: EditLog) -> str:
+    """Say whether test scores were looked at before the last edit, if that is known."""
+    if log.seen_test is None:
+        return ""
+    if log.seen_test >= len(log.edits):
+        return "Test scores were not shown before the last edit."
+    return (
+        f"Test scores were shown after {counted(log.seen_test, 'edit')}, before the "
+        "last."
+    )
+
+
+def _base_title(run: Run) -> str:
+    """Return a run's title without its table."""
+    return run.title.removesuffix(f" · {run.problem.table_name}")
