@@ -42,6 +42,7 @@ from treelab.trees.text.numerals import counted
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
+SUMS_HEIGHT = 112  # pixels of a rule of sums, which stands on several lines
 WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
 SLUGS = {TREE: "tree", TRAINING: "training", PATH: "path"}  # in component names
 
@@ -147,11 +148,16 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     st.dataframe(
         rules,
         hide_index=True,
+        row_height=SUMS_HEIGHT if has_sums(loaded) else None,  # the rules begin alike
         key="rules",
         column_order=["rule", "prediction", "formula", "confidence", "n_rows", "share"],
         column_config={
             "rule": st.column_config.TextColumn("if", width="large"),
-            "prediction": st.column_config.Column(f"then {tree.target}{unit}"),
+            "prediction": st.column_config.NumberColumn(
+                f"then {tree.target}{unit}", format="%.4g"
+            )
+            if is_number
+            else st.column_config.Column(f"then {tree.target}{unit}"),
             "formula": st.column_config.TextColumn("formula"),
             "confidence": st.column_config.NumberColumn(format="percent"),
             "n_rows": st.column_config.NumberColumn("rows", format="localized"),

@@ -35,6 +35,8 @@ def test_categories_are_read_by_their_score(dtype):
     table = pd.DataFrame({"job": pd.Series(values, dtype=dtype)})
     matrix = feature_matrix([JOB], table)
     np.testing.assert_array_equal(matrix[:, 0], [0.75, np.nan, 0.25, 0.5])
+    one_by_one = [feature_matrix([JOB], table.iloc[[i]])[0, 0] for i in range(4)]
+    np.testing.assert_array_equal(matrix[:, 0], one_by_one)
 
 
 @pytest.mark.parametrize("values", [[1, 2, 1], [True, False, True], [1.5, 2.5, 1.5]])

@@ -214,6 +214,9 @@ def _numbers(series: pd.Series, name: str) -> np.ndarray:
 
 def _categories(series: pd.Series) -> tuple[np.ndarray, list[str]]:
     """Return a category column as codes (-1 missing) and the text of each code."""
+    if len(series) == 1:  # a row that is explained is read again and again
+        value = series.iloc[0]
+        return (np.array([-1]), []) if pd.isna(value) else (np.array([0]), [str(value)])
     codes, values = pd.factorize(series, use_na_sentinel=True)
     return codes, [str(value) for value in values]
 

@@ -1,6 +1,6 @@
 """What the tree viewer shows of a run: one tree, or a tree a frame, made once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
@@ -106,6 +106,26 @@ def tree_picture(
     if name is None:
         return TreePicture(_payload(loaded, tree, split), (tree,))
     return _tree_picture(*loaded.key, name, split, tree, loaded)
+
+
+def sketch(loaded: LoadedRun, tree: Tree, name: str) -> ViewerPayload:
+    """Return what a small picture of one tree needs, no histograms and no notes.
+
+    ``name`` is what the tree is called among the run's trees, as in ``tree_picture``.
+    """
+    return _sketch(*loaded.key, name, tree, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=96)
+def _sketch(home: Path, run_id, epoch, name, _tree: Tree, _loaded) -> ViewerPayload:
+    """``sketch``, by values that name it."""
+    return viewer_payload(
+        tree_payload(
+            replace(_tree, notes=()),
+            split=_loaded.fitted_split,
+            colors=run_colors(_loaded) or None,
+        )
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=96)

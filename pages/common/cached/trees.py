@@ -11,6 +11,9 @@ from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
 from treelab.trees.text.rules import to_rules
 from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+_TERMS = 3  # of a sum that a rule writes
 
 
 def shown_tree(
@@ -36,14 +39,15 @@ def exported_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
 
 
 def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:
-    """Return the tree as rules, one a leaf."""
+    """Return the tree as rules, one a leaf; sums name their largest terms."""
     return _rules(*loaded.key, estimator, loaded)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def _rules(home: Path, run_id: str, epoch, estimator, _loaded) -> pd.DataFrame:
     """``rules``, by values that name the tree."""
-    return to_rules(shown_tree(_loaded, estimator))
+    tree = shown_tree(_loaded, estimator)
+    return to_rules(tree, most=_TERMS if (tree.feature == OBLIQUE).any() else None)
 
 
 @st.cache_resource(show_spinner="Routing the rows…", max_entries=256)

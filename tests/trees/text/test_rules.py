@@ -201,6 +201,8 @@ def test_the_rules_of_all_leaves_are_those_of_each(seed):
     rules = to_rules(tree)
     wanted = [rule_text(tree, leaf) for leaf in rules["leaf"].tolist()]
     assert rules["rule"].tolist() == wanted
+    brief = [rule_text(tree, leaf, most=2) for leaf in rules["leaf"].tolist()]
+    assert to_rules(tree, most=2)["rule"].tolist() == brief
 
 
 def test_the_rules_of_a_tree_of_depth_3000_take_no_square_of_that(monkeypatch):

@@ -57,8 +57,8 @@ def _joined(texts: list[str], n_conditions: int) -> str:
     return " and ".join(texts) or "every row"
 
 
-def leaf_rules(tree: Tree) -> dict[int, str]:
-    """Return the rule of each leaf, by its number.
+def leaf_rules(tree: Tree, most: int | None = None) -> dict[int, str]:
+    """Return the rule of each leaf, by its number; ``most`` as in ``split_text``.
 
     What leaves have in common is written once, so that deep trees take no longer.
     """
@@ -67,7 +67,7 @@ def leaf_rules(tree: Tree) -> dict[int, str]:
     for leaf, own in leaf_conditions(tree):
         for each in own[:MOST_CONDITIONS]:
             if id(each) not in known:
-                known[id(each)] = each, condition_text(tree, each)
+                known[id(each)] = each, condition_text(tree, each, most)
         texts = [known[id(each)][1] for each in own[:MOST_CONDITIONS]]
         rules[leaf] = _joined(texts, len(own))
     return rules
@@ -83,8 +83,14 @@ def condition_text(
     return condition.text(condition.column in tree.missing_columns, most, length)
 
 
-def to_rules(tree: Tree) -> pd.DataFrame:
+def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
     """Return a tree as rules, one a leaf, the most frequent first.
+
+    Parameters
+    ----------
+    tree : Tree
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
 
     Returns
     -------
@@ -103,7 +109,7 @@ def to_rules(tree: Tree) -> pd.DataFrame:
         prediction = pd.Series([tree.classes[i] for i in best])
         confidence = tree.value[leaves].max(axis=1)
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
-    rule = leaf_rules(tree)
+    rule = leaf_rules(tree, most)
     table = pd.DataFrame(
         {
             "leaf": leaves,

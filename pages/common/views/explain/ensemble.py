@@ -1,11 +1,9 @@
 """Why an ensemble predicts what it does for one row: the weights of its trees."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.tree_pictures import tree_picture
+from pages.common.cached.tree_pictures import sketch
 from pages.common.cached.trees import shown_tree
 from pages.common.page import show_figure
 from pages.common.theme import mode
@@ -52,11 +50,11 @@ def _show_deciding(loaded: LoadedRun, row: Row, index, weight) -> None:
     label = "the changed row" if row.changed else "this row"
     columns = st.columns(MOST_SMALL)
     for column, (estimator, share) in zip(columns, deciding):
-        tree = replace(shown_tree(loaded, estimator), notes=())  # below the large one
+        tree = shown_tree(loaded, estimator)
         with column:
             st.progress(float(share), f"**Tree {estimator}**, weight {percent(share)}")
             tree_viewer(
-                tree_picture(loaded, tree, f"small tree {estimator}").payload,
+                sketch(loaded, tree, f"tree {estimator}"),
                 f"small-{loaded.run.id}-{estimator}",
                 paths=[row_path(tree, row.values, label)],
                 height=220,

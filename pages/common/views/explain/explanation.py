@@ -22,6 +22,11 @@ from treelab.trees.text.nodes import prediction_text
 from treelab.trees.text.numerals import counted, percent, probability
 from treelab.trees.text.rules import conditions_text
 from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+HEIGHT, TALLEST = 560, 900  # pixels of the tree
+ROOM_FOR_SUMS = 3  # splits on a path that fit into the least height
+TALLER = 90  # pixels for each further one
 
 
 def show_prediction(loaded: LoadedRun, row: Row) -> None:
@@ -112,16 +117,18 @@ def show_path(loaded: LoadedRun, tree: Tree, row: Row, estimator=None) -> list[i
         The nodes on the path.
     """
     label = "the changed row" if row.changed else "this row"
+    path = tree.path(row.values)
+    n_sums = int((tree.feature[path] == OBLIQUE).sum())
     show_tree(
         loaded,
         tree,
         "path",
         f"tree {estimator}",
         paths=[row_path(tree, row.values, label)],
-        height=560,
+        height=min(HEIGHT + TALLER * max(0, n_sums - ROOM_FOR_SUMS), TALLEST),
     )
     note_empty_branch(loaded, row.values, estimator)
-    return tree.path(row.values)
+    return path
 
 
 def score_words(loaded: LoadedRun, score: LeafScore) -> str:

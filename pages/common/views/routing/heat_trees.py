@@ -32,9 +32,9 @@ def show_heat_trees(routed: RoutedRows, shown: list[str], levels: int) -> None:
     st.html(scale(VIRIDIS, "no row", "all rows of the class"))
     across, width = (2, WIDTH) if len(shown) <= _IN_TWOS else (3, SMALL_WIDTH)
     for first in range(0, len(shown), across):
-        columns = st.columns(across, gap="medium", border=True)
+        columns = st.columns(across, gap="medium")
         for column, name in zip(columns, shown[first : first + across]):
-            with column:
+            with column, st.container(border=True, height="stretch"):
                 _show_heat_tree(routed, name, levels, width)
     st.caption(
         "Each node is as bright as the fraction of the class's rows that pass it: all "
