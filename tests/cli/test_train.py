@@ -36,6 +36,21 @@ def test_train_saves_the_run_where_the_app_looks_and_prints_its_scores(
     assert run.id in printed
 
 
+def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
+    home, table, capsys, refused
+):
+    train = ["train", table, "--target", "kind", "--learner", "slow", "--seed", "3"]
+    assert main([*train, "--repeats", "2"]) == 0
+    runs = RunStore().runs()[::-1]
+    assert [run.problem.seed for run in runs] == [3, 4, 5]
+    assert [run.repeat_of for run in runs] == ["", runs[0].id, runs[0].id]
+    scores = [run.metrics["test"]["macro_f1"] for run in runs]
+    printed = capsys.readouterr().out
+    assert f"{sum(scores) / 3:.4f}  standard deviation" in printed
+    assert all(f"{score:.4f}  run {r.id}" in printed for score, r in zip(scores, runs))
+    assert "at least 0" in refused(*train, "--repeats", "-1")
+
+
 def test_train_shows_a_progress_bar_in_a_terminal(home, table, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     arguments = ["--target", "kind", "--learner", "slow", "--set", "pause=0.05"]

@@ -1,6 +1,9 @@
 """What a command prints of a run that has ended."""
 
 import sys
+from collections.abc import Mapping
+
+import numpy as np
 
 from treelab.cli.common.printable import printable
 from treelab.data.split import JOINED
@@ -41,6 +44,19 @@ def print_report(store: RunStore, run: Run) -> int:
         print(run.provenance)
     print(f"Saved in {store.folder(run.id) / 'model'}")
     return 0
+
+
+def print_splits(by_seed: Mapping[int, Run]) -> None:
+    """Print the test scores of one learner on several data splits, and their mean."""
+    runs = list(by_seed.values())
+    name = metrics.headline(runs[0].problem.task)
+    found = np.array([run.metrics["test"][name] for run in runs])
+    print(f"Test {metrics.TITLES[name]} by the seed of the data split:")
+    for seed, run, score in zip(by_seed, runs, found):
+        print(f"{seed:8d}{score:19.4f}  run {run.id}")
+    if len(found) > 1:
+        spread = f"standard deviation {found.std(ddof=1):.4f}"
+        print(f"{'mean':>8}{found.mean():19.4f}  {spread}, {len(found)} data splits")
 
 
 def _print_scores(run: Run) -> None:

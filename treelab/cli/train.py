@@ -6,9 +6,11 @@ from treelab.cli.common.arguments import add_device, add_problem, add_run, add_s
 from treelab.cli.common.settings import parse_settings
 from treelab.cli.common.tables import read_problem, store_problem
 from treelab.cli.progress_bar import ProgressBar
-from treelab.cli.run_report import print_report
+from treelab.cli.run_report import print_report, print_splits
 from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.runs.jobs.repeats import create_repeats, runs_by_seed
 from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
 
@@ -31,12 +33,21 @@ def add_command(commands) -> None:
     )
     add_settings(parser, "max_depth=5")
     add_device(parser)
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=0,
+        metavar="N",
+        help="train again on N more data splits, and print the mean (default: 0)",
+    )
     add_run(parser)
     parser.set_defaults(command=train)
 
 
 def train(arguments: Namespace) -> int:
     """Train and print the scores; return 0 when a model was saved, else 2."""
+    if arguments.repeats < 0:
+        raise ValueError(f"--repeats must be at least 0, got {arguments.repeats}.")
     settings = parse_settings(arguments.learner, arguments.settings)
     frame, problem = read_problem(arguments)
     complete_settings(arguments.learner, problem.task, settings)  # or refuse them
@@ -51,4 +62,23 @@ def train(arguments: Namespace) -> int:
     )
     with ProgressBar() as bar:
         run_one(run_id, store.home, callbacks=[bar])
-    return print_report(store, store.run(run_id))
+    run = store.run(run_id)
+    code = print_report(store, run)
+    if arguments.repeats and run.state == "done":
+        return repeat(store, run, arguments.repeats)
+    return code
+
+
+def repeat(store: RunStore, run: Run, n_splits: int) -> int:
+    """Train a run again on more data splits, and print their scores."""
+    state = "done"
+    for _ in range(n_splits):
+        # One after the other: what Ctrl-C leaves out was never begun.
+        (repeat_id,) = create_repeats(store, [run], 1)
+        with ProgressBar() as bar:
+            state = run_one(repeat_id, store.home, callbacks=[bar])
+        if state != "done":
+            print_report(store, store.run(repeat_id))
+            break
+    print_splits(runs_by_seed(run, store.runs()))
+    return 0 if state == "done" else 2

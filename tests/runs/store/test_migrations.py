@@ -62,12 +62,14 @@ def version(path) -> int:
 
 
 def test_a_store_of_version_1_opens_with_its_runs(old):
-    assert [run.title for run in RunStore(old.parent).runs()] == ["mine"]
+    (run,) = RunStore(old.parent).runs()
+    assert (run.title, run.repeat_of) == ("mine", "")
     assert version(old) == migrations.schema_version()
 
 
 def test_missing_steps_run_once_and_in_order(old, monkeypatch):
     done = []
+    first = migrations.schema_version()
 
     def add_note(db):
         done.append(2)
@@ -77,13 +79,14 @@ def test_missing_steps_run_once_and_in_order(old, monkeypatch):
         done.append(3)
         db.execute("UPDATE runs SET note = title")
 
-    monkeypatch.setattr(migrations, "STEPS", (add_note,))
+    steps = (*migrations.STEPS, add_note)
+    monkeypatch.setattr(migrations, "STEPS", steps)
     RunStore(old.parent)
-    monkeypatch.setattr(migrations, "STEPS", (add_note, fill_note))
+    monkeypatch.setattr(migrations, "STEPS", (*steps, fill_note))
     RunStore(old.parent)
     store = RunStore(old.parent)
     assert done == [2, 3]
-    assert version(old) == 3
+    assert version(old) == first + 2
     assert [run.title for run in store.runs()] == ["mine"]
     with reading(old) as db:
         assert db.execute("SELECT note FROM runs").fetchone()[0] == "mine"
@@ -103,7 +106,7 @@ def test_a_step_that_fails_changes_nothing(old, monkeypatch):
 
 
 def test_a_newer_store_is_refused(old, monkeypatch):
-    monkeypatch.setattr(migrations, "STEPS", (lambda db: None,))
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, lambda db: None))
     RunStore(old.parent)
     monkeypatch.undo()
     with pytest.raises(ValueError, match="newer treelab"):

@@ -6,9 +6,16 @@ from collections.abc import Callable
 Step = Callable[[sqlite3.Connection], None]
 
 FIRST_VERSION = 1
+
+
+def _add_repeat_of(db: sqlite3.Connection) -> None:
+    """Runs know which run they repeat on another data split."""
+    db.execute("ALTER TABLE runs ADD COLUMN repeat_of TEXT NOT NULL DEFAULT ''")
+
+
 # The first step leads from version 1 to 2, and so on. A step is never changed once it
 # was published, and _SCHEMA in database.py always has what all of them lead to.
-STEPS: tuple[Step, ...] = ()
+STEPS: tuple[Step, ...] = (_add_repeat_of,)
 
 
 def schema_version() -> int:

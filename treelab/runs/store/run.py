@@ -52,6 +52,8 @@ class Run:
         Whether a model was saved.
     stop_requested : bool
         Whether somebody asked the run to stop.
+    repeat_of : str
+        Id of the run that it repeats on another data split, "" for none.
     """
 
     id: str
@@ -72,6 +74,7 @@ class Run:
     error: str = ""
     has_model: bool = False
     stop_requested: bool = False
+    repeat_of: str = ""
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Run":
@@ -95,12 +98,18 @@ class Run:
             error=row["error"],
             has_model=bool(row["has_model"]),
             stop_requested=bool(row["stop_requested"]),
+            repeat_of=row["repeat_of"],
         )
 
     @property
     def is_finished(self) -> bool:
         """Whether the run has ended, in whatever state."""
         return self.state in FINISHED
+
+    @property
+    def short_title(self) -> str:
+        """Its title without the name of its table."""
+        return self.title.removesuffix(f" · {self.problem.table_name}")
 
     @property
     def follows_paper(self) -> bool:

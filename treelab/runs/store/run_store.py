@@ -20,6 +20,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
     QUICK_PRIORITY,
+    REPEAT_PRIORITY,
     RunStates,
     to_json,
 )
@@ -138,6 +139,7 @@ class RunStore(RunStates):
         problem: Problem,
         device: str = "auto",
         title: str = "",
+        repeat_of: str = "",
     ) -> str:
         """Create a run in the state "queued" and return its id.
 
@@ -156,6 +158,9 @@ class RunStore(RunStates):
             "auto", "cpu", "cuda" or "cuda:N".
         title : str, default=""
             By default the learner's title and the table's name.
+        repeat_of : str, default=""
+            Id of the run that it repeats on another data split. Other runs are
+            trained before repeats, but for those of quick learners.
 
         Raises
         ------
@@ -165,7 +170,9 @@ class RunStore(RunStates):
             If the problem's table is not in the store.
         """
         name, spec = learner_title(learner), find_spec(learner)
-        is_quick = spec is not None and spec.is_quick
+        priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY
+        if spec is not None and spec.is_quick:
+            priority = QUICK_PRIORITY
         settings = complete_settings(learner, problem.task, settings)
         self._tables.check(problem.table_id)
         title = title or f"{name} · {problem.table_name}"
@@ -174,7 +181,8 @@ class RunStore(RunStates):
         with writing(self._path) as db:
             db.execute(
                 "INSERT INTO runs (id, title, learner, settings, problem, device,"
-                " priority, created, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " priority, created, owner, repeat_of)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run_id,
                     title,
@@ -182,9 +190,10 @@ class RunStore(RunStates):
                     to_json(settings),
                     to_json(problem.to_dict()),
                     device,
-                    QUICK_PRIORITY if is_quick else NORMAL_PRIORITY,
+                    priority,
                     time.time(),
                     str(ProcessId.here()),
+                    repeat_of,
                 ),
             )
         make_private_folder(self.folder(run_id))

@@ -15,7 +15,7 @@ from treelab.runs.store.run import FINISHED
 SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
 TRAINER_ENDED = "The process that trained it ended in the middle of the run."
 MAKER_ENDED = "The process that made it ended before the training began."
-QUICK_PRIORITY, NORMAL_PRIORITY = 0, 1  # lower is taken first
+QUICK_PRIORITY, NORMAL_PRIORITY, REPEAT_PRIORITY = 0, 1, 2  # lower is taken first
 
 
 class RunStates:
@@ -39,7 +39,7 @@ class RunStates:
             db.execute("UPDATE runs SET submitted = 1 WHERE id = ?", (run_id,))
 
     def claim_next(self, owner: ProcessId, *, quick_only: bool = False) -> str | None:
-        """Take the queue's next run for a worker: quick learners first, then by age.
+        """Take the queue's next run for a worker: quick learners first, repeats last.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class RunStates:
         str or None
             The run, now "running" and the owner's, or None when none waits.
         """
-        most = QUICK_PRIORITY if quick_only else NORMAL_PRIORITY
+        most = QUICK_PRIORITY if quick_only else REPEAT_PRIORITY
         with reading(self._path) as db:  # reading takes no write lock
             if not _queued(db, most):
                 return None
@@ -72,7 +72,7 @@ class RunStates:
     def queued(self) -> list[str]:
         """List the runs that wait for a worker, in the order they will be taken."""
         with reading(self._path) as db:
-            return _queued(db, NORMAL_PRIORITY)
+            return _queued(db, REPEAT_PRIORITY)
 
     def finish(
         self,

@@ -1,8 +1,8 @@
 """The queue: hands runs to the workers that train them, and looks after both.
 
 Which run is next is decided by the store, ``RunStates.claim_next`` in
-``treelab/runs/store/states.py``: quick learners first, then the oldest. Workers ask it
-whenever they are idle.
+``treelab/runs/store/states.py``: quick learners first, repeats last, and of these the
+oldest. Workers ask it whenever they are idle.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,89 @@
+"""A run's learner and settings again, on other data splits."""
+
+import pytest
+
+from tests.pages.stores import add_run
+from treelab.runs.jobs.repeats import (
+    can_be_repeated,
+    create_repeats,
+    run_kind,
+    runs_by_seed,
+)
+from treelab.runs.jobs.save_pruned import save_pruned
+from treelab.runs.store.run_store import RunStore
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
+
+
+@pytest.fixture
+def store(tmp_path) -> RunStore:
+    return RunStore(tmp_path / "home")
+
+
+def made(store, runs, n_splits) -> list:
+    ids = create_repeats(store, [store.run(i) for i in runs], n_splits)
+    return [store.run(i) for i in ids]
+
+
+def test_repeats_are_marked_named_and_differ_by_their_seed_alone(store):
+    run = store.run(add_run(store, "cart", seed=2))
+    repeats = made(store, [run.id], 3)
+    assert [own.problem.seed for own in repeats] == [3, 4, 5]
+    assert {own.repeat_of for own in repeats} == {run.id}
+    assert {run_kind(own) for own in repeats} == {run_kind(run)}
+    assert [own.state for own in repeats] == ["queued"] * 3
+    assert repeats[0].title == "Repeat of CART, seed 3"
+
+
+def test_runs_are_repeated_on_the_same_splits_and_none_is_made_twice(store):
+    cart, gradtree = add_run(store, "cart"), add_run(store, "gradtree")
+    add_run(store, "cart", seed=1)  # trained by hand, which counts
+    first = made(store, [cart, gradtree], 2)
+    assert [(own.learner, own.problem.seed) for own in first] == [
+        ("gradtree", 1),
+        ("cart", 2),
+        ("gradtree", 2),
+    ]
+    later = made(store, [cart, gradtree], 1)  # those of before still wait
+    assert [own.problem.seed for own in later] == [3, 3]
+    store.request_stop(first[1].id)  # one that ended without a model is made anew
+    assert [own.problem.seed for own in made(store, [cart, gradtree], 1)] == [2]
+
+
+def test_a_repeat_of_a_repeat_belongs_to_the_first_run(store):
+    run = add_run(store, "cart")
+    (repeat,) = made(store, [run], 1)
+    (other,) = made(store, [repeat.id], 1)
+    assert (other.repeat_of, other.title) == (run, "Repeat of CART, seed 2")
+    store.delete(run)
+    (orphan,) = made(store, [repeat.id], 1)
+    assert orphan.repeat_of == repeat.id
+
+
+def test_a_size_chosen_by_hand_is_not_repeated(store):
+    run = store.run(add_run(store, "cart"))
+    smaller = cost_complexity_path(store.model(run.id)).trees[1]
+    derived = store.run(save_pruned(store, run, smaller))
+    assert not can_be_repeated(derived)
+    assert made(store, [derived.id], 2) == []
+    assert run_kind(derived) != run_kind(run)
+
+
+def test_runs_of_a_kind_are_found_by_seed(store):
+    ids = [add_run(store, "cart", seed=seed) for seed in (4, 0, 2)]
+    add_run(store, "cart", seed=1, settings={"max_depth": 2})
+    add_run(store, "gradtree", seed=1)
+    create_repeats(store, [store.run(ids[0])], 1)  # has no score yet
+    found = runs_by_seed(store.run(ids[0]), store.runs())
+    assert {seed: run.id for seed, run in found.items()} == dict(
+        zip((0, 2, 4), (ids[1], ids[2], ids[0]))
+    )
+
+
+def test_others_are_trained_before_repeats(store):
+    run = add_run(store, "gradtree")
+    (repeat,) = made(store, [run], 1)
+    other = store.create("gradtree", {}, repeat.problem)
+    quick = made(store, [add_run(store, "cart")], 1)[0]
+    for run_id in (repeat.id, other, quick.id):
+        store.submit(run_id)
+    assert store.queued() == [quick.id, other, repeat.id]
