@@ -45,6 +45,11 @@ class PruningSteps:
     chosen: int | None
     kind: Literal["lambda", "leaves", "alpha"]
 
+    @property
+    def own(self) -> int:
+        """The step of the model's own tree; the largest where nothing chose."""
+        return 0 if self.chosen is None else self.chosen
+
 
 def pruning_steps(
     model: Tree | PruningPath,

@@ -26,8 +26,7 @@ def offer_run(
     """Offer to save the tree of a step as a run, which every page then shows."""
     if loaded.epoch is not None or loaded.run.learner == CLUSTERS.key:
         return
-    own = 0 if steps.chosen is None else steps.chosen
-    is_own = step == own and not tree_alone
+    is_own = step == steps.own and not tree_alone
     saved = st.session_state.pop(f"saved-of-{loaded.run.id}", None)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -52,11 +51,18 @@ def offer_run(
 
 def _save(loaded: LoadedRun, steps: PruningSteps, step: int, tree_alone: bool) -> None:
     """Save the tree of a step, and remember the run for the line beside the button."""
+    run_id = save_step(loaded, steps, step, tree_alone=tree_alone)
+    st.session_state[f"saved-of-{loaded.run.id}"] = run_id
+
+
+def save_step(
+    loaded: LoadedRun, steps: PruningSteps, step: int, *, tree_alone: bool = False
+) -> str:
+    """Save the tree of a step as a run, unless it is one, and return the run's id."""
     model, path = steps.trees[step], None
     if isinstance(loaded.model, PruningPath) and not tree_alone:
         model = replace(loaded.model, chosen=step)
     elif steps.kind == "leaves":
         path = scored_path_of(loaded)
         path = replace(path, chosen=len(path) - 1 - step)
-    run_id = save_pruned(store(), loaded.run, model, path)
-    st.session_state[f"saved-of-{loaded.run.id}"] = run_id
+    return save_pruned(store(), loaded.run, model, path)

@@ -19,26 +19,31 @@ def save_pruned(
 ) -> str:
     """Save a tree that was chosen by hand as a run that is done; return the run's id.
 
-    The same tree again is the same run.
+    The same tree again is the same run, whatever its title is by now, and the tree
+    that was retained is the run that trained it.
 
     Parameters
     ----------
     store : RunStore
     run : Run
-        That which trained it.
+        That which trained it, or one that was saved from that.
     model : Tree or PruningPath
         Of a trained path the whole, its chosen tree the one.
     path : SizePath or None, default=None
         The run's trees by size, where the tree is one of them.
     """
-    leaves = model_size(model)["leaves"]
-    title = f"{_base_title(run)}, {counted(leaves, 'leaf', 'leaves')}"
+    run = _trained(store, run, model, path)
+    trained = store.model(run.id)
+    if _is_own(model, path, trained, store.path(run.id)):
+        return run.id
+    size = counted(model_size(model)["leaves"], "leaf", "leaves")
     if isinstance(model, PruningPath):
-        title += f", lambda {model.strengths[model.chosen]:g}"
-    elif isinstance(store.model(run.id), PruningPath):
-        title += ", tree alone"
+        size += f", lambda {model.strengths[model.chosen]:g}"
+    elif isinstance(trained, PruningPath):
+        size += ", tree alone"
+    chosen = {"pruned_from": run.id, "pruned_to": size}
     for known in store.runs():
-        if known.summary.get("pruned_from") == run.id and known.title == title:
+        if chosen.items() <= known.summary.items():
             return known.id
     split = run.problem.split(store.table(run.problem.table_id))
     sentence = (
@@ -50,7 +55,11 @@ def save_pruned(
         sentence += f" Of that run: {run.origin.headline}"
     model = _noted(model, sentence, run)
     run_id = store.create(
-        run.learner, run.settings, run.problem, device=run.device, title=title
+        run.learner,
+        run.settings,
+        run.problem,
+        device=run.device,
+        title=f"{run.short_title}, {size}",
     )
     store.start(run_id, ProcessId.here())
     summary = save_model(
@@ -64,15 +73,40 @@ def save_pruned(
     )
     if path is not None:
         store.add_path(run_id, path)
-    summary |= {"pruned_from": run.id, "provenance": sentence}
+    summary |= chosen | {"provenance": sentence}
     metrics = split_scores(model, run.problem.task, split)
     store.finish(run_id, "done", metrics=metrics, summary=summary)
     return run_id
 
 
-def _base_title(run: Run) -> str:
-    """Return a run's title without its table."""
-    return run.title.removesuffix(f" · {run.problem.table_name}")
+def _trained(
+    store: RunStore, run: Run, model: Tree | PruningPath, path: SizePath | None
+) -> Run:
+    """Return the run from whose path a saved tree's run is, where it is left."""
+    try:
+        parent = store.run(run.summary.get("pruned_from", ""))
+        known = store.model(parent.id)
+    except LookupError:
+        return run
+    # A tree alone is no tree of the path that it was taken from.
+    same_path = (store.path(parent.id) is None) == (path is None)
+    return parent if type(known) is type(model) and same_path else run
+
+
+def _is_own(
+    model: Tree | PruningPath,
+    path: SizePath | None,
+    trained: Tree | PruningPath,
+    known: SizePath | None,
+) -> bool:
+    """Whether a tree of a trained model's path is the one that was retained."""
+    if isinstance(model, PruningPath) and isinstance(trained, PruningPath):
+        return model.chosen == trained.chosen
+    if path is not None and known is not None:
+        return path.chosen == known.chosen
+    if isinstance(trained, PruningPath):
+        return False
+    return model_size(model) == model_size(trained)
 
 
 def _noted(model: Tree | PruningPath, sentence: str, run: Run) -> Tree | PruningPath:
