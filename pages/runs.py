@@ -3,17 +3,20 @@
 import pandas as pd
 import streamlit as st
 
+from pages.common.cached.frontier import runs_on_splits
 from pages.common.cached.store import folder_words, store
 from pages.common.page import page_title
 from pages.common.views.compare.others import MOST_OTHERS
 from pages.common.views.run_cards import state_color
 from pages.common.widgets.settings import setting_words
 from pages.common.words import has_default_name, origin_words, plain, score
+from treelab.evaluation.comparison.split_band import mean_over_splits
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
+from treelab.runs.jobs.repeats import repeats_of
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.text.numerals import counted, significant
 
 MOST_COMPARED = 2 + MOST_OTHERS
 
@@ -28,6 +31,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
             "target": [run.problem.target for run in runs],
             "state": [f"● {run.state}" for run in runs],
             "score": pd.array([score(run) for run in runs], dtype="Float64"),
+            "splits": [split_words(run) for run in runs],
             "metric": [TITLES[headline(run.problem.task)] for run in runs],
             "leaves": pd.array(
                 [(run.summary or {}).get("leaves") for run in runs], dtype="Int64"
@@ -47,6 +51,17 @@ def rows(runs: list[Run]) -> pd.DataFrame:
     )
 
 
+def split_words(run: Run) -> str:
+    """Write the mean over the data splits on which a run was repeated, "" for none."""
+    if run.id not in repeated:
+        return ""
+    scores = [score(own) for own in runs_on_splits(run).values()]
+    if len(scores) < 2:
+        return ""
+    mean, error = mean_over_splits(scores)
+    return f"{significant(mean)} ± {significant(error, 2)} ({len(scores)})"
+
+
 def own_name(run: Run) -> str:
     """Return the name that a person gave a run, "" where nobody did."""
     return "" if has_default_name(run) else run.title
@@ -62,15 +77,20 @@ def confirm_delete(runs: list[Run]) -> None:
     """Ask once more, then delete the runs with their curves, trees and models."""
     names = ", ".join(plain(run.title) for run in runs[:5])
     more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
-    st.markdown(f"{names}{more}, with curves, trees and models. Tables stay.")
+    known = store().runs()
+    repeats = {
+        own.id for run in runs if not run.repeat_of for own in repeats_of(run, known)
+    } - {run.id for run in runs}
+    also = f" and their {counted(len(repeats), 'repeat')}" if repeats else ""
+    st.markdown(f"{names}{more}{also}, with curves, trees and models. Tables stay.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Cancel", key="cancel"):
             st.rerun()
         if st.button(
             f"Delete {counted(len(runs), 'run')}", type="primary", key="delete-sure"
         ):
-            for run in runs:
-                store().delete(run.id)
+            for run_id in (*(run.id for run in runs), *repeats):
+                store().delete(run_id)
             st.rerun()
 
 
@@ -103,9 +123,19 @@ if not runs:
     st.page_link("pages/data.py", label="Choose a table and train")
     st.stop()
 
+ids = {run.id for run in runs}
+repeated = {run.repeat_of for run in runs} - {""}
+n_repeats = sum(run.repeat_of in ids for run in runs)
+if n_repeats and not st.toggle(
+    f"Show {counted(n_repeats, 'repeat')}",
+    key="show-repeats",
+    persist_state="session",
+    help="The same learner and settings on other data splits.",
+):
+    runs = [run for run in runs if run.repeat_of not in ids]
 known = hash(tuple(run.id for run in runs))
 table = rows(runs)
-hidden = [] if table["name"].any() else ["name"]
+hidden = [name for name in ("name", "splits") if not table[name].any()]
 picked = st.dataframe(
     table.style.map(state_style, subset=["state"]),
     column_order=[name for name in table.columns if name not in hidden],
@@ -123,6 +153,10 @@ picked = st.dataframe(
         "state": "State",
         "score": st.column_config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."
+        ),
+        "splits": st.column_config.TextColumn(
+            "Mean over splits",
+            help="Test score, its standard error, and the number of data splits.",
         ),
         "metric": "Metric",
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),

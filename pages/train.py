@@ -58,7 +58,11 @@ if place_of_button.button(
     st.session_state["run"] = start_runs(wanted, settings)[-1]
     st.rerun()
 
-runs = cluster_runs_of(problem) if of_clusters else runs_of(problem)
+runs = (
+    cluster_runs_of(problem)
+    if of_clusters
+    else runs_of(problem, st.session_state.get("run"))
+)
 if not runs:
     how = "Press Find clusters" if of_clusters else "Choose learners and press Train"
     st.info(

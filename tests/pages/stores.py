@@ -202,7 +202,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
 
     ``state="running"`` leaves it in the middle of training, with a snapshot where it
     is a single tree; ``seed`` deals the rows; ``title`` names it; ``settings`` are the
-    learner's; ``origin`` is how it came about; ``sizes`` gives it a path by size.
+    learner's; ``origin`` is how it came about; ``sizes`` gives it a path by size;
+    ``repeat_of`` is the run that it repeats.
     """
     frame = table()
     name = f"fruit, {target}"
@@ -224,7 +225,13 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     if origin is not None:
         model = _noted(model, origin)
     settings = options.get("settings", {})
-    run_id = store.create(learner, settings, problem, title=options.get("title", ""))
+    run_id = store.create(
+        learner,
+        settings,
+        problem,
+        title=options.get("title", ""),
+        repeat_of=options.get("repeat_of", ""),
+    )
     store.start(run_id, ProcessId.here())
     if options.get("state", "done") == "running":
         if isinstance(model, Tree):

@@ -342,7 +342,7 @@ def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
     )
     assert len(drawn["xaxis"]["ticktext"]) == 3
     assert "most alike" in page_text(app)
-    assert "Choose another seed" in page_text(open_part(app, "Several seeds"))
+    assert "Repeat on more splits" in page_text(open_part(app, "Several seeds"))
 
 
 def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):

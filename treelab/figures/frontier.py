@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
 from treelab.figures.style.colors import Mode, palette, with_alpha
-from treelab.figures.style.template import template
+from treelab.figures.style.template import MONOSPACE, template
 from treelab.figures.style.words import escape_html
 
 HEIGHT = 420
@@ -26,12 +27,22 @@ class DrawnLine:
         Its trees by size; None for an ensemble, which is a line across.
     score : float
         Of an ensemble.
+    sketches : sequence of sequence of str
+        Each tree of the line in a few lines of text, shown on hover.
+    band : DataFrame or None
+        Its scores over several data splits, as ``split_band`` makes it; of an
+        ensemble one row.
+    n_splits : int
+        How many data splits these are.
     """
 
     name: str
     color: str
     line: FrontierLine | None = None
     score: float = np.nan
+    sketches: Sequence[Sequence[str]] = ()
+    band: pd.DataFrame | None = None
+    n_splits: int = 0
 
 
 def frontier_figure(
@@ -60,28 +71,33 @@ def frontier_figure(
     -------
     go.Figure
         Leaves on a log scale; points carry the number of their line and their row as
-        ``customdata``. Around scores on held-out rows a band of one standard error.
+        ``customdata``, those of an ensemble the row -1. A band of one standard error
+        is drawn around the mean over data splits where there is one, else around
+        scores on held-out rows.
     """
     colors = palette(mode)
     figure = go.Figure()
     most = max(
         [int(own.line.table["leaves"].max()) for own in lines if own.line] or [64]
     )
+    ticks = [2**level for level in range(11) if 2**level <= 2 * most]
     for number, own in enumerate(lines):
         name = escape_html(own.name)
+        _add_mean(figure, own, ticks[-1])
         if own.line is None:
             figure.add_scatter(
-                x=[1, most],
-                y=[own.score] * 2,
+                x=ticks,
+                y=[own.score] * len(ticks),
                 mode="lines",
                 name=name,
                 line={"color": own.color, "width": 2, "dash": "dot"},
+                customdata=[[number, -1]] * len(ticks),
                 hovertemplate=f"{name}, all trees together: %{{y:.3f}}<extra></extra>",
             )
             continue
         table = own.line.table
         known = table[table[column].notna()]
-        if column == HELD_OUT:
+        if column == HELD_OUT and own.band is None:
             _add_band(figure, known, own.color)
         places = known.index.to_numpy()
         figure.add_scatter(
@@ -91,12 +107,18 @@ def frontier_figure(
             name=name,
             line={"color": own.color, "width": 2},
             marker={"size": 8, "symbol": _SYMBOLS[number % len(_SYMBOLS)]},
-            customdata=np.column_stack([np.full(len(places), number), places]),
-            hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}<extra></extra>",
+            customdata=[[number, place] for place in places.tolist()],
+            selected={"marker": {"size": 13}},
+            unselected={"marker": {"opacity": 1}},
+            hovertext=[_hover_text(own.sketches[p]) for p in places]
+            if own.sketches
+            else None,
+            hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}"
+            f"{'<br>%{hovertext}' if own.sketches else ''}<extra></extra>",
+            hoverlabel={"font": {"family": MONOSPACE, "size": 12}, "align": "left"},
         )
         if own.line.chosen in known.index:
             _add_ring(figure, known.loc[own.line.chosen], column, colors.text)
-    ticks = [2**level for level in range(11) if 2**level <= 2 * most]
     return figure.update_layout(
         template=template(mode),
         height=height,
@@ -113,6 +135,48 @@ def frontier_figure(
     )
 
 
+def _hover_text(lines: Sequence[str]) -> str:
+    """Return lines of a sketch as plotly's hover labels show them, safe."""
+    return "<br>".join(
+        escape_html(line).replace(" ", "\N{NO-BREAK SPACE}") for line in lines
+    )
+
+
+def _add_mean(figure: go.Figure, own: DrawnLine, last: int) -> None:
+    """Draw the mean over data splits as steps, and one standard error around it."""
+    if own.band is None or own.band.empty:
+        return
+    leaves = own.band["leaves"].to_numpy(float)
+    end = last if own.line is None else max(leaves[-1], 1.15 * leaves[0])
+    # Each value holds from its number of leaves to the next one.
+    x = [*np.repeat(leaves, 2)[1:].tolist(), end]
+    mean, error = (
+        np.repeat(own.band[name].to_numpy(float), 2)
+        for name in ("mean", "standard_error")
+    )
+    figure.add_scatter(
+        x=[*x, *x[::-1]],
+        y=[*(mean + error), *(mean - error)[::-1]],
+        fill="toself",
+        fillcolor=with_alpha(own.color, 0.18),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.add_scatter(
+        x=x,
+        y=mean.tolist(),
+        mode="lines",
+        line={"color": own.color, "width": 1.5, "dash": "dash"},
+        customdata=error.tolist(),
+        meta="mean",
+        hovertemplate=f"{escape_html(own.name)}, mean of {own.n_splits} data splits"
+        "<br>%{x:.0f} leaves: %{y:.3f} ± %{customdata:.3f}<extra></extra>",
+        showlegend=False,
+    )
+
+
 def _add_ring(figure: go.Figure, row, column: str, color: str) -> None:
     """Ring the tree that a run retained."""
     figure.add_scatter(
@@ -125,6 +189,7 @@ def _add_ring(figure: go.Figure, row, column: str, color: str) -> None:
             "color": color,
             "line": {"width": 2},
         },
+        unselected={"marker": {"opacity": 1}},
         hoverinfo="skip",
         showlegend=False,
     )

@@ -1,20 +1,37 @@
-"""The trees by size of each run that compares with one, measured once."""
+"""The trees by size of runs that compare, and over data splits, measured once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, load_readable
 from pages.common.cached.predictions import split_scores
 from pages.common.cached.pruning_steps import pruning_steps, step_predictions
-from pages.common.cached.store import finished_runs, newest_of_each_kind
+from pages.common.cached.store import (
+    find_run,
+    finished_runs,
+    newest_of_each_kind,
+    store,
+    table,
+)
+from treelab.evaluation import pruning_table
+from treelab.evaluation.comparison.split_band import (
+    FEWEST,
+    mean_over_splits,
+    split_band,
+)
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.same_test_rows import have_same_test_rows
+from treelab.runs.jobs.model_facts import fitted_split
+from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
+from treelab.trees.text.sketch import sketch
 from treelab.trees.tree import Tree
 
 
@@ -43,7 +60,24 @@ class RunOnFrontier:
 def comparable_runs(run: Run, most: int) -> list[Run]:
     """Return finished runs with a run's test rows, one of each kind, newest first."""
     same = [r for r in finished_runs() if have_same_test_rows(r.problem, run.problem)]
-    return newest_of_each_kind(same)[:most]
+    return newest_of_each_kind(without_sizes(same))[:most]
+
+
+def without_sizes(runs: Sequence[Run]) -> list[Run]:
+    """Leave out sizes chosen by hand where the run that has them all is there."""
+    ids = {run.id for run in runs}
+    return [run for run in runs if run.summary.get("pruned_from") not in ids]
+
+
+def sketches(own: RunOnFrontier) -> list[list[str]]:
+    """Return each tree of a run's line in a few lines of text."""
+    return [] if own.line is None else _sketches(*own.loaded.key, own)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _sketches(home: Path, run_id: str, epoch, _own) -> list[list[str]]:
+    """``sketches``, by values that name the run."""
+    return [sketch(_own.trees[int(step)]) for step in _own.line.table["step"]]
 
 
 def on_frontier(loaded: LoadedRun) -> RunOnFrontier:
@@ -89,3 +123,54 @@ def _differences(keys: tuple, _pair) -> dict[str, ScoreDifference]:
     loaded = _pair[0].loaded
     task = loaded.run.problem.task
     return paired_bootstrap(task, loaded.split.y_test.to_numpy(), *predicted)
+
+
+def trained_run(run: Run) -> Run:
+    """Return the run that was trained, of one whose size was chosen by hand."""
+    return find_run(run.summary.get("pruned_from")) or run
+
+
+def runs_on_splits(run: Run) -> dict[int, Run]:
+    """Return the finished runs of a run's kind, by the seed of their data split."""
+    return runs_by_seed(trained_run(run), finished_runs())
+
+
+def band_of(run: Run, column: str) -> tuple[pd.DataFrame | None, int]:
+    """Return a run's scores by size over data splits, and how many splits these are.
+
+    None where there are fewer than two. An ensemble has one score a split, whatever
+    its size: one row.
+    """
+    runs = list(runs_on_splits(run).values())
+    if len(runs) < FEWEST:
+        return None, len(runs)
+    if "estimators" in run.summary:
+        split, name = (
+            ("valid" if column == HELD_OUT else "test"),
+            headline(run.problem.task),
+        )
+        mean, error = mean_over_splits([own.metrics[split][name] for own in runs])
+        found = {"leaves": [1], "mean": [mean], "standard_error": [error]}
+        return pd.DataFrame(found), len(runs)
+    lines = [line for own in runs if (line := _line(store().home, own.id)) is not None]
+    band = split_band(lines, column)
+    return (None if band.empty else band), len(lines)
+
+
+@st.cache_resource(
+    show_spinner="Measuring the trees of each data split…", max_entries=256
+)
+def _line(home: Path, run_id: str) -> FrontierLine | None:
+    """A finished run's trees by size; None where its files are gone or damaged.
+
+    Read past the caches of the runs that are looked at, which these would push out.
+    """
+    try:
+        run, model = store().run(run_id), store().model(run_id)
+        path = store().path(run_id)
+        split = run.problem.split(table(run.problem.table_id))
+    except (LookupError, OSError, ValueError):
+        return None
+    path = path if path is not None and pruning_table.is_scored(path) else None
+    steps = pruning_table.pruning_steps(model, path, split, fitted_split(model, split))
+    return frontier_line(steps.table, steps.chosen)

@@ -23,6 +23,11 @@ def read_address(key: str, known: Container[str]) -> None:
         st.session_state[key] = named
 
 
+def choose_run(run_id: str) -> None:
+    """Make a run the one that all pages show, from a page that shows several."""
+    st.session_state["run"] = st.session_state["run-address"] = run_id
+
+
 def write_address(key: str, run_id: str) -> None:
     """Put the choice into the address, so that a link or a reload brings it back."""
     st.session_state[f"{key}-address"] = run_id

@@ -35,7 +35,8 @@ def first_problem(key: str) -> Problem:
     """
     found = stored_table_id(key)
     for run in store().runs():
-        if run.problem.table_id == found and not run.problem.awaits_clusters:
+        settled = not run.repeat_of and not run.problem.awaits_clusters
+        if run.problem.table_id == found and settled:
             return run.problem
     name = {"table_id": found, "table_name": table_titles()[key]}
     if key in BUILTIN:

@@ -1,26 +1,59 @@
 """Runs that the visitor started: once a click, also where it was a double click."""
 
 import time
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from pages.common.cached.store import queue, store
 from treelab.data.problem import Problem
+from treelab.runs.jobs.repeats import create_repeats
+from treelab.runs.store.run import Run
 
 DOUBLE_CLICK = 2.0  # seconds
 
 
-def start_runs(problem: Problem, learners: dict[str, dict]) -> list[str]:
+def start_runs(
+    problem: Problem, learners: dict[str, dict], n_splits: int = 1
+) -> list[str]:
     """Start one run a learner, with these settings, and return the runs' ids.
 
-    The same again within two seconds is a double click, and starts nothing.
+    With more than one data split their repeats are queued behind them. The same again
+    within two seconds is a double click, and starts nothing.
     """
-    wanted = (problem, str(learners))
+
+    def create() -> list[str]:
+        ids = [store().create(key, given, problem) for key, given in learners.items()]
+        _submit(ids)
+        runs = [store().run(run_id) for run_id in ids]
+        _submit(create_repeats(store(), runs, n_splits - 1))
+        return ids
+
+    return _once((problem, str(learners), n_splits), create)
+
+
+def start_repeats(runs: Sequence[Run], n_splits: int) -> list[str]:
+    """Queue runs again on more data splits, once a click; return the repeats' ids."""
+
+    def create() -> list[str]:
+        ids = create_repeats(store(), runs, n_splits)
+        _submit(ids)
+        return ids
+
+    return _once(([run.id for run in runs], n_splits), create)
+
+
+def _submit(ids: list[str]) -> None:
+    """Hand runs to the queue."""
+    for run_id in ids:
+        queue().submit(run_id)
+
+
+def _once(wanted, create: Callable[[], list[str]]) -> list[str]:
+    """Create runs, unless the same were just created; return their ids."""
     last, when, ids = st.session_state.get("started", (None, 0.0, []))
     if wanted == last and time.monotonic() - when < DOUBLE_CLICK:
         return ids
-    ids = [store().create(key, given, problem) for key, given in learners.items()]
+    ids = create()
     st.session_state["started"] = (wanted, time.monotonic(), ids)
-    for run_id in ids:
-        queue().submit(run_id)
     return ids

@@ -16,12 +16,16 @@ from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
 
 
-def runs_of(problem: Problem) -> list[Run]:
-    """Return the runs that predict the same column of the same table, newest first."""
+def runs_of(problem: Problem, chosen: str | None = None) -> list[Run]:
+    """Return the runs that predict the same column of the same table, newest first.
+
+    Repeats on other data splits are left out, but for the run that is chosen.
+    """
     return [
         run
         for run in store().runs()
         if run.learner != CLUSTERS.key
+        and (not run.repeat_of or run.id == chosen)
         and (run.problem.table_id, run.problem.target, run.problem.task)
         == (problem.table_id, problem.target, problem.task)
     ]

@@ -33,7 +33,7 @@ def _jobs() -> None:
             "pages/train.py",
             label=plain(run_name(run))
             + (f" {run.progress:.0%}" if run.state == "running" else " queued"),
-            query_params={"run": run.id},
+            query_params={"run": run.repeat_of or run.id},
         )
         st.html(
             f'<div class="job" title="{html.escape(run.title, quote=True)}">'

@@ -48,6 +48,7 @@ def pick_run(
     """
     runs = finished_runs() + (runs_with_snapshots() if growing else [])
     runs = [run for run in runs if where is None or where(run)]
+    runs.sort(key=lambda run: bool(run.repeat_of))  # repeats stand below the others
     if not runs:
         st.info(empty, icon=":material/info:")
         st.page_link("pages/data.py", label="Choose a table and train")

@@ -1,21 +1,30 @@
 """Score against number of leaves, for all runs with the same test rows."""
 
 import math
+from collections.abc import Sequence
 
 import streamlit as st
 
 from pages.common.cached.frontier import (
     RunOnFrontier,
+    band_of,
     differences_at,
     on_frontier,
     runs_on_frontier,
+    sketches,
+    without_sizes,
 )
 from pages.common.cached.loaded_run import load_readable
+from pages.common.cached.pruning_steps import pruning_steps
+from pages.common.cached.store import find_run, store
 from pages.common.page import show_figure
+from pages.common.state.chosen_run import choose_run
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair
+from pages.common.views.compare.repeats import show_repeats
 from pages.common.views.results import names_and_colors, ranked_runs
 from pages.common.views.tree_viewer import show_tree
+from pages.common.widgets.chosen_step import save_step
 from pages.common.words import plain
 from treelab.evaluation.frontier import HELD_OUT, TEST, compare_lines
 from treelab.evaluation.metrics import TITLES, headline
@@ -25,16 +34,23 @@ from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
 
 MOST_RUNS = 8
+CLICKED = "frontier-clicked"  # what was clicked last, the run that came of it
 FIRST_LEAVES = 8  # at which two runs are compared until the visitor says otherwise
 COLUMNS = {HELD_OUT: "Held-out rows", TEST: "Test rows"}
 
 
-@st.fragment
 def show_frontier(pair: Pair, names: Names) -> None:
-    """Draw all runs, say what the pair's trees of one size reach, show one clicked."""
+    """Draw all runs by size, and let the visitor repeat them on more data splits."""
     runs = runs_on_frontier(pair, MOST_RUNS)
     if all(own.line is None for own in runs):
         return
+    _show_chart(pair, names, runs)
+    show_repeats([own.loaded.run for own in runs], key="repeats")
+
+
+@st.fragment
+def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
+    """Draw all runs, say what the pair's trees of one size reach, show one clicked."""
     st.header("Score against size", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         column = st.segmented_control(
@@ -53,6 +69,8 @@ def show_frontier(pair: Pair, names: Names) -> None:
     metric = TITLES[headline(pair[0].run.problem.task)]
     by_run = names_and_colors([own.loaded.run for own in runs])
     drawn = [_drawn(own, *by_run[own.loaded.run.id], column) for own in runs]
+    # A click counts for these runs alone.
+    key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
     clicked = show_figure(
         frontier_figure(
             drawn,
@@ -60,33 +78,39 @@ def show_frontier(pair: Pair, names: Names) -> None:
             score_title=f"{metric}, {COLUMNS[column].lower()}",
             mode=mode(),
         ),
-        # A click counts for these runs alone.
-        key="frontier-of-" + "-".join(own.loaded.run.id for own in runs),
+        key=key,
         alt=f"{metric} of each run's trees against their leaves.",
         on_select="rerun",
     )
     st.caption(
-        "Ring: the tree that a run retained. Band: one standard error. "
-        f"Test rows: {pair[0].n_rows('test'):,}. Click a point to see its tree."
+        f"Ring: the tree that a run retained. {_band_words(drawn)} "
+        f"Test rows: {pair[0].n_rows('test'):,}. Point at a tree to see its first "
+        "splits; click it, and all pages show it."
     )
-    points = [p for p in clicked.selection.points if "customdata" in p]
-    if points:
-        number, place = points[0]["customdata"][:2]
-        _show_clicked(runs[int(number)], drawn[int(number)].name, int(place))
+    points = [p for p in clicked.selection.points if _names_a_tree(p)]
+    if not points:
+        st.session_state.pop(CLICKED, None)
+        return
+    number, place = map(int, points[0]["customdata"][:2])
+    own = runs[number]
+    _show_choice(own, place, (key, number, place))
+    if place >= 0:
+        _show_clicked(own, drawn[number].name, place)
 
 
 def show_small_frontier(runs: list[Run]) -> None:
     """Draw the finished runs that were tested on the same rows, small."""
-    tested = [run for run in ranked_runs(runs) if run.has_model]
+    tested = without_sizes([run for run in ranked_runs(runs) if run.has_model])
     found = [on_frontier(loaded) for loaded in load_readable(tested[:MOST_RUNS])]
     if sum(own.line is not None for own in found) < 2:
         return
     metric = TITLES[headline(tested[0].problem.task)]
     names = names_and_colors(runs)
+    drawn = [_drawn(own, *names[own.loaded.run.id], HELD_OUT) for own in found]
     st.markdown("**Score against size**")
     show_figure(
         frontier_figure(
-            [_drawn(own, *names[own.loaded.run.id], HELD_OUT) for own in found],
+            drawn,
             HELD_OUT,
             score_title=f"{metric}, {COLUMNS[HELD_OUT].lower()}",
             height=300,
@@ -97,16 +121,29 @@ def show_small_frontier(runs: list[Run]) -> None:
     )
     st.caption(
         "The best tree of each size, on rows held out of training. Ring: the tree "
-        "that a run retained. Band: one standard error."
+        f"that a run retained. {_band_words(drawn)}"
     )
 
 
 def _drawn(own: RunOnFrontier, name: str, color: str, column: str) -> DrawnLine:
     """Return what is drawn of a run."""
+    band, n_splits = band_of(own.loaded.run, column)
+    bands = {"band": band, "n_splits": n_splits}
     if own.line is None:
         trees = counted(own.loaded.model.n_estimators, "tree")
-        return DrawnLine(f"{name}, {trees}", color, score=own.score(column))
-    return DrawnLine(name, color, own.line)
+        return DrawnLine(f"{name}, {trees}", color, score=own.score(column), **bands)
+    return DrawnLine(name, color, own.line, sketches=sketches(own), **bands)
+
+
+def _band_words(drawn: Sequence[DrawnLine]) -> str:
+    """Say what the bands around the lines are."""
+    n_splits = sorted({own.n_splits for own in drawn if own.band is not None})
+    if not n_splits:
+        return "Band: one standard error."
+    splits = " to ".join(map(str, dict.fromkeys((n_splits[0], n_splits[-1]))))
+    words = f"Dashed, with band: mean of {splits} data splits ± its standard error"
+    others = any(own.band is None and own.line is not None for own in drawn)
+    return f"{words}; other bands: one standard error." if others else f"{words}."
 
 
 def _pick_leaves(pair: tuple[RunOnFrontier, RunOnFrontier]) -> int | None:
@@ -191,6 +228,40 @@ def _finding_words(
         return f"{start} {worse} reaches that at no size."
     needed = counted(found.n_leaves_needed, "leaf", "leaves")
     return f"{start} {worse} needs {needed} for the same."
+
+
+def _names_a_tree(point) -> bool:
+    """Whether a clicked point is a run's; those of a mean are not."""
+    return isinstance(point.get("customdata"), list | tuple)
+
+
+def _show_choice(own: RunOnFrontier, place: int, clicked: tuple) -> None:
+    """Make a clicked tree the run that all pages show, once, and say what happened."""
+    if st.session_state.get(CLICKED, (None,))[0] != clicked:
+        known = {run.id for run in store().runs()}
+        run_id = own.loaded.run.id
+        if own.line is not None:
+            steps, step = pruning_steps(own.loaded), int(own.line.table["step"][place])
+            if step != steps.own:
+                run_id = save_step(own.loaded, steps, step)
+        choose_run(run_id)
+        st.session_state[CLICKED] = clicked, run_id, run_id not in known
+    _, run_id, is_new = st.session_state[CLICKED]
+    run = find_run(run_id)
+    if run is None:  # deleted since
+        return
+    name = f"**{plain(run.short_title)}**"
+    pages = "Tree, Pruning, Routing and Explain"
+    words = f"{pages} now show {name}."
+    if is_new:
+        words = f"{name} is saved as a run, and {pages} now show it."
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(words, width="content")
+        address = {"run": run_id}
+        st.page_link("pages/tree.py", label="See the tree", query_params=address)
+        if run_id != own.loaded.run.id:
+            both = {"first": own.loaded.run.id, "second": run_id}
+            st.page_link("pages/compare.py", label="Compare both", query_params=both)
 
 
 def _show_clicked(own: RunOnFrontier, name: str, place: int) -> None:

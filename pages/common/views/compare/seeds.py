@@ -1,7 +1,5 @@
 """Both learners on several data splits, and whether they differ by chance alone."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from pages.common.cached.store import finished_runs
@@ -16,8 +14,7 @@ from treelab.evaluation.comparison.seeds import (
 )
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.comparison.seeds import seeds_figure
-from treelab.learners.registry import IMPORTED
-from treelab.runs.store.run import Run
+from treelab.runs.jobs.repeats import run_kind, runs_by_seed
 from treelab.trees.text.numerals import counted, significant
 
 CHANCE = 0.05  # a p value below it is called more than chance
@@ -25,16 +22,17 @@ CHANCE = 0.05  # a p value below it is called more than chance
 
 def show_seeds(pair: Pair, names: Names) -> None:
     """Test the difference over all data splits on which both learners were trained."""
-    first, second = (_by_seed(loaded.run) for loaded in pair)
-    if _kind(pair[0].run) == _kind(pair[1].run):
+    first, second = (runs_by_seed(loaded.run, finished_runs()) for loaded in pair)
+    if run_kind(pair[0].run) == run_kind(pair[1].run):
         st.markdown("Both runs are of one learner and the same settings.")
         return
     seeds = sorted(set(first) & set(second))
     if len(seeds) < FEWEST:
         st.markdown(
-            "Both were trained on one data split only. Choose another seed on Data and "
-            "train both again with the same settings: from two data splits on it is "
-            "tested here whether the difference is more than chance."
+            "Both were trained on one data split only. *Repeat on more splits*, below "
+            "the chart of score against size, trains both again with the same settings "
+            "on other rows: from two data splits on it is tested here whether the "
+            "difference is more than chance."
         )
         return
     scores = [score(first[s]) for s in seeds], [score(second[s]) for s in seeds]
@@ -60,25 +58,6 @@ def show_seeds(pair: Pair, names: Names) -> None:
         "features, a line for each seed of the data split. The t-test (Nadeau and "
         "Bengio) allows for rows that the data splits share."
     )
-
-
-def _by_seed(run: Run) -> dict[int, Run]:
-    """Return a run by the seed of each data split, the newest of its kind."""
-    found: dict[int, Run] = {run.problem.seed: run}
-    for other in finished_runs():
-        if _kind(other) == _kind(run) and score(other) is not None:
-            found.setdefault(other.problem.seed, other)
-    return found
-
-
-def _kind(run: Run) -> tuple:
-    """Return what runs on several data splits have in common.
-
-    A size chosen by hand, or a model from elsewhere, is a kind of its own.
-    """
-    own = "pruned_from" in run.summary or run.learner == IMPORTED
-    problem = replace(run.problem, seed=0)
-    return run.learner, str(run.settings), problem, run.id if own else ""
 
 
 def _words(found: SeedComparison, names: Names, metric: str) -> str:

@@ -1,0 +1,117 @@
+"""The runs shown again on more data splits: asked for, followed, stopped."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.common.cached.frontier import runs_on_splits, trained_run
+from pages.common.cached.store import queue, store
+from pages.common.state.started_runs import start_repeats
+from pages.common.store_trouble import guarded
+from pages.common.words import plain
+from treelab.runs.jobs.repeats import can_be_repeated, repeats_of
+from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import counted
+
+FIRST_MORE = 4  # data splits, until the visitor says otherwise
+MOST_MORE = 20
+
+
+def show_repeats(runs: Sequence[Run], *, key: str) -> None:
+    """Offer to repeat some runs on more data splits, and follow the repeats."""
+    trained = {own.id: own for run in runs if can_be_repeated(own := trained_run(run))}
+    if not trained:
+        return
+    before = _repeats(trained.values())
+    active = any(not run.is_finished for run in before)
+
+    @st.fragment(run_every="2s" if active else None)
+    @guarded
+    def follow() -> None:
+        """Show the field, the button and the progress, in one place at all times."""
+        if active:
+            queue().check()
+        repeats = _repeats(trained.values())
+        with st.container(horizontal=True, vertical_alignment="bottom", key=key):
+            more = st.number_input(
+                "More data splits",
+                1,
+                MOST_MORE,
+                FIRST_MORE,
+                key=f"{key}-more",
+                width=150,
+                help="Each deals the rows anew into training, validation and test "
+                "rows, by another seed.",
+            )
+            if st.button(
+                "Repeat on more splits",
+                icon=":material/repeat:",
+                key=f"{key}-start",
+                help=f"Trains {counted(len(trained), 'run')} on each of them, with the "
+                "same settings, in the queue behind other runs. The chart then shows "
+                "the mean over data splits and its standard error.",
+            ):
+                start_repeats(list(trained.values()), int(more))
+                st.rerun()
+            waiting = [run for run in repeats if not run.is_finished]
+            st.button(
+                "Stop",
+                icon=":material/stop:",
+                key=f"{key}-stop",
+                type="tertiary",
+                disabled=not waiting,
+                on_click=_stop,
+                args=(waiting,),
+                help="Takes the repeats that wait out of the queue and stops those in "
+                "training; what was stopped does not count.",
+            )
+        st.caption(plain(_words(list(trained.values()), repeats)))
+        if _n_finished(repeats) != _n_finished(before) or active != bool(waiting):
+            st.rerun()  # the chart, and whether to go on looking
+
+    follow()
+
+
+def _repeats(runs) -> list[Run]:
+    """Return the repeats of some runs."""
+    known = store().runs()
+    return [repeat for run in runs for repeat in repeats_of(run, known)]
+
+
+def _n_finished(runs: list[Run]) -> int:
+    """Count the runs that have ended."""
+    return sum(run.is_finished for run in runs)
+
+
+def _stop(runs: list[Run]) -> None:
+    """Stop repeats that wait or train."""
+    for run in runs:
+        store().request_stop(run.id)
+
+
+def _words(runs: list[Run], repeats: list[Run]) -> str:
+    """Say on how many data splits the runs were trained, and what goes on."""
+    waiting = [run for run in repeats if not run.is_finished]
+    if waiting:
+        now = [run for run in waiting if run.state == "running"]
+        at = f"; {now[-1].short_title} {now[-1].progress:.0%}" if now else ""
+        n_done = sum(run.state == "done" for run in repeats)
+        total = n_done + len(waiting)
+        return f"{n_done} of {counted(total, 'repeat')} trained{at}."
+    by_seed = {run.id: runs_on_splits(run) for run in runs}
+    failed = [
+        run
+        for run in repeats
+        if run.error and run.problem.seed not in by_seed.get(run.repeat_of, ())
+    ]
+    n_splits = [len(found) for found in by_seed.values()]
+    if max(n_splits) == 1:
+        words = "Trained on one data split: how much depends on it is not known yet."
+    elif min(n_splits) == max(n_splits):
+        words = f"Trained on {counted(n_splits[0], 'data split')} each."
+    else:
+        words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
+    if failed:
+        words += f" Of {counted(len(failed), 'repeat')} no model came: "
+        words += failed[0].error
+    return words

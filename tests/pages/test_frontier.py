@@ -1,0 +1,104 @@
+"""A click on Compare's frontier chooses a run; repeats on more splits give it bands."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pages.common.views.compare import frontier
+from tests.pages.shown import figures, page_text
+from tests.pages.stores import add_run
+
+
+@pytest.fixture
+def click(visit, monkeypatch):
+    """Open Compare and click a point there: the number of its line, and its row."""
+    points: list[dict] = []
+    draw = frontier.show_figure
+
+    def show_figure(figure, key, **options):
+        draw(figure, key, **options)
+        of_frontier = points if key.startswith("frontier-of") else []
+        return SimpleNamespace(selection=SimpleNamespace(points=of_frontier))
+
+    monkeypatch.setattr(frontier, "show_figure", show_figure)
+
+    def open_and_click(pair, number, place):
+        points[:] = [{"customdata": [number, place]}]
+        return visit("compare", first=pair[0], second=pair[1])
+
+    return open_and_click
+
+
+def test_a_clicked_size_is_saved_once_and_all_pages_show_it(store, click):
+    pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
+    app = click(pair, 0, 0)
+    assert len(store.runs()) == 3
+    saved = store.runs()[0]
+    assert saved.summary["pruned_from"] == pair[0]
+    words = page_text(app).replace("\\", "")
+    assert f"**{saved.title}** is saved as a run" in words
+    assert app.selectbox(key="first").value == pair[0]
+    for page in ("tree", "pruning", "routing", "explain"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert app.selectbox(key="run").value == saved.id
+        assert not app.exception
+    # The size that was saved is no line of its own, and is not saved again.
+    app = click(pair, 0, 0)
+    assert len(store.runs()) == 3
+    assert f"now show **{saved.title}**" in page_text(app).replace("\\", "")
+    assert app.session_state["run"] == saved.id
+
+
+def test_the_runs_own_tree_and_an_ensemble_are_chosen_as_they_are(store, click):
+    pair = [add_run(store, "cart", sizes=True), add_run(store, "grande")]
+    own = len(store.path(pair[0])) - 2  # its place on the line, which has no stump
+    assert click(pair, 0, own).session_state["run"] == pair[0]
+    app = click(pair, 1, -1)
+    assert app.session_state["run"] == pair[1]
+    assert "now show **GRANDE**" in page_text(app)
+    assert len(store.runs()) == 2
+
+
+def test_repeats_are_queued_for_the_runs_shown_and_can_be_stopped(store, visit):
+    pair = [add_run(store, learner) for learner in ("cart", "gradtree")]
+    app = visit("compare", first=pair[0], second=pair[1])
+    assert "Trained on one data split" in page_text(app)
+    app.number_input(key="repeats-more").set_value(2)
+    app.button(key="repeats-start").click().run()
+    repeats = [run for run in store.runs() if run.repeat_of]
+    assert [(run.learner, run.problem.seed) for run in repeats[::-1]] == [
+        ("cart", 1),
+        ("gradtree", 1),
+        ("cart", 2),
+        ("gradtree", 2),
+    ]
+    assert "0 of 4 repeats trained" in page_text(app)
+    app.button(key="repeats-stop").click().run()
+    assert all(store.run(run.id).state == "stopped" for run in repeats)
+    assert "Of 4 repeats no model came" in page_text(app)
+
+
+def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
+    pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
+    for run, learner in zip(pair, ("cart", "gradtree")):
+        for seed in (1, 2):
+            title = f"Repeat of {learner}, seed {seed}"
+            options = {"seed": seed, "title": title, "repeat_of": run}
+            add_run(store, learner, sizes=True, **options)
+    app = visit("compare", first=pair[0], second=pair[1])
+    assert "Trained on 3 data splits each" in page_text(app)
+    assert "mean of 3 data splits" in page_text(app)
+    (drawn,) = (
+        own for own in figures(app) if own["layout"]["xaxis"].get("type") == "log"
+    )
+    dashed = [t for t in drawn["data"] if t.get("line", {}).get("dash") == "dash"]
+    assert len(dashed) == 2
+    app.session_state["compare-parts"] = "Several seeds"
+    app.run()
+    assert "over 3 data splits" in page_text(app)
+    # They are below the others where a run is picked, and folded on Runs.
+    offered = app.selectbox(key="first").options
+    assert ["Repeat" in option for option in offered] == [False] * 2 + [True] * 4
+    table = visit("runs").dataframe[0].value
+    assert len(table) == 2
+    assert table["splits"].str.contains("± .*\\(3\\)").all()
