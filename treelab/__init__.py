@@ -29,6 +29,8 @@ _HOMES = {
     "surrogate": "treelab.learners.surrogate",
     "to_c": "treelab.trees.code",
     "to_dot": "treelab.trees.text.dot",
+    "to_onnx": "treelab.trees.code",
+    "to_pmml": "treelab.trees.code",
     "to_python": "treelab.trees.code",
     "to_rules": "treelab.trees.text.rules",
     "to_sql": "treelab.trees.code",

@@ -84,3 +84,11 @@ def test_a_model_in_one_file_predicts_without_its_run(
     assert written[0] == written[1]
     assert main(["import", str(file), table, "--target", "kind"]) == 0
     assert "add -o FILE" in refused("export", trained, "--format", "model")
+
+
+def test_export_writes_onnx_and_pmml(trained, tmp_path, capsys, refused):
+    file = tmp_path / "tree.onnx"
+    assert main(["export", trained, "--format", "onnx", "-o", str(file)]) == 0
+    assert file.stat().st_size > 100
+    assert main(["export", trained, "--format", "pmml"]) == 0
+    assert "<TreeModel" in capsys.readouterr().out

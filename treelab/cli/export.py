@@ -9,7 +9,7 @@ from treelab.cli.common.saved_models import find_model, write_bytes, write_outpu
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.code import LANGUAGES
+from treelab.trees.code import LANGUAGES, to_onnx
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
@@ -17,7 +17,7 @@ from treelab.trees.text.dot import to_dot
 from treelab.trees.text.rules import to_rules, to_text
 from treelab.trees.tree import Tree
 
-FORMATS = ("rules", "text", "dot", "json", "html", "model", *LANGUAGES)
+FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)
 
 
 def add_command(commands) -> None:
@@ -47,6 +47,9 @@ def export(arguments: Namespace) -> None:
         write_output(arguments, json.dumps(model.to_dict(), indent=1) + "\n")
         return
     tree = _single_tree(model, arguments.estimator)
+    if arguments.format == "onnx":
+        write_bytes(arguments, to_onnx(tree))
+        return
     writers = {
         "rules": lambda: to_rules(tree).to_csv(index=False),
         "text": lambda: to_text(tree).rstrip("\n") + "\n",

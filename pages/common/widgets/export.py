@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 
 import streamlit as st
 
@@ -11,10 +12,12 @@ from pages.common.cached.store import store
 from pages.common.cached.trees import exported_tree
 from treelab.figures.export import has_dot, picture_file
 from treelab.reports.tree_page import html_page
-from treelab.trees.code import LANGUAGES
+from treelab.trees.code import LANGUAGES, to_onnx
 from treelab.trees.text.dot import to_dot
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
+
+_HAS_ONNX = find_spec("onnx") is not None
 
 
 def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
@@ -36,14 +39,17 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
             icon=":material/download:",
             help=f"{wanted} of this tree, as a file.",
         )
-    if wanted in (title for title, _, _ in LANGUAGES.values()):
+    if wanted in ("ONNX", *(title for title, _, _ in LANGUAGES.values())):
         only = ", not the ensemble's" if loaded.is_ensemble else ""
         st.caption(
             f"Runs without treelab and returns this tree's prediction{only} for each "
             "row."
         )
-    elif not has_dot():
-        st.caption("With Graphviz's dot installed there are SVG and PDF as well.")
+    else:
+        more = [] if has_dot() else ["with Graphviz's dot SVG and PDF"]
+        more += [] if _HAS_ONNX else ["with the package onnx ONNX"]
+        if more:
+            st.caption(f"Also, where installed: {' and '.join(more)}.")
 
 
 def _files(
@@ -61,6 +67,8 @@ def _files(
     files["Picture (DOT)"] = "dot", partial(to_dot, tree), "text/vnd.graphviz"
     for title, ending, write in LANGUAGES.values():
         files[title] = ending, partial(write, whole), "text/plain"
+    if _HAS_ONNX:
+        files["ONNX"] = "onnx", partial(to_onnx, whole), "application/octet-stream"
     files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
     model = loaded.model.to_bytes
     files["Model (treelab.load)"] = "treelab", model, "application/zip"

@@ -1,4 +1,4 @@
-"""One tree as code that needs no treelab: a Python function, SQL, a C function.
+"""One tree as code that needs no treelab: Python, SQL, C, PMML, ONNX.
 
 Each predicts as ``Tree.predict`` does on every row: thresholds, weights and
 values are written so that they read back as the same float64, and weighted sums are
@@ -6,14 +6,17 @@ added up in the tree's own order.
 """
 
 from treelab.trees.code.c import to_c
+from treelab.trees.code.onnx import to_onnx
+from treelab.trees.code.pmml import to_pmml
 from treelab.trees.code.python import to_python
 from treelab.trees.code.sql import to_sql
 
-__all__ = ["LANGUAGES", "to_c", "to_python", "to_sql"]
+__all__ = ["LANGUAGES", "to_c", "to_onnx", "to_pmml", "to_python", "to_sql"]
 
 # What each is called, the ending of its file, and what writes it.
 LANGUAGES = {
     "python": ("Python function", "py", to_python),
     "sql": ("SQL CASE", "sql", to_sql),
     "c": ("C function", "c", to_c),
+    "pmml": ("PMML", "pmml", to_pmml),
 }

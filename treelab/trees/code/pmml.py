@@ -1,0 +1,286 @@
+"""A tree as PMML 4.4, the XML in which scoring engines exchange models."""
+
+import re
+from math import inf, isnan
+from xml.etree import ElementTree as xml
+
+from treelab.trees.code.names import heading
+from treelab.trees.code.splits import (
+    CategoryTest,
+    SumTest,
+    Term,
+    inputs,
+    split_test,
+)
+from treelab.trees.tree import Tree
+
+# XML 1.0 has no way to write these characters.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_NAMESPACE = "http://www.dmg.org/PMML-4_4"
+_TYPES = {
+    "number": {"optype": "continuous", "dataType": "double"},
+    "category": {"optype": "categorical", "dataType": "string"},
+}
+
+
+def to_pmml(tree: Tree) -> str:
+    """Write a tree as PMML.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    str
+        A document with one ``TreeModel``. Where a value is missing the split's
+        ``defaultChild`` is taken. Weighted sums are derived fields, and there is no
+        prediction where the tree raises ValueError because nothing stands for a
+        missing value of theirs.
+
+    Raises
+    ------
+    ValueError
+        If leaves are linear, a column is read as numbers and as text, or a name holds
+        a character that XML cannot hold.
+    """
+    if tree.leaf_weights is not None:
+        raise ValueError(
+            "PMML has no tree with linear leaves. Export Python, SQL, C or ONNX."
+        )
+    return _Document(tree).text()
+
+
+class _Document:
+    """The elements of one tree."""
+
+    def __init__(self, tree: Tree):
+        self.tree, self.inputs = tree, inputs(tree)
+        names = [source.column for source in self.inputs] + [tree.target]
+        for name in {name for name in names if names.count(name) > 1}:
+            raise ValueError(
+                f"PMML names a column once; {name!r} would stand there twice."
+            )
+        self.taken = set(names)
+        self.sums: dict[int, str] = {}
+
+    def text(self) -> str:
+        """Write the document."""
+        root = xml.Element("PMML", xmlns=_NAMESPACE, version="4.4")
+        header = xml.SubElement(root, "Header")
+        header.set("description", "\n".join(heading(self.tree, self.inputs)))
+        xml.SubElement(header, "Application", name="treelab")
+        self._dictionary(xml.SubElement(root, "DataDictionary"))
+        self._model(root)
+        xml.indent(root)
+        text = xml.tostring(root, encoding="unicode", xml_declaration=False)
+        if _FORBIDDEN.search(text):
+            raise ValueError(
+                "A name or a category holds a character that XML cannot hold. Rename "
+                "it in the table."
+            )
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+    def _dictionary(self, parent) -> None:
+        """Write the columns and the target."""
+        for source in self.inputs:
+            xml.SubElement(
+                parent, "DataField", {"name": source.column, **_TYPES[source.kind]}
+            )
+        kind = "number" if self.tree.classes is None else "category"
+        field = xml.SubElement(
+            parent, "DataField", {"name": self.tree.target, **_TYPES[kind]}
+        )
+        for label in self.tree.classes or ():
+            xml.SubElement(field, "Value", value=str(label))
+        parent.set("numberOfFields", str(len(parent)))
+
+    def _model(self, root) -> None:
+        """Write the tree with what it reads and what it returns."""
+        tree = self.tree
+        model = xml.SubElement(
+            root,
+            "TreeModel",
+            modelName="tree",
+            functionName="regression" if tree.classes is None else "classification",
+            splitCharacteristic="binarySplit",
+            missingValueStrategy="defaultChild",
+            noTrueChildStrategy="returnNullPrediction",
+        )
+        schema = xml.SubElement(model, "MiningSchema")
+        for source in self.inputs:  # a category that nobody knew is no error
+            xml.SubElement(
+                schema,
+                "MiningField",
+                name=source.column,
+                invalidValueTreatment="asIs",
+            )
+        xml.SubElement(schema, "MiningField", name=tree.target, usageType="target")
+        self._outputs(model)
+        self._derived_fields(model)
+        top = xml.SubElement(model, "Node")
+        xml.SubElement(top, "True")
+        self._nodes(top)
+
+    def _outputs(self, model) -> None:
+        """Write the probability of each class as an output."""
+        if self.tree.classes is None:
+            return
+        output = xml.SubElement(model, "Output")
+        for label in self.tree.classes:
+            xml.SubElement(
+                output,
+                "OutputField",
+                {
+                    "name": f"probability({label})",
+                    "feature": "probability",
+                    "value": str(label),
+                    **_TYPES["number"],
+                },
+            )
+
+    def _derived_fields(self, model) -> None:
+        """Write the weighted sum of each oblique split as a field."""
+        fields = xml.Element("LocalTransformations")
+        for node in range(self.tree.n_nodes):
+            if self.tree.is_leaf[node]:
+                continue
+            test = split_test(self.tree, node)
+            if not isinstance(test, SumTest):
+                continue
+            name = f"sum_{node}"
+            while name in self.taken:
+                name += "_"
+            self.sums[node] = name
+            field = xml.SubElement(
+                fields, "DerivedField", {"name": name, **_TYPES["number"]}
+            )
+            field.append(_sum(test.terms))
+        if len(fields):
+            model.append(fields)
+
+    def _nodes(self, top) -> None:
+        """Write all nodes below the root, and what each predicts."""
+        tree = self.tree
+        waiting = [(0, top)]
+        while waiting:
+            node, element = waiting.pop()
+            element.set("id", str(node))
+            element.set("recordCount", str(int(tree.n_rows[node])))
+            if tree.is_leaf[node]:
+                self._prediction(node, element)
+                continue
+            test = split_test(tree, node)
+            if not isinstance(test, SumTest):
+                child = tree.left[node] if test.missing_left else tree.right[node]
+                element.set("defaultChild", str(int(child)))
+            for child, left in ((tree.left[node], True), (tree.right[node], False)):
+                below = xml.SubElement(element, "Node")
+                self._predicate(node, below, left=left)
+                waiting.append((int(child), below))
+
+    def _prediction(self, leaf: int, element) -> None:
+        """Write what a leaf predicts."""
+        tree = self.tree
+        value = tree.value[leaf].tolist()
+        if tree.classes is None:
+            element.set("score", repr(value[0]))
+            return
+        element.set("score", str(tree.classes[int(tree.value[leaf].argmax())]))
+        for label, share in zip(tree.classes, value):
+            xml.SubElement(
+                element,
+                "ScoreDistribution",
+                value=str(label),
+                recordCount=repr(share * float(tree.n_rows[leaf])),
+                probability=repr(share),
+            )
+
+    def _predicate(self, node: int, parent, *, left: bool) -> None:
+        """Write when a row whose value is known takes a side."""
+        test = split_test(self.tree, node)
+        if isinstance(test, CategoryTest):
+            if test.listed:
+                _among(parent, test, inside=test.inside == left)
+            else:
+                known = test.inside != left
+                _always(parent, test.source.column, known, test.missing_left == left)
+            return
+        if isinstance(test, SumTest):
+            name, missing = self.sums[node], False  # a sum is known, or fails
+        else:
+            name, missing = test.source.column, test.missing_left == left
+        if test.threshold in (inf, -inf):
+            known = (test.threshold == inf) == left
+            _always(parent, name, known, missing)
+            return
+        xml.SubElement(
+            parent,
+            "SimplePredicate",
+            field=name,
+            operator="lessOrEqual" if left else "greaterThan",
+            value=repr(test.threshold),
+        )
+
+
+def _always(parent, name: str, known: bool, missing: bool) -> None:
+    """Write that all known values take a side or none, and so for missing ones."""
+    if known == missing:
+        xml.SubElement(parent, "True" if known else "False")
+    else:
+        operator = "isNotMissing" if known else "isMissing"
+        xml.SubElement(parent, "SimplePredicate", field=name, operator=operator)
+
+
+def _among(parent, test: CategoryTest, *, inside: bool) -> None:
+    """Write that a category is, or is not, among those listed."""
+    listed = xml.SubElement(
+        parent,
+        "SimpleSetPredicate",
+        field=test.source.column,
+        booleanOperator="isIn" if inside else "isNotIn",
+    )
+    array = xml.SubElement(listed, "Array", type="string", n=str(len(test.listed)))
+    texts = (each.replace("\\", "\\\\").replace('"', '\\"') for each in test.listed)
+    array.text = " ".join(f'"{text}"' for text in texts)
+
+
+def _sum(terms: tuple[Term, ...]):
+    """Write a weighted sum, its terms added in their order."""
+    total = None
+    for term in terms:
+        product = xml.Element("Apply", function="*")
+        xml.SubElement(product, "Constant", dataType="double").text = repr(term.weight)
+        product.append(_value(term))
+        if total is None:
+            total = product
+        else:
+            added = xml.Element("Apply", function="+")
+            added.extend([total, product])
+            total = added
+    if total is None:
+        total = xml.Element("Constant", dataType="double")
+        total.text = "0.0"
+    return total
+
+
+def _value(term: Term):
+    """Write a term's number: a column, or the score of its category."""
+    fill = {} if isnan(term.fill) else {"mapMissingTo": repr(term.fill)}
+    if term.scores is None:
+        return xml.Element("FieldRef", {"field": term.source.column, **fill})
+    default = {} if isnan(term.unseen) else {"defaultValue": repr(term.unseen)}
+    mapped = xml.Element(
+        "MapValues",
+        {"outputColumn": "score", "dataType": "double", **fill, **default},
+    )
+    xml.SubElement(
+        mapped, "FieldColumnPair", field=term.source.column, column="category"
+    )
+    table = xml.SubElement(mapped, "InlineTable")
+    for category, score in term.scores.items():
+        if not isnan(score):
+            row = xml.SubElement(table, "row")
+            xml.SubElement(row, "category").text = category
+            xml.SubElement(row, "score").text = repr(score)
+    return mapped
