@@ -58,12 +58,14 @@ def test_an_unknown_part_is_refused(tmp_path, capsys):
     assert "There is no part 'birds'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", SOLVER_STEPS[:1] + SOLVER_STEPS[3:4])
 def test_solver_steps_run(step):
     name, *shape = step
     solver_step(name, *shape)()
 
 
+@pytest.mark.slow
 def test_fits_to_be_timed_train(monkeypatch):
     epochs = []
     fit = ArgminTreeClassifier.fit

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from treelab.bench.timing.oblique import dense_oblique_tree, oblique_steps
@@ -14,6 +15,7 @@ def test_the_yardstick_computes_what_the_operator_computes():
     torch.testing.assert_close(ours, dense)
 
 
+@pytest.mark.slow
 def test_both_steps_run():
     for step in oblique_steps(n_starts=2, depth=2, n_features=3, n_rows=20).values():
         step()

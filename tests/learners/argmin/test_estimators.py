@@ -25,13 +25,17 @@ KINDS = [
 ]
 
 
-@parametrize_with_checks(
-    [
-        ArgminTreeClassifier(learning_rate=0.1, **QUICK | {"max_epochs": 15}),
-        ArgminTreeRegressor(learning_rate=0.1, **QUICK | {"max_epochs": 15}),
-    ]
-)
+CHECKED = QUICK | {"learning_rate": 0.1, "max_epochs": 15}
+
+
+@parametrize_with_checks([ArgminTreeClassifier(**CHECKED)])
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([ArgminTreeRegressor(**CHECKED)])
+def test_scikit_learns_checks_of_the_regressor(estimator, check):
     check(estimator)
 
 

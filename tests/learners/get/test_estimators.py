@@ -30,14 +30,16 @@ def mixed_table(n_rows=300, seed=0):
     return frame, target.to_numpy()
 
 
-@parametrize_with_checks(
-    [
-        GetClassifier(**CHECKED),
-        GetRegressor(**CHECKED),
-        GetRegressor(leaves="linear", **CHECKED),
-    ]
-)
+@parametrize_with_checks([GetClassifier(**CHECKED)])
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [GetRegressor(**CHECKED), GetRegressor(leaves="linear", **CHECKED)]
+)
+def test_scikit_learns_checks_of_the_regressors(estimator, check):
     check(estimator)
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.learners.builtin_tables import BUILTIN_TABLES
 from tests.learners.get.test_estimators import mixed_table
 from treelab import GetClassifier, GetRegressor
 from treelab.data.builtin import BUILTIN
@@ -56,7 +57,7 @@ def test_probabilities_are_the_same_in_the_users_table(seed):
 
 
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
-@pytest.mark.parametrize("key", BUILTIN)
+@pytest.mark.parametrize("key", BUILTIN_TABLES)
 def test_on_every_built_in_table_the_tree_predicts_as_the_trained_arrays_did(
     key, leaves, monkeypatch
 ):

@@ -29,8 +29,14 @@ QUICK |= FAST_RATES | {"batch_size": 64}
 CHECKED = QUICK | {"n_estimators": 8, "depth": 2, "max_epochs": 10}
 
 
-@parametrize_with_checks([GrandeClassifier(**CHECKED), GrandeRegressor(**CHECKED)])
+@parametrize_with_checks([GrandeClassifier(**CHECKED)])
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([GrandeRegressor(**CHECKED)])
+def test_scikit_learns_checks_of_the_regressor(estimator, check):
     check(estimator)
 
 
@@ -244,6 +250,7 @@ def test_an_ensemble_that_training_does_not_improve_stays_as_it_started():
     assert fitted.score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_a_table_of_five_thousand_columns_trains():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 5000))

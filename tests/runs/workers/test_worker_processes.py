@@ -223,6 +223,7 @@ def test_two_apps_share_the_workers(queue, store):
     assert other._pool._children == []
 
 
+@pytest.mark.slow
 def test_a_slot_that_is_filled_takes_no_second_worker(queue, store, capsys):
     assert main(["worker", "--home", str(store.home), "--slot", "cpu:0"]) == 2
     message = capsys.readouterr().err
