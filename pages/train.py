@@ -13,7 +13,11 @@ from pages.common.views.results import cluster_runs_of, runs_of
 from pages.common.views.training import show_runs
 from pages.common.widgets.clusters import clusters_form, pick_aim, pick_labels
 from pages.common.widgets.import_model import import_box
-from pages.common.widgets.learners import learners_form, pick_learners
+from pages.common.widgets.learners import (
+    chosen_splits,
+    learners_form,
+    pick_learners,
+)
 from pages.common.words import plain
 
 
@@ -55,7 +59,8 @@ if place_of_button.button(
     key="train",
     help=f"On {queue().device()}.",
 ):
-    st.session_state["run"] = start_runs(wanted, settings)[-1]
+    n_splits = 1 if of_clusters else chosen_splits()
+    st.session_state["run"] = start_runs(wanted, settings, n_splits)[-1]
     st.rerun()
 
 runs = (

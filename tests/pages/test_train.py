@@ -372,3 +372,19 @@ def test_score_stands_against_size_once_two_runs_have_ended(store, visit):
     drawn = figures(app)[-1]
     assert {t["name"] for t in drawn["data"] if "name" in t} == {"CART", "GradTree"}
     assert not app.exception
+
+
+def test_learners_are_trained_on_several_data_splits_by_one_choice(store, visit):
+    app = visit("train")
+    app.button_group(key="data-splits").set_value(3)
+    app.button(key="train").click().run()
+    runs = store.runs()[::-1]
+    assert [run.problem.seed for run in runs] == [0, 0, 1, 1, 2, 2]
+    assert [run.repeat_of for run in runs] == [
+        "",
+        "",
+        *[run.id for run in runs[:2]] * 2,
+    ]
+    assert app.session_state["run"] == runs[1].id
+    assert "0 of 4 repeats trained" in page_text(app)
+    assert not app.exception

@@ -12,6 +12,7 @@ from pages.common.cached.store import (
 from pages.common.state.chosen_run import write_address
 from pages.common.store_trouble import guarded
 from pages.common.views.compare.frontier import show_small_frontier
+from pages.common.views.compare.repeats import show_repeats
 from pages.common.views.curves import show_curves
 from pages.common.views.results import (
     cluster_result_words,
@@ -70,6 +71,8 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
         watch()
     if not active and not of_clusters:
         show_small_frontier(shown)
+    if not of_clusters:
+        show_repeats(shown, key="repeats", only_begun=True)
     if earlier:
         with st.expander(
             f"{counted(len(earlier), 'earlier run')} on this table",

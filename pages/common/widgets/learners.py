@@ -10,6 +10,8 @@ from treelab.learners.registry import LEARNERS
 from treelab.trees.text.numerals import counted
 
 ADDRESS = "learners"  # name of the choice in the address
+SPLITS = "data-splits"  # key of their number
+N_SPLITS = (1, 3, 5)
 DEFAULT_LEARNERS = ("cart", "gradtree")
 PILL_COLORS = {  # the theme gives these words the learners' colours
     "cart": "gray",
@@ -42,6 +44,11 @@ def pick_learners() -> list[str]:
     return chosen
 
 
+def chosen_splits() -> int:
+    """Return on how many data splits the learners are to be trained."""
+    return st.session_state.get(SPLITS) or N_SPLITS[0]
+
+
 def _pill(key: str) -> str:
     """Write a learner's name after a dot in its colour, where the theme has that."""
     dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
@@ -62,6 +69,17 @@ def learners_form(
         ):
             specs = [LEARNERS[key] for key in chosen]
             settings, complete = settings_form(specs, problem.task)
+            st.segmented_control(
+                "Data splits",
+                N_SPLITS,
+                default=N_SPLITS[0],
+                required=True,
+                key=SPLITS,
+                persist_state="session",
+                help="With more than one, all learners are trained again on rows dealt "
+                "by other seeds, behind other runs in the queue. Compare then shows "
+                "the mean over data splits and tests the difference.",
+            )
     for found in findings(problem):
         if found.level == "error":
             st.error(plain(found.sentence), icon=":material/error:")

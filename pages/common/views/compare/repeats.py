@@ -17,12 +17,15 @@ FIRST_MORE = 4  # data splits, until the visitor says otherwise
 MOST_MORE = 20
 
 
-def show_repeats(runs: Sequence[Run], *, key: str) -> None:
-    """Offer to repeat some runs on more data splits, and follow the repeats."""
+def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> None:
+    """Offer to repeat some runs on more data splits, and follow the repeats.
+
+    With ``only_begun`` nothing is shown where there is no repeat yet.
+    """
     trained = {own.id: own for run in runs if can_be_repeated(own := trained_run(run))}
-    if not trained:
-        return
     before = _repeats(trained.values())
+    if not trained or (only_begun and not before):
+        return
     active = any(not run.is_finished for run in before)
 
     @st.fragment(run_every="2s" if active else None)
