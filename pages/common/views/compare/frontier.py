@@ -259,9 +259,6 @@ def _show_choice(own: RunOnFrontier, place: int, clicked: tuple) -> None:
         st.markdown(words, width="content")
         address = {"run": run_id}
         st.page_link("pages/tree.py", label="See the tree", query_params=address)
-        if run_id != own.loaded.run.id:
-            both = {"first": own.loaded.run.id, "second": run_id}
-            st.page_link("pages/compare.py", label="Compare both", query_params=both)
 
 
 def _show_clicked(own: RunOnFrontier, name: str, place: int) -> None:
