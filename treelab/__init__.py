@@ -23,6 +23,8 @@ _HOMES = {
     "PruningPath": "treelab.trees.pruning.path",
     "Tree": "treelab.trees.tree",
     "WeightedTrees": "treelab.trees.ensemble",
+    "compare": "treelab.figures.comparison.models",
+    "frontier": "treelab.figures.comparison.models",
     "from_sklearn": "treelab.trees.adapters",
     "from_xgboost": "treelab.trees.adapters",
     "load": "treelab.trees.io",

@@ -6,6 +6,7 @@ predicts. It knows nothing of words, pictures, code or pruning; these take a Tre
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import ClassVar
 
 import numpy as np
@@ -184,6 +185,12 @@ class Tree(Arrays):
             f"Tree({self.task}, target={self.target!r}, "
             f"n_leaves={self.n_leaves}, depth={self.depth})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the interactive picture, which a notebook shows for the tree."""
+        # By name, as a tree knows no figure: only who shows it there needs them.
+        notebook = import_module("treelab.figures.viewer.notebook")
+        return notebook.notebook_html(self)
 
     # What it is
 

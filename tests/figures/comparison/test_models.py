@@ -1,0 +1,61 @@
+"""Fitted models in a notebook: compared, by size, and a tree that shows itself."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import treelab
+from tests.trees.make import make_tree
+from treelab import CartClassifier
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({"a": RNG.normal(size=300), "b": RNG.normal(size=300)})
+Y = np.where((X["a"] > 0) ^ (X["b"] > 0), "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def models():
+    """A tree that can learn the table and one that cannot."""
+    return [
+        CartClassifier(tune=False, max_depth=1).fit(X, Y),
+        CartClassifier(tune=False, max_depth=8).fit(X, Y),
+    ]
+
+
+def test_compare_says_which_model_is_better(models):
+    figure = treelab.compare(*models, X, Y)
+    title = figure.layout.title.text
+    assert title.startswith("Cart (2) gains")
+    assert title.endswith("macro F1 over Cart, on 300 rows")
+    assert len(figure.data) == 2
+    same = treelab.compare(models[0], models[0], X, Y)
+    assert same.layout.title.text.startswith("No clear difference")
+
+
+def test_frontier_draws_a_line_for_each_path_and_one_across_for_others(models):
+    other = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    scaled = make_pipeline(StandardScaler(), CartClassifier(tune=False)).fit(X, Y)
+    named = {"mine": models[1], "theirs": other, "scaled": scaled}
+    figure = treelab.frontier(named, X, Y)
+    names = {trace.name for trace in figure.data if trace.name}
+    assert names >= {"mine", "theirs", "scaled"}
+    (mine,) = (trace for trace in figure.data if trace.name == "mine")
+    assert list(mine.x) == sorted(mine.x)
+    assert max(mine.y) == models[1].score(X, Y) or max(mine.y) > 0.8
+    assert figure.layout.yaxis.title.text == "macro F1, 300 rows"
+    with pytest.raises(ValueError, match="theirs has no path of trees by size"):
+        treelab.frontier(named)
+    with pytest.raises(ValueError, match="at least one"):
+        treelab.frontier([])
+
+
+def test_a_tree_shows_itself_in_a_notebook():
+    tree = make_tree(np.random.default_rng(0), 5)
+    shown = tree._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert 'sandbox="allow-scripts allow-downloads"' in shown
+    assert shown.count('"') == 8  # the page is escaped
+    assert "treelabViewer" in shown
