@@ -32,6 +32,7 @@ page = st.navigation(
         ],
         "Explore": [
             st.Page("pages/tree.py", title="Tree", icon=":material/account_tree:"),
+            st.Page("pages/edit.py", title="Edit", icon=":material/edit:"),
             st.Page("pages/pruning.py", title="Pruning", icon=":material/content_cut:"),
             st.Page("pages/routing.py", title="Routing", icon=":material/alt_route:"),
             st.Page("pages/explain.py", title="Explain", icon=":material/help:"),

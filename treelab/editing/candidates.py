@@ -12,6 +12,7 @@ from treelab.trees.midpoints import midpoint
 
 MIN_SAMPLES_LEAF = 5
 LEAST_GAIN = 1e-9  # less is rounding
+SPARSE = 4  # values of a column for each row of a node
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,20 @@ class _Cut:
     missing_left: bool
     n_left: int
 
+    def candidate(
+        self,
+        column: str,
+        n_rows: int,
+        *,
+        threshold: float | None = None,
+        categories: tuple[str, ...] | None = None,
+    ) -> Candidate:
+        """Return the split that the cut makes of a column."""
+        side, n_left = self.missing_left, self.n_left
+        return Candidate(
+            column, threshold, categories, side, self.gain, n_left, n_rows - n_left
+        )
+
 
 def candidates(
     rows: EditRows,
@@ -85,130 +100,116 @@ def candidates(
     min_samples_leaf : int, default=5
         Rows that either side must have.
     """
-    target = rows.values(at)
     found = []
     for column in dict.fromkeys(feature.column for feature in features):
         if column in forbidden:
             continue
         feature = next(own for own in features if own.column == column)
-        if feature.kind == "number":
-            own = _number(feature, rows.numbers(feature)[at], target, min_samples_leaf)
-        else:
-            own = _category(feature, rows.codes(feature)[at], target, min_samples_leaf)
-        if own is not None and own.gain > LEAST_GAIN:
+        best = _number if feature.kind == "number" else _category
+        if (own := best(rows, at, feature, min_samples_leaf)) is not None:
             found.append(own)
     return sorted(found, key=lambda one: -one.gain)
 
 
 def _number(
-    feature: Feature, x: np.ndarray, target: np.ndarray, least: int
+    rows: EditRows, at: np.ndarray, feature: Feature, least: int
 ) -> Candidate | None:
     """Return the best threshold of a number column."""
-    known = ~np.isnan(x)
-    order = np.argsort(x[known], kind="stable")
-    ascending = x[known][order]
-    count = np.arange(1, len(ascending))
-    cut = _best_cut(
-        np.cumsum(target[known][order], axis=0)[:-1],
-        count,
-        target,
-        target[~known],
-        ascending[1:] > ascending[:-1],
-        least,
-    )
+    values, places = rows.places(feature)
+    groups = _Groups.of(rows, at, places[at], len(values))
+    cut = _best_cut(groups, np.arange(len(groups.count)), least)
     if cut is None:
         return None
-    low, high = ascending[cut.place], ascending[cut.place + 1]
-    return Candidate(
-        feature.column,
-        float(midpoint(low, high)),
-        None,
-        cut.missing_left,
-        cut.gain,
-        cut.n_left,
-        len(x) - cut.n_left,
-    )
+    low, high = values[groups.code[[cut.place, cut.place + 1]]]
+    threshold = float(midpoint(low, high))
+    return cut.candidate(feature.column, len(at), threshold=threshold)
 
 
 def _category(
-    feature: Feature, codes: np.ndarray, target: np.ndarray, least: int
+    rows: EditRows, at: np.ndarray, feature: Feature, least: int
 ) -> Candidate | None:
     """Return the best two sets of a category column's categories."""
-    known, n_codes = codes >= 0, len(feature.categories)
-    count = np.bincount(codes[known], minlength=n_codes)
-    present = np.flatnonzero(count)
-    total = np.stack(
-        [np.bincount(codes[known], one, n_codes) for one in target[known].T], axis=1
-    )[present]
-    count = count[present]
+    n_codes = len(feature.categories)
+    groups = _Groups.of(rows, at, rows.codes(feature)[at], n_codes)
+    n_outputs = groups.total.shape[1]
     best: tuple[_Cut, np.ndarray] | None = None
-    for output in range(target.shape[1] if target.shape[1] != 2 else 1):
-        order = np.argsort(-total[:, output] / count, kind="stable")
-        cut = _best_cut(
-            np.cumsum(total[order], axis=0)[:-1],
-            np.cumsum(count[order])[:-1],
-            target,
-            target[~known],
-            np.ones(max(0, len(order) - 1), dtype=bool),
-            least,
-        )
+    for output in range(n_outputs if n_outputs != 2 else 1):
+        order = np.argsort(-groups.total[:, output] / groups.count, kind="stable")
+        cut = _best_cut(groups, order, least)
         if cut is not None and (best is None or cut.gain > best[0].gain):
-            best = cut, present[order[: cut.place + 1]]
+            best = cut, groups.code[order[: cut.place + 1]]
     if best is None:
         return None
-    cut, left = best
-    return Candidate(
-        feature.column,
-        None,
-        tuple(feature.categories[code] for code in np.sort(left)),
-        cut.missing_left,
-        cut.gain,
-        cut.n_left,
-        len(codes) - cut.n_left,
-    )
+    names = tuple(feature.categories[code] for code in np.sort(best[1]))
+    return best[0].candidate(feature.column, len(at), categories=names)
 
 
-def _best_cut(
-    left: np.ndarray,
-    n_left: np.ndarray,
-    target: np.ndarray,
-    missing: np.ndarray,
-    allowed: np.ndarray,
-    least: int,
-) -> _Cut | None:
-    """Return the best place to cut ordered rows, those without a value on one side.
+@dataclass(frozen=True)
+class _Groups:
+    """Rows of a node by value of a column: distinct values m, outputs C.
 
-    Parameters
+    Attributes
     ----------
-    left : ndarray of shape (m, C)
-        Sum of the target before each place.
-    n_left : int array of shape (m,)
-        Rows before each place.
-    target, missing : ndarray of shape (n, C), (k, C)
-        Of all rows of the node, and of those without a value.
-    allowed : bool array of shape (m,)
-        Places where the order lets one cut.
-    least : int
-        Rows that either side must have.
+    code : int array of shape (m,)
+        Place of the value among all of the column, ascending.
+    count : int array of shape (m,)
+    total : ndarray of shape (m, C)
+        Sum of the target.
+    n_missing : int
+    missing : ndarray of shape (C,)
+        Of rows without a value.
     """
-    n_rows, total = len(target), target.sum(axis=0)
-    base = (total**2).sum() / n_rows if n_rows else 0.0
+
+    code: np.ndarray
+    count: np.ndarray
+    total: np.ndarray
+    n_missing: int
+    missing: np.ndarray
+
+    @classmethod
+    def of(cls, rows: EditRows, at: np.ndarray, code: np.ndarray, n: int) -> "_Groups":
+        """Count the rows of a node by their code, which is -1 where it is missing."""
+        known = code >= 0
+        n_missing = len(code) - int(known.sum())
+        nothing = np.zeros(int(n_missing), dtype=np.int64)
+        missing = rows.sums(nothing, at[~known], 1)[0]
+        at, code = at[known], code[known]
+        if n > SPARSE * len(code):  # few rows of a column of many values: sort these
+            present, code = np.unique(code, return_inverse=True)
+        else:
+            present = np.arange(n)
+        count = np.bincount(code, minlength=len(present))
+        total = rows.sums(code, at, len(present))
+        some = count > 0
+        return cls(present[some], count[some], total[some], n_missing, missing)
+
+
+def _best_cut(groups: _Groups, order: np.ndarray, least: int) -> _Cut | None:
+    """Return the best place to cut groups in an order; None where nothing is gained.
+
+    Rows without a value go to the side where they gain most.
+    """
+    n_rows = int(groups.count.sum()) + groups.n_missing
+    total = groups.total.sum(axis=0) + groups.missing
+    base = (total**2).sum() / max(n_rows, 1)
+    left = np.cumsum(groups.total[order], axis=0)[:-1]
+    n_left = np.cumsum(groups.count[order])[:-1]
     best = None
-    for with_missing in (True, False) if len(missing) else (False,):
+    for with_missing in (True, False) if groups.n_missing else (False,):
         own, n_own = left, n_left
         if with_missing:
-            own, n_own = left + missing.sum(axis=0), n_left + len(missing)
+            own, n_own = left + groups.missing, n_left + groups.n_missing
         n_right = n_rows - n_own
-        fits = allowed & (n_own >= least) & (n_right >= least)
+        fits = (n_own >= least) & (n_right >= least)
         if not fits.any():
             continue
         explained = (own**2).sum(axis=1) / np.maximum(n_own, 1)
         explained += ((total - own) ** 2).sum(axis=1) / np.maximum(n_right, 1)
         place = int(np.where(fits, explained, -np.inf).argmax())
         gain = float(explained[place] - base) / n_rows
-        if best is None or gain > best.gain:
+        if gain > LEAST_GAIN and (best is None or gain > best.gain):
             n_side = int(n_own[place])
             # Where nothing is missing, a new row without a value goes with the most.
-            side = with_missing if len(missing) else 2 * n_side >= n_rows
+            side = with_missing if groups.n_missing else 2 * n_side >= n_rows
             best = _Cut(gain, place, side, n_side)
     return best

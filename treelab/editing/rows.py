@@ -35,6 +35,8 @@ class EditRows:
         self._features = tree.features
         self._matrix = feature_matrix(tree.features, self._table)
         self._codes: dict[str, np.ndarray] = {}
+        self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._extended = tree.features, self._matrix
 
     def __len__(self):
         return len(self.y)
@@ -44,20 +46,52 @@ class EditRows:
         y = self.y if rows is None else self.y[rows]
         return np.eye(self._n_classes)[y] if self._n_classes else y[:, None]
 
+    def sums(self, group: np.ndarray, rows: np.ndarray, n_groups: int) -> np.ndarray:
+        """Sum ``values`` of some rows by group, (n_groups, n_outputs)."""
+        y = self.y[rows]
+        if not self._n_classes:
+            return np.bincount(group, y, n_groups)[:, None]
+        cells = n_groups * self._n_classes
+        flat = np.bincount(group * self._n_classes + y, minlength=cells)
+        return flat.reshape(n_groups, self._n_classes).astype(np.float64)
+
     def matrix(self, tree: Tree) -> np.ndarray:
         """Return the numbers, (n_rows, n_features), that a tree may test.
 
         Its first features are those of the tree that was edited.
         """
-        more = tree.features[len(self._features) :]
-        if not more:
-            return self._matrix
-        return np.column_stack([self._matrix, feature_matrix(more, self._table)])
+        features, matrix = self._extended
+        if tree.features is not features:  # a set of categories was added
+            more = tree.features[len(self._features) :]
+            matrix = self._matrix
+            if more:
+                own = feature_matrix(more, self._table)
+                matrix = np.asfortranarray(np.column_stack([matrix, own]))
+            self._extended = tree.features, matrix
+        return matrix
 
     def numbers(self, feature: Feature) -> np.ndarray:
         """Return a number column, (n_rows,)."""
         columns = [own.column for own in self._features]
         return self._matrix[:, columns.index(feature.column)]
+
+    def places(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct values of a number column, ascending, and each row's.
+
+        Returns
+        -------
+        values : float64 array of shape (n_values,)
+        places : int array of shape (n_rows,)
+            Place in ``values``; -1 missing.
+        """
+        if feature.column not in self._places:
+            x = self.numbers(feature)
+            known = ~np.isnan(x)
+            values, inverse = np.unique(x[known], return_inverse=True)
+            found = np.full(len(x), -1)
+            found[known] = inverse
+            self._places[feature.column] = values, found
+        return self._places[feature.column]
 
     def codes(self, feature: Feature) -> np.ndarray:
         """Return each row's place in ``feature.categories``; -1 missing or unseen."""

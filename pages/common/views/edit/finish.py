@@ -1,0 +1,169 @@
+"""What comes of the edits: a run as it is, or one that is trained on."""
+
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.store import queue, store
+from pages.common.state.edit_session import edit_session
+from pages.common.views.edit.doing import Editing, end
+from pages.common.views.edit.log import log_of
+from pages.common.words import plain, run_name, score
+from treelab.editing.log import TRAINERS, EditLog, Training
+from treelab.editing.paths import paths, place_words
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.runs.jobs.edited import create_trained, save_edited
+from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import counted, significant
+
+_MOST_LISTED = 8
+
+
+def show_finish(editing: Editing) -> None:
+    """Offer to save the edited tree as a run, and to train it on."""
+    st.subheader("Save it, or train on", anchor=False)
+    st.caption(
+        "Each makes a new run with the log in it. A run shows its test score, so this "
+        "ends the session."
+    )
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", key=editing.key("finish")
+    ):
+        st.button(
+            "Save as a run",
+            icon=":material/save:",
+            key=editing.key("keep"),
+            disabled=not editing.session.current,
+            help="The tree as it stands, its leaves fitted to the rows of the first.",
+            on_click=_save,
+            args=(editing.loaded,),
+        )
+        st.button(
+            "Train around",
+            icon=":material/play_arrow:",
+            type="primary",
+            key=editing.key("around"),
+            help="GradTree trains every split that is not locked, from where it "
+            "stands; forbidden columns are never chosen.",
+            on_click=_train,
+            args=(editing.loaded, Training("gradtree")),
+        )
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", key=editing.key("regrow-row")
+    ):
+        learner = st.segmented_control(
+            "Learner",
+            list(TRAINERS),
+            default="gradtree",
+            required=True,
+            format_func=TRAINERS.__getitem__,
+            key=editing.key("learner"),
+            help="CART grows the branch greedily; GradTree trains it after that.",
+        )
+        leaves = st.number_input(
+            "Most leaves",
+            2,
+            64,
+            max(4, _leaves_below(editing)),
+            key=f"{editing.key('leaves')}-{editing.path}",
+            width=130,
+        )
+        st.button(
+            f"Regrow below {place_words(editing.path)}",
+            icon=":material/forest:",
+            key=editing.key("regrow"),
+            help="What is not locked at the selected node and below is grown anew; the "
+            "rest of the tree stays.",
+            on_click=_train,
+            args=(editing.loaded, Training(learner, editing.path, int(leaves))),
+        )
+    if (refused := st.session_state.pop("edit-not-made", None)) is not None:
+        st.warning(refused, icon=":material/block:")
+    _show_children(editing.loaded)
+
+
+def _save(loaded: LoadedRun) -> None:
+    """Save the edited tree as a run."""
+    _make(loaded, None)
+
+
+def _train(loaded: LoadedRun, training: Training) -> None:
+    """Start the run that trains the edited tree on."""
+    _make(loaded, training)
+
+
+def _make(loaded: LoadedRun, training: Training | None) -> None:
+    """Make a run of the edits, which ends the session; say so where it cannot be."""
+    log = log_of(loaded, edit_session(loaded.run.id), training)
+    try:
+        if training is None:
+            save_edited(store(), loaded.run, log)
+        else:
+            queue().submit(create_trained(store(), loaded.run, log))
+    except (ValueError, LookupError) as error:
+        st.session_state["edit-not-made"] = str(error)
+        return
+    end(loaded)
+
+
+def _leaves_below(editing: Editing) -> int:
+    """Count the leaves at the selected node and below."""
+    tree, path = editing.now.edited.tree, editing.path
+    named = zip(paths(tree), tree.is_leaf)
+    return sum(bool(is_leaf) and p.startswith(path) for p, is_leaf in named)
+
+
+def children_of(run: Run) -> list[Run]:
+    """Return the runs that came of editing a run's tree, newest first."""
+
+    def parent(other: Run) -> str:
+        """Return the id of the run whose tree another one's was."""
+        if other.is_finished:
+            return other.summary.get("edited_from", "")
+        log = store().edits(other.id)
+        return "" if log is None else EditLog.from_json(log).run
+
+    return [other for other in store().runs() if parent(other) == run.id]
+
+
+def _show_children(loaded: LoadedRun) -> None:
+    """List what came of the edits so far; look again while one of them trains."""
+    children = children_of(loaded.run)
+    if not children:
+        return
+    st.subheader("Runs from this tree", anchor=False)
+    is_waiting = any(not child.is_finished for child in children)
+    st.fragment(_list_children, run_every="2s" if is_waiting else None)(loaded)
+
+
+def _list_children(loaded: LoadedRun) -> None:
+    """Write a line a run: what it is, and what it costs against the free tree."""
+    children = children_of(loaded.run)
+    for child in children[:_MOST_LISTED]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            words = f"**{plain(run_name(child))}** · {_cost(child, loaded.run)}"
+            st.markdown(words, width="stretch")
+            if child.has_model:
+                address = {"run": child.id}
+                st.page_link(
+                    "pages/tree.py", label="See the tree", query_params=address
+                )
+                both = {"first": loaded.run.id, "second": child.id}
+                st.page_link("pages/compare.py", label="Compare", query_params=both)
+    if len(children) > _MOST_LISTED:
+        st.caption(f"{len(children) - _MOST_LISTED} older ones are on Runs.")
+
+
+def _cost(child: Run, free: Run) -> str:
+    """Write a run's test score, and what the edits cost or gained."""
+    own, other = score(child), score(free)
+    if own is None or other is None:
+        return f"{child.state}. {plain(child.error)}".strip()
+    metric = TITLES[headline(child.problem.task)]
+    rows = counted(int(child.metrics["test"]["n_rows"]), "test row")
+    moved = own - other
+    verb = "cost" if moved < 0 else "gained"
+    change = f"the edits {verb} {significant(abs(moved))}" if moved else "no change"
+    return (
+        f"{counted(child.summary['leaves'], 'leaf', 'leaves')}, {significant(own)} "
+        f"{metric} on {rows} against {significant(other)}: {change}"
+    )

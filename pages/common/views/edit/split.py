@@ -1,0 +1,269 @@
+"""The selected node's split: which column, where it is cut, and the node's rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from pages.common.cached.loaded_run import run_colors
+from pages.common.page import show_figure
+from pages.common.theme import mode
+from pages.common.views.edit.doing import Editing, do
+from pages.common.views.edit.trees import bench, candidates_at
+from pages.common.words import named_with_unit, plain
+from treelab.editing.candidates import Candidate
+from treelab.editing.edits import SetSplit, SetThreshold
+from treelab.editing.paths import node_of
+from treelab.evaluation.split_terms import split_terms
+from treelab.figures.editing.node_rows import (
+    Groups,
+    category_figure,
+    number_figure,
+    side_groups,
+)
+from treelab.trees.feature import Feature
+from treelab.trees.midpoints import midpoint
+from treelab.trees.text.nodes import left_categories
+from treelab.trees.text.numerals import counted, significant, threshold_text
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+SUM = "its weighted sum"  # what an oblique split tests
+MOST_STOPS = 200  # of the slider
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What the visitor looks at: a column of the node, and the split it has of it."""
+
+    column: str
+    is_current: bool
+    candidate: Candidate | None
+
+
+def show_split(editing: Editing) -> str | None:
+    """Let the visitor choose a column and its cut; return the column, None of a sum."""
+    tree = editing.now.edited.tree
+    node = node_of(tree, editing.path)
+    found = candidates_at(editing.loaded, editing.session.current, editing.path)
+    choice = _pick_column(editing, tree, node, found)
+    if choice is None:
+        st.caption("No column divides the training rows of this node any further.")
+        return None
+    at = bench(editing.loaded).train.at(tree, node)
+    feature = next(
+        (f for f in editing.now.edited.features if f.column == choice.column), None
+    )
+    if feature is not None and feature.kind == "category":
+        _show_categories(editing, tree, node, choice, feature, at)
+    else:
+        _show_threshold(editing, tree, node, choice, feature, at)
+    return None if feature is None else choice.column
+
+
+def _pick_column(
+    editing: Editing, tree: Tree, node: int, found: list[Candidate]
+) -> _Choice | None:
+    """Let the visitor choose among the columns, the most useful first."""
+    of = {candidate.column: candidate for candidate in found}
+    now = None
+    if tree.feature[node] == OBLIQUE:
+        now = SUM
+    elif not tree.is_leaf[node]:
+        now = tree.features[tree.feature[node]].column
+    names = [*of] if now is None or now in of else [now, *of]
+    if not names:
+        return None
+    key = f"{editing.key('by')}-{editing.path}"
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = now if now in names else names[0]
+
+    def label(name: str) -> str:
+        """Name a column with what its best split gains."""
+        gain = f" · gain {significant(of[name].gain)}" if name in of else ""
+        return f"{name}{gain}{' · now' * (name == now)}"
+
+    column = st.selectbox(
+        "Split by",
+        names,
+        format_func=label,
+        key=key,
+        help="The best split of each column among the training rows of this node, by "
+        "how much impurity (Gini, or variance) it removes.",
+    )
+    return _Choice(column, column == now, of.get(column))
+
+
+def _show_threshold(
+    editing: Editing,
+    tree: Tree,
+    node: int,
+    choice: _Choice,
+    feature: Feature | None,
+    at: np.ndarray,
+) -> None:
+    """Draw the rows along a number column or a sum, with a slider for the threshold."""
+    if feature is None:
+        X = editing.loaded.split.X_train
+        x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
+    else:
+        x = bench(editing.loaded).train.numbers(feature)[at]
+        title = named_with_unit(feature.column, feature.unit)
+    if choice.is_current:
+        wanted = float(tree.threshold[node])
+    else:
+        wanted = None if choice.candidate is None else choice.candidate.threshold
+    stops = _stops(x, wanted)
+    threshold = wanted
+    if len(stops) > 1:
+        threshold = _slide(editing, choice, stops, wanted)
+    is_left = x <= (np.inf if threshold is None else threshold)
+    show_figure(
+        number_figure(
+            x, _groups(editing, at, is_left), threshold, title=title, mode=mode()
+        ),
+        key="edit-rows",
+        alt=f"Training rows of the node by {title}, with the threshold.",
+    )
+    missing = int(np.isnan(x).sum())
+    side = _missing_left(tree, node, choice)
+    words = (
+        f"{counted(int(is_left.sum()), 'row')} at most the threshold go left, "
+        f"{int((x > (np.inf if threshold is None else threshold)).sum()):,} right."
+    )
+    if missing:
+        words += f" {missing:,} without a value go {'left' if side else 'right'}."
+    st.caption(words)
+    if not choice.is_current and threshold is not None:
+        _offer(editing, SetSplit(editing.path, choice.column, threshold, None, side))
+
+
+def _slide(
+    editing: Editing, choice: _Choice, stops: dict[float, str], wanted: float | None
+) -> float:
+    """Let the visitor move the threshold; the split's own follows at once."""
+    key = f"{editing.key('at')}-{editing.path}-{choice.column}"
+    if choice.is_current or st.session_state.get(key) not in stops:
+        st.session_state[key] = wanted if wanted in stops else next(iter(stops))
+
+    def move() -> None:
+        """Move the split's threshold to where the slider stands."""
+        do(editing.loaded, SetThreshold(editing.path, st.session_state[key]))
+
+    is_locked = editing.path in editing.now.edited.locked
+    return st.select_slider(
+        "Threshold",
+        list(stops),
+        format_func=stops.__getitem__,
+        key=key,
+        disabled=choice.is_current and is_locked,
+        on_change=move if choice.is_current else None,
+    )
+
+
+def _stops(x: np.ndarray, wanted: float | None) -> dict[float, str]:
+    """Return where a threshold may stand, between two values, and how it is written."""
+    values = np.unique(x[np.isfinite(x)])
+    low, high = values[:-1], values[1:]
+    if len(low) > MOST_STOPS:
+        # As many rows between any two stops.
+        ranked = np.sort(x[np.isfinite(x)])
+        steps = np.linspace(0, len(ranked) - 1, MOST_STOPS).astype(int)
+        place = np.unique(np.searchsorted(values, ranked[steps]))
+        place = place[place < len(low)]
+        low, high = low[place], high[place]
+    found = {
+        float(midpoint(a, b)): threshold_text(float(midpoint(a, b)), a, b)
+        for a, b in zip(low.tolist(), high.tolist())
+    }
+    if wanted is not None and np.isfinite(wanted) and wanted not in found:
+        # The split's own threshold has the place of the stop that parts rows alike.
+        alike = np.searchsorted(values, wanted, side="right")
+        for stop in [*found]:
+            if np.searchsorted(values, stop, side="right") == alike:
+                del found[stop]
+        below, above = values[values <= wanted], values[values > wanted]
+        a = float(below[-1]) if len(below) else float("-inf")
+        b = float(above[0]) if len(above) else float("inf")
+        found[wanted] = threshold_text(wanted, a, b)
+    return dict(sorted(found.items()))
+
+
+def _show_categories(
+    editing: Editing,
+    tree: Tree,
+    node: int,
+    choice: _Choice,
+    feature: Feature,
+    at: np.ndarray,
+) -> None:
+    """Draw the rows by category, and let the visitor say which go left."""
+    codes = bench(editing.loaded).train.codes(feature)[at]
+    present = [feature.categories[code] for code in np.unique(codes[codes >= 0])]
+    if choice.is_current:
+        wanted: Sequence[str] = left_categories(tree, node)
+    else:
+        wanted = (choice.candidate.categories or ()) if choice.candidate else ()
+    default = [name for name in present if name in wanted]
+    position = editing.session.position if choice.is_current else 0
+    left = st.multiselect(
+        "Go left",
+        present,
+        default=default,
+        key=f"{editing.key('left')}-{editing.path}-{choice.column}-{position}",
+    )
+    is_left = np.isin(codes, [feature.categories.index(name) for name in left])
+    show_figure(
+        category_figure(
+            codes,
+            feature.categories,
+            left,
+            _groups(editing, at, is_left),
+            title=feature.column,
+            mode=mode(),
+        ),
+        key="edit-rows",
+        alt=f"Training rows of the node by {feature.column}; pale ones go right.",
+    )
+    st.caption(
+        f"{counted(int(is_left.sum()), 'row')} go left; the pale bars, "
+        f"{int((~is_left).sum()):,} rows, right."
+    )
+    if (left and len(left) < len(present) and left != default) or not choice.is_current:
+        side = _missing_left(tree, node, choice)
+        if left and len(left) < len(present):
+            names = tuple(left)
+            _offer(editing, SetSplit(editing.path, choice.column, None, names, side))
+
+
+def _missing_left(tree: Tree, node: int, choice: _Choice) -> bool:
+    """Whether rows without a value go left at the split that is looked at."""
+    if choice.is_current or choice.candidate is None:
+        return bool(tree.missing_left[node])
+    return choice.candidate.missing_left
+
+
+def _offer(editing: Editing, edit: SetSplit) -> None:
+    """Offer to give the node the split that is looked at."""
+    st.button(
+        "Set this split",
+        type="primary",
+        icon=":material/call_split:",
+        key=editing.key("set-split"),
+        help=plain(edit.sentence()),
+        on_click=do,
+        args=(editing.loaded, edit),
+    )
+
+
+def _groups(editing: Editing, at: np.ndarray, is_left: np.ndarray) -> Groups:
+    """Colour the rows of the node by class, or by their side."""
+    classes = editing.now.tree.classes
+    if classes is None:
+        return side_groups(is_left)
+    codes = bench(editing.loaded).train.y[at]
+    return [
+        (str(label), codes == classes.index(label), color)
+        for label, color in run_colors(editing.loaded).items()
+    ]

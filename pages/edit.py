@@ -1,0 +1,101 @@
+"""Edit: change a run's tree by hand, see what it costs, save it or train it on."""
+
+import streamlit as st
+
+from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.tree_pictures import tree_picture
+from pages.common.page import page_title
+from pages.common.state.edit_session import edit_session, set_edit_session
+from pages.common.state.selected_node import select_node, selected_node
+from pages.common.views.edit.doing import Editing, show_refusal
+from pages.common.views.edit.finish import show_finish
+from pages.common.views.edit.log import show_log
+from pages.common.views.edit.node import (
+    show_branch,
+    show_column,
+    show_node_title,
+    show_rules,
+)
+from pages.common.views.edit.scores import show_scores
+from pages.common.views.edit.split import show_split
+from pages.common.views.edit.trees import EditedTree, after
+from pages.common.views.tree_viewer import HEIGHT, tree_viewer
+from pages.common.widgets.run_picker import pick_loaded_run
+from pages.common.words import fitted_words
+from treelab.editing.log import tree_hash
+from treelab.editing.paths import path_of_key
+from treelab.editing.session import Session
+from treelab.figures.viewer.keys import node_at
+from treelab.runs.store.run import Run
+
+
+@st.fragment
+def show_editing(loaded: LoadedRun) -> None:
+    """Draw the tree as it is edited, the selected node's menu, and the log."""
+    session = edit_session(loaded.run.id)
+    now = current_tree(loaded, session)
+    before = after(loaded, ())
+    scores = st.container()
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        path = draw(loaded, now)
+    editing = Editing(loaded, edit_session(loaded.run.id), now, before, path)
+    with scores:
+        show_scores(editing)
+    with right:
+        show_refusal()
+        show_node_title(editing)
+        column = show_split(editing)
+        show_branch(editing)
+        if column is not None:
+            show_column(editing, column)
+    with left:
+        show_rules(editing)
+        show_log(editing)
+        show_finish(editing)
+
+
+def current_tree(loaded: LoadedRun, session: Session) -> EditedTree:
+    """Return the tree as it is edited; a session that no longer fits starts anew."""
+    try:
+        return after(loaded, session.current)
+    except ValueError as error:
+        set_edit_session(loaded.run.id, Session())
+        st.warning(f"The edits no longer fit this tree: {error}")
+        return after(loaded, ())
+
+
+def draw(loaded: LoadedRun, now: EditedTree) -> str:
+    """Draw the tree in the viewer; return the path of the selected node."""
+    picture = tree_picture(loaded, now.tree, f"edited {tree_hash(now.tree)}")
+    selection = tree_viewer(
+        picture.payload,
+        f"tree-view-edit-{loaded.run.id}",
+        select=selected_node(loaded.run.id) or "",
+        height=HEIGHT,
+    )
+    st.caption(f"Rows and bars in the picture: {fitted_words(loaded)}.")
+    key = selection.key or ""
+    if node_at(now.tree, key) is None:
+        key = ""
+    select_node(loaded.run.id, key)
+    return path_of_key(key)
+
+
+def is_single_tree(run: Run) -> bool:
+    """Whether a run has one tree that predicts what people know."""
+    return "estimators" not in run.summary and not run.problem.origin
+
+
+page_title(
+    "What would you change?",
+    "Click a node, then set its split, lock it, prune it, or forbid a column; the "
+    "validation score moves with each edit. What is not locked can be trained on.",
+)
+show_editing(
+    pick_loaded_run(
+        growing=False,
+        where=is_single_tree,
+        empty="No run of a single tree yet. Train one first.",
+    )
+)

@@ -1,0 +1,93 @@
+"""The Edit page."""
+
+from tests.pages.shown import page_text
+from tests.pages.stores import add_run
+from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
+from treelab.editing.log import EditLog
+
+
+def press(app, name: str, run: str):
+    """Press a button of the page by its name."""
+    app.button(key=f"edit-{name}-{run}").click().run()
+    assert not app.exception, app.exception
+    return app
+
+
+def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
+    run = add_run(store, "gradtree")
+    app = visit("edit", run=run, node="r0")
+    text = page_text(app).replace("\\", "")
+    assert "Test rows stay unseen until you end the session" in text
+    assert [metric.label for metric in app.metric] == [
+        "macro F1 · validation, 48 rows",
+        "Leaves",
+    ]
+    assert app.selectbox(key=f"edit-by-{run}-L").value == "colour"
+    press(app, "prune-below", run)
+    assert (app.metric[1].value, app.metric[1].delta) == ("3", "−1")
+    assert "At L: pruned to a leaf." in page_text(app).replace("\\", "")
+    press(app, "undo", run)
+    assert app.metric[1].value == "4"
+    press(app, "redo", run)
+    app.switch_page("pages/tree.py").run()
+    app.switch_page("pages/edit.py").run()
+    assert app.metric[1].value == "3"
+    press(app, "keep", run)
+    newest = store.runs()[0]
+    assert newest.summary["edited_from"] == run
+    log = EditLog.from_json(store.edits(newest.id))
+    assert (log.edits, log.seen_test) == ((Prune("L"),), 1)
+    assert len(app.metric) == 3  # the session is over: test scores are shown
+    assert "the edits" in page_text(app) or "no change" in page_text(app)
+
+
+def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
+    run = add_run(store, "cart")
+    app = visit("edit", run=run)
+    slider = app.select_slider(key=f"edit-at-{run}--radius")
+    before = app.metric[0].value
+    slider.set_value(min(stop for stop in slider_stops(slider))).run()
+    (moved,) = app.session_state[f"edits-{run}"].current
+    assert isinstance(moved, SetThreshold)
+    assert app.metric[0].value != before
+    press(app, "forbid-everywhere", run)
+    assert app.session_state[f"edits-{run}"].current[-1] == Forbid("", "radius")
+    assert "radius is forbidden everywhere" in page_text(app)
+    press(app, "lock", run)
+    assert app.session_state[f"edits-{run}"].current[-1] == Lock("")
+    press(app, "prune-below", run)
+    assert "is locked" in app.warning[0].value
+    press(app, "end", run)
+    assert app.metric[2].label == "macro F1 · test, 48 rows"
+
+
+def slider_stops(slider) -> list[float]:
+    """The thresholds that the slider offers, as they are written."""
+    return [float(option.replace("−", "-")) for option in slider.options]
+
+
+def test_an_oblique_split_can_be_replaced_by_one_column(visit, store):
+    run = add_run(store, "get", "weight")
+    app = visit("edit", run=run)
+    split = app.selectbox(key=f"edit-by-{run}-")
+    assert split.value == "its weighted sum"
+    split.set_value("radius").run()
+    press(app, "set-split", run)
+    (edit,) = app.session_state[f"edits-{run}"].current
+    assert edit.column == "radius"
+
+
+def test_training_around_starts_a_child_that_waits(visit, store):
+    run = add_run(store, "gradtree")
+    app = visit("edit", run=run)
+    press(app, "around", run)
+    newest = store.runs()[0]
+    assert (newest.learner, newest.state) == ("gradtree", "queued")
+    assert EditLog.from_json(store.edits(newest.id)).training.learner == "gradtree"
+    assert "trained around" in page_text(app)
+
+
+def test_an_ensemble_is_not_offered(visit, store):
+    add_run(store, "grande")
+    app = visit("edit")
+    assert "No run of a single tree yet" in app.info[0].value

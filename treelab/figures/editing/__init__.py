@@ -1,0 +1,1 @@
+"""A node whose split is being chosen: its rows along one column."""
