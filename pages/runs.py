@@ -3,7 +3,6 @@
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.frontier import runs_on_splits
 from pages.common.cached.store import folder_words, store
 from pages.common.page import page_title
 from pages.common.views.compare.others import MOST_OTHERS
@@ -14,7 +13,7 @@ from treelab.evaluation.comparison.split_band import mean_over_splits
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
-from treelab.runs.jobs.repeats import repeats_of
+from treelab.runs.jobs.repeats import repeats_of, runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
 
@@ -55,7 +54,7 @@ def split_words(run: Run) -> str:
     """Write the mean over the data splits on which a run was repeated, "" for none."""
     if run.id not in repeated:
         return ""
-    scores = [score(own) for own in runs_on_splits(run).values()]
+    scores = [score(own) for own in runs_by_seed(run, known_runs).values()]
     if len(scores) < 2:
         return ""
     mean, error = mean_over_splits(scores)
@@ -123,7 +122,7 @@ if not runs:
     st.page_link("pages/data.py", label="Choose a table and train")
     st.stop()
 
-ids = {run.id for run in runs}
+known_runs, ids = runs, {run.id for run in runs}
 repeated = {run.repeat_of for run in runs} - {""}
 n_repeats = sum(run.repeat_of in ids for run in runs)
 if n_repeats and not st.toggle(
@@ -147,7 +146,7 @@ picked = st.dataframe(
     height=min(35 * (len(runs) + 1) + 3, 600),
     column_config={
         "learner": "Learner",
-        "name": "Name",
+        "name": st.column_config.TextColumn("Name", width="medium"),
         "table": "Table",
         "target": "Target",
         "state": "State",

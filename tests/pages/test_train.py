@@ -11,8 +11,10 @@ from tests.runs.jobs.clustered import clustered
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.clusters import clusters_problem, name_clusters
+from treelab.runs.jobs.save_pruned import save_pruned
 from treelab.runs.store.process import ProcessId
 from treelab.training.events import HISTORY, Progress
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
 
 
 def cards(app) -> str:
@@ -388,3 +390,11 @@ def test_learners_are_trained_on_several_data_splits_by_one_choice(store, visit)
     assert app.session_state["run"] == runs[1].id
     assert "0 of 4 repeats trained" in page_text(app)
     assert not app.exception
+
+
+def test_sizes_chosen_by_hand_stand_with_the_earlier_runs(store, visit):
+    run = store.run(add_run(store, "cart"))
+    smaller = cost_complexity_path(store.model(run.id)).trees[1]
+    saved = save_pruned(store, run, smaller)
+    assert "(chosen by hand)" not in page_text(visit("train", run=run.id))
+    assert "(chosen by hand)" in page_text(visit("train", run=saved))

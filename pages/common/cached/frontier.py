@@ -130,18 +130,26 @@ def trained_run(run: Run) -> Run:
     return find_run(run.summary.get("pruned_from")) or run
 
 
-def runs_on_splits(run: Run) -> dict[int, Run]:
-    """Return the finished runs of a run's kind, by the seed of their data split."""
-    return runs_by_seed(trained_run(run), finished_runs())
-
-
-def band_of(run: Run, column: str) -> tuple[pd.DataFrame | None, int]:
+def band_of(
+    run: Run, column: str, known: Sequence[Run]
+) -> tuple[pd.DataFrame | None, int]:
     """Return a run's scores by size over data splits, and how many splits these are.
 
-    None where there are fewer than two. An ensemble has one score a split, whatever
-    its size: one row.
+    Parameters
+    ----------
+    run : Run
+    column : {"held_out", "test"}
+    known : sequence of Run
+        Among which those of other data splits are looked for.
+
+    Returns
+    -------
+    band : DataFrame or None
+        None where there are fewer than two splits. An ensemble has one score a split,
+        whatever its size: one row.
+    n_splits : int
     """
-    runs = list(runs_on_splits(run).values())
+    runs = list(runs_by_seed(trained_run(run), known).values())
     if len(runs) < FEWEST:
         return None, len(runs)
     if "estimators" in run.summary:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.common.cached.frontier import without_sizes
 from pages.common.cached.live_tree import live_tree
 from pages.common.cached.store import (
     find_run,
@@ -42,7 +43,10 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     of_clusters : bool
         Whether they find clusters.
     """
-    shown = newest_of_each_kind(runs)[:MOST_SHOWN]
+    chosen = st.session_state.get("run")
+    trained = {run.id for run in without_sizes(runs)}
+    recent = [run for run in runs if run.id in {*trained, chosen}]
+    shown = newest_of_each_kind(recent)[:MOST_SHOWN]
     earlier = [run for run in runs if run not in shown]
     active = any(not run.is_finished for run in shown)
     names = names_and_colors(shown) | names_and_colors(earlier)

@@ -44,7 +44,8 @@ def runs_by_seed(run: Run, runs: Iterable[Run]) -> dict[int, Run]:
     kind = run_kind(run)
     for other in runs:
         is_done = other.state == "done" and other.has_model and other.metrics
-        if is_done and run_kind(other) == kind:
+        # The learner first: most runs need no closer look.
+        if is_done and other.learner == run.learner and run_kind(other) == kind:
             found.setdefault(other.problem.seed, other)
     return dict(sorted(found.items()))
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -16,7 +17,7 @@ from pages.common.cached.frontier import (
 )
 from pages.common.cached.loaded_run import load_readable
 from pages.common.cached.pruning_steps import pruning_steps
-from pages.common.cached.store import find_run, store
+from pages.common.cached.store import find_run, finished_runs, store
 from pages.common.page import show_figure
 from pages.common.state.chosen_run import choose_run
 from pages.common.theme import mode
@@ -68,7 +69,7 @@ def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
         _show_finding((runs[0], runs[1]), names, column, leaves)
     metric = TITLES[headline(pair[0].run.problem.task)]
     by_run = names_and_colors([own.loaded.run for own in runs])
-    drawn = [_drawn(own, *by_run[own.loaded.run.id], column) for own in runs]
+    drawn = _drawn_lines(runs, by_run, column)
     # A click counts for these runs alone.
     key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
     clicked = show_figure(
@@ -106,7 +107,7 @@ def show_small_frontier(runs: list[Run]) -> None:
         return
     metric = TITLES[headline(tested[0].problem.task)]
     names = names_and_colors(runs)
-    drawn = [_drawn(own, *names[own.loaded.run.id], HELD_OUT) for own in found]
+    drawn = _drawn_lines(found, names, HELD_OUT)
     st.markdown("**Score against size**")
     show_figure(
         frontier_figure(
@@ -125,14 +126,20 @@ def show_small_frontier(runs: list[Run]) -> None:
     )
 
 
-def _drawn(own: RunOnFrontier, name: str, color: str, column: str) -> DrawnLine:
-    """Return what is drawn of a run."""
-    band, n_splits = band_of(own.loaded.run, column)
-    bands = {"band": band, "n_splits": n_splits}
-    if own.line is None:
-        trees = counted(own.loaded.model.n_estimators, "tree")
-        return DrawnLine(f"{name}, {trees}", color, score=own.score(column), **bands)
-    return DrawnLine(name, color, own.line, sketches=sketches(own), **bands)
+def _drawn_lines(
+    runs: Sequence[RunOnFrontier], names: dict[str, tuple[str, str]], column: str
+) -> list[DrawnLine]:
+    """Return what is drawn of each run."""
+    known, drawn = finished_runs(), []
+    for own in runs:
+        name, color = names[own.loaded.run.id]
+        band, n_splits = band_of(own.loaded.run, column, known)
+        line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
+        if own.line is None:
+            trees = counted(own.loaded.model.n_estimators, "tree")
+            line = replace(line, name=f"{name}, {trees}", score=own.score(column))
+        drawn.append(replace(line, sketches=sketches(own)))
+    return drawn
 
 
 def _band_words(drawn: Sequence[DrawnLine]) -> str:

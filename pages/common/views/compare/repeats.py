@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.common.cached.frontier import runs_on_splits, trained_run
-from pages.common.cached.store import queue, store
+from pages.common.cached.frontier import trained_run
+from pages.common.cached.store import finished_runs, queue, store
 from pages.common.state.started_runs import start_repeats
 from pages.common.store_trouble import guarded
 from pages.common.words import plain
-from treelab.runs.jobs.repeats import can_be_repeated, repeats_of
+from treelab.runs.jobs.repeats import can_be_repeated, repeats_of, runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
 
@@ -101,7 +101,8 @@ def _words(runs: list[Run], repeats: list[Run]) -> str:
         n_done = sum(run.state == "done" for run in repeats)
         total = n_done + len(waiting)
         return f"{n_done} of {counted(total, 'repeat')} trained{at}."
-    by_seed = {run.id: runs_on_splits(run) for run in runs}
+    known = finished_runs()
+    by_seed = {run.id: runs_by_seed(run, known) for run in runs}
     failed = [
         run
         for run in repeats
