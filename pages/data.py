@@ -29,7 +29,7 @@ from pages.common.state.problem import (
 )
 from pages.common.state.started_runs import start_runs
 from pages.common.theme import mode
-from pages.common.widgets.columns import column_editor, model_column
+from pages.common.widgets.columns import column_editor, date_parts, model_column
 from pages.common.widgets.learners import DEFAULT_LEARNERS
 from pages.common.widgets.upload import (
     UPLOAD_OPEN,
@@ -210,11 +210,13 @@ with left:
             args=(REAL_TABLE,),
         )
     with st.expander(
-        f"Features used: {len(problem.columns)} of {len(names) - 1}",
+        f"Features used: {len(problem.columns)} of "
+        f"{len({*names, *problem.columns}) - 1}",
         icon=":material/view_column:",
         key="columns-open",
     ):
         column_editor(problem)
+        date_parts(problem)
     if notes := [finding.sentence for finding in noticed if finding.level == "note"]:
         with st.expander(
             f"{counted(len(notes), 'note')} on this table",

@@ -15,6 +15,7 @@ from treelab.data.columns import (
 )
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
 from treelab.data.values import cast_column, class_labels
+from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.numerals import counted
 
 FEW_TEST_ROWS = 30
@@ -31,7 +32,8 @@ class Problem:
     target : str
         The column to predict.
     columns : tuple of str
-        The columns to predict from.
+        The columns to predict from; among them may be parts of dates, such as "month
+        of admitted", see ``treelab/trees/derived/date_parts.py``.
     kinds : tuple of (str, str)
         Column and "number" or "category", where a person overrides the column's type.
     task : {"binary", "multiclass", "regression"}
@@ -121,7 +123,8 @@ class Problem:
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns to predict from, each of its chosen kind.
 
-        Units travel along in ``attrs["units"]``, where the encoder finds them.
+        Parts of dates are computed where they are among the columns. Units travel
+        along in ``attrs["units"]``, where the encoder finds them.
 
         Raises
         ------
@@ -129,7 +132,7 @@ class Problem:
             If a column is absent.
         """
         kinds = dict(self.kinds)
-        chosen = as_frame(frame, self.columns)
+        chosen = as_frame(with_date_parts(frame, self.columns), self.columns)
         chosen = pd.DataFrame(
             {
                 name: cast_column(

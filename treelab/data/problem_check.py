@@ -10,6 +10,7 @@ from treelab.data.columns import column_kind, column_note
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
+from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
 
@@ -58,6 +59,7 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
     list of Finding
         Without an error among them, ``problem.split(frame)`` will work.
     """
+    frame = with_date_parts(frame, problem.columns)
     names = {str(name) for name in frame.columns}
     needed = [
         problem.target,

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from treelab.trees.derived.date_parts import with_date_parts
+
 KINDS = ("number", "category")
 
 
@@ -150,9 +152,12 @@ def _plain_numbers(
 
 
 def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
-    """Return ``X`` as a data frame whose columns carry the features' names."""
+    """Return ``X`` as a data frame whose columns carry the features' names.
+
+    Parts of dates, such as "month of admitted", are computed where it has the dates.
+    """
     if isinstance(X, pd.DataFrame):
-        return X
+        return with_date_parts(X, (feature.column for feature in features))
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(

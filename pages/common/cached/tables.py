@@ -1,6 +1,7 @@
 """What is known of a stored table: its columns, its first rows, notes on a problem."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ from treelab.evaluation import metrics
 from treelab.figures.style.colors import label_colors
 from treelab.figures.table import table_html
 from treelab.runs.store.run_store import RunStore, default_home
+from treelab.trees.derived.date_parts import first_day, has_times, looks_like_dates
 
 
 def stored_table_id(key: str) -> str:
@@ -39,6 +41,26 @@ def column_kinds(problem: Problem) -> dict[str, str]:
     """Return each column's kind: as its values suggest, or as it was changed."""
     facts = column_facts(problem.table_id)
     return dict(zip(facts["column"], facts["kind"])) | dict(problem.kinds)
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of dates, its first one, and whether some have a time of day."""
+
+    name: str
+    first: str
+    has_times: bool
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def date_columns(table_id: str) -> list[DateColumn]:
+    """Return the columns of a stored table that hold dates."""
+    frame = table(table_id)
+    return [
+        DateColumn(str(name), first_day(column), has_times(column))
+        for name, column in frame.items()
+        if looks_like_dates(column)
+    ]
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

@@ -5,9 +5,11 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.tables import column_facts, column_kinds
+from pages.common.cached.tables import column_facts, column_kinds, date_columns
 from pages.common.state.problem import choose_problem
+from pages.common.words import plain
 from treelab.data.problem import Problem
+from treelab.trees.derived.date_parts import PARTS, parse_part, part_name
 
 
 def column_editor(problem: Problem) -> None:
@@ -129,4 +131,40 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
         for name, kind in zip(edited["column"], edited["kind"])
         if kind != facts[name]
     )
+    parts = tuple(name for name in problem.columns if parse_part(name))
+    used += tuple(name for name in parts if name not in used)
     choose_problem(replace(problem, columns=used, kinds=kinds))
+
+
+def date_parts(problem: Problem) -> None:
+    """Let the visitor tick what of each column of dates is used beside the years."""
+    for column in date_columns(problem.table_id):
+        if column.name in (problem.target, problem.truth):
+            continue
+        names = {
+            part_name(part, column.name, column.first): part
+            for part in PARTS
+            if part != "hour" or column.has_times
+        }
+        key = f"dates-{problem.table_id}-{problem.target}-{column.name}"
+        st.pills(
+            f"Of the dates in {plain(column.name)}, also",
+            list(names),
+            selection_mode="multi",
+            default=[name for name in names if name in problem.columns],
+            format_func=names.__getitem__,
+            key=key,
+            on_change=_follow_parts,
+            args=(problem, list(names), key),
+            help="; ".join(f"{part}: {what}" for part, what in PARTS.items())
+            + ". New tables are treated alike. The column itself holds years with "
+            "decimals, and can be left out above.",
+        )
+
+
+def _follow_parts(problem: Problem, names: list[str], key: str) -> None:
+    """Follow the choice of parts of a column of dates."""
+    others = tuple(name for name in problem.columns if name not in names)
+    chosen = tuple(name for name in names if name in st.session_state[key])
+    if others + chosen:  # else there would be nothing to predict from
+        choose_problem(replace(problem, columns=others + chosen))

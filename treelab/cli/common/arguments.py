@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 
 from treelab.data.columns import TASKS
 from treelab.runs.store.run_store import default_home
+from treelab.trees.derived.date_parts import PARTS
 
 
 def add_home(parser: ArgumentParser) -> None:
@@ -45,6 +46,14 @@ def add_problem(parser: ArgumentParser) -> None:
     parser.add_argument("--target", required=True, help="the column to predict")
     parser.add_argument(
         "--task", choices=TASKS, help="(default: the one the target's values suggest)"
+    )
+    parser.add_argument(
+        "--dates",
+        metavar="COLUMN:PARTS",
+        action="append",
+        default=[],
+        help="use parts of a column's dates, too, with commas between: "
+        f"{', '.join(PARTS)}; such as admitted:month,weekday; may be repeated",
     )
     add_seed(parser)
 

@@ -12,6 +12,12 @@ from treelab.data.problem import Problem, make_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.derived.date_parts import (
+    PARTS,
+    first_day,
+    looks_like_dates,
+    part_name,
+)
 
 
 def read_named_table(
@@ -74,6 +80,9 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
         task=arguments.task,
         seed=arguments.seed,
     )
+    if parts := _date_parts(arguments.dates, frame, name):
+        columns = tuple(dict.fromkeys((*problem.columns, *parts)))
+        problem = replace(problem, columns=columns)
     if (truth := getattr(arguments, "truth", None)) is not None:
         columns = tuple(column for column in problem.columns if column != truth)
         problem = replace(problem, columns=columns, is_surrogate=True, truth=truth)
@@ -82,6 +91,30 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
             raise ValueError(finding.sentence)
         print(finding.sentence, file=sys.stderr)
     return frame, problem
+
+
+def _date_parts(texts: list[str], frame: pd.DataFrame, name: str) -> list[str]:
+    """Return the columns that ``--dates`` asks for.
+
+    Raises
+    ------
+    ValueError
+        If a column is absent or holds no dates, or a part is unknown.
+    """
+    found = []
+    for text in texts:
+        column, _, parts = text.rpartition(":")
+        unknown = [part for part in parts.split(",") if part not in PARTS]
+        if not column or unknown:
+            raise ValueError(
+                f"--dates takes COLUMN:PARTS, parts among {', '.join(PARTS)} with "
+                f"commas between; got {text!r}."
+            )
+        if column not in frame.columns or not looks_like_dates(frame[column]):
+            raise ValueError(f"{name} has no column {column!r} of dates.")
+        first = first_day(frame[column])
+        found += [part_name(part, column, first) for part in parts.split(",")]
+    return found
 
 
 def store_problem(store: RunStore, frame: pd.DataFrame, problem: Problem) -> Problem:

@@ -9,6 +9,7 @@ from treelab.data.columns import column_kind
 from treelab.data.values import cast_column, categories, class_labels
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.routing.new_rows import rows_for_model
+from treelab.trees.derived.date_parts import parse_part
 from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
@@ -67,7 +68,12 @@ def new_table(
 def absent_columns(model: Model, frame: pd.DataFrame) -> list[str]:
     """Return the columns that a model reads and a table lacks."""
     present = {str(column) for column in frame.columns}
-    return [column for column in model.columns if column not in present]
+    parts = {column: parse_part(column) for column in model.columns}
+    return [
+        column
+        for column, part in parts.items()
+        if column not in present and (part is None or part[1] not in present)
+    ]
 
 
 def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:

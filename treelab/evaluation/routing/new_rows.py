@@ -5,6 +5,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.data.values import cast_column, numbers
+from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.text.names import listed
 
@@ -30,6 +31,7 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
         number that is too large; names the column and, for a value, its row.
     """
     columns = list(model.columns)
+    frame = with_date_parts(frame, columns)
     absent = [column for column in columns if column not in frame]
     if absent:
         verb = "is" if len(absent) == 1 else "are"

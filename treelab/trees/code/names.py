@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from treelab.trees.code.splits import Input
+from treelab.trees.derived.date_parts import part_words
 from treelab.trees.text.names import clean
 from treelab.trees.text.nodes import prediction_text, rows_text
 from treelab.trees.tree import Tree
@@ -70,5 +71,7 @@ def heading(tree: Tree, read: list[Input]) -> list[str]:
         lines.append("It reads the columns")
     for source in read:
         unit = f", in {source.unit}" if source.unit else ""
-        lines.append(f"  {comment(f'{source.column} ({source.kind}{unit})')}")
+        what = part_words(source.column)
+        kind = f"{source.kind}{unit}{f', {what}' if what else ''}"
+        lines.append(f"  {comment(f'{source.column} ({kind})')}")
     return [*lines, *(comment(note) for note in tree.notes)]

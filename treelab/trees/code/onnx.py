@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from treelab.trees.code.names import heading
 from treelab.trees.code.splits import Input, inputs, source_of
 from treelab.trees.tree import Tree
 from treelab.trees.walk import AXIS, OBLIQUE, used_features
@@ -88,8 +89,7 @@ class _Graph:
             ],
             outputs,
             self.constants,
-            doc_string=f"Decision tree that predicts {self.tree.target}. "
-            + " ".join(self.tree.notes),
+            doc_string="\n".join(heading(self.tree, self.read)),
         )
         opsets = [
             helper.make_opsetid("", _OPSET),

@@ -1,0 +1,96 @@
+"""Parts of dates: right for every way in which a table holds dates."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.problem import make_problem
+from treelab.data.problem_check import check_problem
+from treelab.data.reading.dates import decimal_years
+from treelab.data.reading.read_table import read_table
+from treelab.trees.code import to_python
+from treelab.trees.derived.date_parts import (
+    first_day,
+    has_times,
+    looks_like_dates,
+    parse_part,
+    part_name,
+    with_date_parts,
+)
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
+
+RNG = np.random.default_rng(0)
+TIMES = pd.Series(
+    pd.Timestamp("1931-02-27") + pd.to_timedelta(RNG.integers(3e9, size=500), unit="s")
+)
+NAMES = [
+    part_name(part, "at", "2000-03-01")
+    for part in ("year", "month", "weekday", "hour", "days")
+]
+
+
+@pytest.mark.parametrize("form", ["times", "years", "text"])
+def test_parts_are_those_of_the_calendar(form):
+    at = {
+        "times": TIMES,
+        "years": decimal_years(TIMES.astype("datetime64[ns]")),
+        "text": TIMES.map(lambda time: time.isoformat()),
+    }[form]
+    frame = with_date_parts(pd.DataFrame({"at": at}), NAMES)
+    expected = [
+        TIMES.dt.year,
+        TIMES.dt.month,
+        TIMES.dt.day_of_week + 1,
+        TIMES.dt.hour,
+        (TIMES.dt.normalize() - pd.Timestamp("2000-03-01")).dt.days,
+    ]
+    for name, values in zip(NAMES, expected):
+        assert frame[name].tolist() == values.tolist()
+
+
+def test_a_missing_date_has_no_parts():
+    frame = with_date_parts(pd.DataFrame({"at": [np.nan, 2020.5]}), NAMES)
+    assert frame[NAMES].isna().all(axis=1).tolist() == [True, False]
+
+
+def test_names_tell_part_column_and_first_day():
+    for part in ("year", "days"):
+        name = part_name(part, "a of b", "2020-01-31")
+        assert parse_part(name) == (part, "a of b", "2020-01-31" * (part == "days"))
+    assert parse_part("age") is None
+    own = pd.DataFrame({"at": [2020.5], "month of at": [99.0]})
+    assert with_date_parts(own, NAMES)["month of at"].tolist() == [99.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "dates"),
+    [
+        (decimal_years(TIMES.astype("datetime64[ns]")), True),
+        (decimal_years(TIMES.dt.normalize().astype("datetime64[ns]")), True),
+        (pd.Series([1999.25, 2001.5, 2003.75]), False),
+        (pd.Series([1999, 2001, 2003]), False),
+        (pd.Series(RNG.uniform(1900, 2000, 300)), False),
+        (pd.Series(["2020-01-01"]), False),
+        (pd.Series([True, False]), False),
+    ],
+)
+def test_years_that_dates_became_are_told_from_other_numbers(values, dates):
+    assert looks_like_dates(values) == dates
+
+
+def test_a_model_of_parts_predicts_a_new_table_of_dates():
+    text = "day,y\n" + "".join(
+        f"2020-{m:02d}-{d:02d},{int(m > 6)}\n" for m in range(1, 13) for d in (3, 17)
+    )
+    frame = read_table(text.encode(), "a.csv").frame
+    assert looks_like_dates(frame["day"])
+    assert first_day(frame["day"]) == "2020-01-03"
+    assert not has_times(frame["day"])
+    problem = make_problem(frame, "y", columns=["month of day"])
+    assert not [f for f in check_problem(frame, problem) if f.level == "error"]
+    assert problem.table(frame)["month of day"].tolist()[:3] == [1, 1, 2]
+    tree = Tree.complete([Feature("month of day")], [0], [6.5], [True], [[0.0], [1.0]])
+    new = pd.DataFrame({"day": pd.to_datetime(["2031-05-01", "2031-11-30"])})
+    assert tree.predict(new).tolist() == [0.0, 1.0]
+    assert "computed from the dates in day: 1 for January" in to_python(tree)

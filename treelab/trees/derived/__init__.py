@@ -1,0 +1,1 @@
+"""Columns that are computed from other columns of the user's table."""
