@@ -143,6 +143,31 @@ def add_deciders(commands) -> None:
     parser.set_defaults(command=_deciders)
 
 
+def add_constraints(commands) -> None:
+    """Add ``bench constraints``."""
+    parser = commands.add_parser(
+        "constraints", help="what monotone columns cost, beside trees without them"
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with a manifest.json"
+    )
+    parser.add_argument("--table", default="credit-card", help="its name")
+    parser.add_argument(
+        "--monotone",
+        default="PAY_0: up, LIMIT_BAL: down, PAY_AMT1: down",
+        help="columns of the table (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--learners", default="cart,gradtree", help="keys joined by commas"
+    )
+    parser.add_argument("--trials", type=int, default=1, help="splits")
+    parser.add_argument("--seed", type=int, default=0, help="of the first split")
+    parser.add_argument(
+        "--out", type=Path, help="file of results; one that exists is continued"
+    )
+    parser.set_defaults(command=_constraints)
+
+
 def add_origins(commands) -> None:
     """Add ``bench origins``."""
     parser = commands.add_parser(
@@ -180,6 +205,7 @@ def add_ui(commands) -> None:
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
+    add_constraints,
     add_deciders,
     add_origins,
     add_speed,
@@ -282,6 +308,13 @@ def _argmin(chosen: Namespace) -> int:
 def _deciders(chosen: Namespace) -> int:
     """Measure who decides in an ensemble and print."""
     from treelab.bench.ensembles.deciders import run
+
+    return run(chosen)
+
+
+def _constraints(chosen: Namespace) -> int:
+    """Fit with and without monotone columns, and print."""
+    from treelab.bench.constraints import run
 
     return run(chosen)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from treelab.learners.common.constrained.setting import constraints_setting
 from treelab.learners.common.spec import (
     CLASSES,
     LearnerSpec,
@@ -63,6 +64,7 @@ class CartSettings:
         choices=("auto", "balanced"),
         tasks=CLASSES,
     )
+    constraints: Any = constraints_setting()
 
 
 SPEC = LearnerSpec(

@@ -5,8 +5,8 @@ prunings of it, and class weights only change which class a leaf predicts, so on
 gives the scores of all of them.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.tree import BaseDecisionTree
@@ -15,8 +15,13 @@ from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.evaluation.pruned_scores import class_sums, pooled_scores, value_sums
 from treelab.learners.cart.settings import CartSettings
 from treelab.learners.common.base import TrainingData
+from treelab.learners.common.constrained.column_rules import ColumnRules
+from treelab.learners.common.constrained.greedy import Limits, grow_constrained
 from treelab.learners.common.folds import N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.grown_tree import with_node_means
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.keeping import votes
+from treelab.trees.feature import Feature
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.cut import cut_at
 from treelab.trees.pruning.sizes import steps_at
@@ -87,16 +92,19 @@ class Search:
     sizes : ndarray of shape (n_sizes,)
         Numbers of leaves, ascending.
     seed : int
+    constraints : Constraints, optional
+        What every tree keeps while it grows.
     """
 
     settings: CartSettings
     task: str
     classes: tuple | None
-    new_tree: Callable[[int], BaseDecisionTree]
+    new_tree: Callable[..., BaseDecisionTree]
     growing: np.ndarray
     predicting: np.ndarray
     sizes: np.ndarray
     seed: int
+    constraints: Constraints = field(default_factory=Constraints)
 
     @property
     def depths(self) -> tuple[int | None, ...]:
@@ -119,10 +127,29 @@ class Search:
             for weighting in range(len(self.predicting))
         ]
 
-    def grow(self, X: np.ndarray, y: np.ndarray, leaf_size: int):
-        """Grow scikit-learn's tree on float32 columns, up to the largest depth."""
+    def least(self, leaf_size: int) -> int:
+        """Fewest rows in a leaf, those that constraints ask for among them."""
+        return max(leaf_size, self.constraints.min_samples_leaf)
+
+    def grow(self, X, y, leaf_size: int, features: Sequence[Feature], **limits):
+        """Grow scikit-learn's tree on float32 columns, up to the largest depth.
+
+        Our own where constraints limit its splits; it has the same attributes.
+        ``limits`` may hold ``max_leaf_nodes``.
+        """
         weights = None if self.classes is None else self.growing[y]
-        return self.new_tree(leaf_size).fit(X, y, sample_weight=weights).tree_
+        if not self.constraints.limits_splits:
+            grown = self.new_tree(leaf_size, **limits)
+            return grown.fit(X, y, sample_weight=weights).tree_
+        return grow_constrained(
+            X,
+            np.eye(len(self.classes))[y] if self.classes else (y - y.mean())[:, None],
+            weights,
+            ColumnRules.of(self.constraints, features, self.classes),
+            Limits(
+                max_depth=self.settings.max_depth, min_samples_leaf=leaf_size, **limits
+            ),
+        ).depth_first()
 
 
 def cross_validate(data: TrainingData, search: Search) -> np.ndarray:
@@ -169,7 +196,7 @@ def _fold_sums(
     unseen = to_float32(encoder.transform(data.frame[held_out]))
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):
-        grown = search.grow(X, y, leaf_size)
+        grown = search.grow(X, y, leaf_size, encoder.features_)
         tree = _encoded_tree(grown, encoder, search.classes)
         tree = with_leaves(tree, seen, grown.apply(seen), y)
         if search.classes is None:
@@ -228,8 +255,10 @@ def _depth_sums(
     code = rows.part * n_classes + rows.truth
     counts = rows_through(tree, rows.leaf, code, N_PARTS * n_classes)[stays]
     counts = counts.reshape(-1, N_PARTS, n_classes)
+    values, own = votes(search.constraints, search.classes)
     predicted = [
-        (small.class_counts * weights).argmax(1) for weights in search.predicting
+        (small.class_counts * own * weights @ values).argmax(1)
+        for weights in search.predicting
     ]
     return [
         class_sums(path, counts, own)[steps].transpose(1, 0, 2, 3) for own in predicted

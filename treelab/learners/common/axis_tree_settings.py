@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from treelab.learners.common.constrained.setting import constraints_setting
 from treelab.learners.common.spec import CLASSES, setting
 
 
@@ -38,3 +39,4 @@ class AxisTreeSettings:
         choices=("auto", "balanced"),
         tasks=CLASSES,
     )
+    constraints: Any = constraints_setting()

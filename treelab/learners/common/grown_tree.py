@@ -94,6 +94,7 @@ class GrownTree(TableEstimator):
         if class_weights is not None:
             weights = class_weights[data.y]
         leaf = tree.apply(data.frame)
+        weights = weights * self._vote_weights(data.y)
         return with_node_means(tree, leaf, self._values_of(data.y), weights)
 
     def _values_of(self, y) -> np.ndarray:
@@ -103,6 +104,10 @@ class GrownTree(TableEstimator):
     def _row_weights(self, y) -> np.ndarray:
         """Weight of each row, (n_rows,)."""
         raise NotImplementedError
+
+    def _vote_weights(self, y) -> np.ndarray | float:
+        """What each row's weight is multiplied by in the nodes; see ``votes``."""
+        return 1.0
 
     def _loss(self, frame, target) -> float:
         """Mean loss of the exported tree."""

@@ -16,6 +16,7 @@ from treelab.learners.common.checks import (
     check_choice,
     check_number,
 )
+from treelab.trees.constraints.constraints import Constraints
 
 Settings = TypeVar("Settings")
 RECIPES = ("treelab", "paper")
@@ -38,7 +39,8 @@ class Setting:
     kind : str
         "int", "float", "bool", "choice", "floats" (a number, or several ascending),
         "columns" (None for all, "each" for each from the others, or names of the
-        table's columns) or "other", which the learner checks by itself.
+        table's columns), "constraints" (see ``Constraints``) or "other", which the
+        learner checks by itself.
     default : object
     minimum, maximum : number or None
         Inclusive bounds of a number.
@@ -68,6 +70,8 @@ class Setting:
             check_choice(self.name, value, (True, False))
         elif self.kind == "choice" or (self.choices and self._is_text(value)):
             check_choice(self.name, value, self.choices)
+        elif self.kind == "constraints":
+            Constraints.read(value)
         elif self.kind == "floats":
             check_ascending(self.name, value, minimum=self.minimum or 0)
         elif self.kind in ("int", "float") and not self._is_word(value):
@@ -189,6 +193,11 @@ class LearnerSpec:
     paper_settings: Mapping[str, Any] = field(default_factory=dict)
     is_quick: bool = False
     cpu_only: bool = False
+
+    @property
+    def keeps_constraints(self) -> bool:
+        """Whether it has the setting ``constraints``."""
+        return any(setting.kind == "constraints" for setting in self.settings)
 
     def settings_of(self, task: str) -> tuple[Setting, ...]:
         """Settings that the learner knows for a task."""

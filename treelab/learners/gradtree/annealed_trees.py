@@ -20,8 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.objective import Objective
 from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.learners.gradtree.penalties import Penalties
 from treelab.learners.gradtree.starts import Start
 
 SLOPE = (2.0, 100.0)  # at the start and in the end; columns have unit variance
@@ -40,11 +42,14 @@ class TrainingRows:
     target : Tensor of shape (n,)
         Class codes (long), or standardised values (float32).
     objective : Objective
+    rules : sequence of G ColumnRules, or empty
+        What constraints say of the columns of each encoding.
     """
 
     x: Tensor
     target: Tensor
     objective: Objective
+    rules: Sequence[ColumnRules] = ()
 
     @property
     def n_rows(self) -> int:
@@ -56,6 +61,14 @@ class TrainingRows:
         if self.objective.n_classes:
             return nn.functional.one_hot(self.target, self.objective.n_classes).float()
         return self.target[:, None]
+
+    @property
+    def root_loss(self) -> float:
+        """Loss of one leaf: entropy of the classes in nats, or the variance, 1."""
+        if not self.objective.n_classes:
+            return 1.0
+        fraction = self.targets().mean(0)
+        return float(torch.special.entr(fraction).sum())
 
 
 class AnnealedTrees(nn.Module):
@@ -155,6 +168,11 @@ class _Group:
         self.threshold = nn.Parameter(torch.tensor(threshold, device=device))
         self.passed = torch.tensor(passed, device=device).flatten(2)  # (E, L, 2 S)
         self.absent = torch.tensor(absent, device=device)
+        self.penalties = None
+        if rows.rules:
+            rules = [rows.rules[own] for own in encoding]
+            penalties = Penalties.of(rules, columns, rows.root_loss)
+            self.penalties = None if penalties is None else penalties.to(device)
         x = rows.x.transpose(1, 2).cpu().numpy()
         targets = rows.targets().cpu().numpy()
         value = []
@@ -166,11 +184,23 @@ class _Group:
     def loss(self, x: Tensor, target: Tensor, slope: float, sharpness: float) -> Tensor:
         """Loss (E, B) of soft trees on encoded rows ``x`` (G, F, B)."""
         own = x[self.encoding[:, None, None], self.columns]  # (E, S, K, B)
-        choice = torch.softmax(sharpness * self.logits, -1)[..., None]
+        choice = torch.softmax(sharpness * self.logits, -1)
         left = torch.sigmoid(slope * (self.threshold[..., None] - own))
-        left = (choice * left).sum(2).clamp(SMALLEST, 1 - SMALLEST)  # (E, S, B)
+        left = (
+            (choice[..., None] * left).sum(2).clamp(SMALLEST, 1 - SMALLEST)
+        )  # (E, S, B)
         steps = torch.cat([left.log(), torch.log1p(-left)], 1)
         reach = (self.passed @ steps + self.absent).exp()  # (E, L, B)
+        loss = self._fit(reach, target)
+        if self.penalties is None:
+            return loss
+        predicted = self.value[..., 0]
+        if self.objective.n_classes:
+            predicted = torch.softmax(self.value, -1)[..., self.penalties.output]
+        return loss + self.penalties.loss(choice, reach, predicted, self.passed)
+
+    def _fit(self, reach: Tensor, target: Tensor) -> Tensor:
+        """Loss (E, B) of rows that arrive at the leaves as ``reach`` (E, L, B) says."""
         if self.objective.n_classes == 0:
             # Expected squared error: that of the mean, and the leaves' spread about it.
             mean = self.value.transpose(1, 2) @ reach  # (E, 1, B)

@@ -21,6 +21,7 @@ from treelab.learners.gradtree.starts import (
 )
 from treelab.training.events import Monitor
 from treelab.training.schedule import cosine_decay
+from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.tree import Tree
 
 SMALLEST_SIZE = 2  # leaves
@@ -61,7 +62,10 @@ def plans_of(settings: GradTreeSettings) -> list[Plan]:
     most = settings.max_leaf_nodes
     doublings = max(0, math.ceil(math.log2(most / SMALLEST_SIZE)))
     sizes = [min(SMALLEST_SIZE * 2**i, most) for i in range(doublings + 1)]
-    return [Plan(size, "greedy") for size in sizes] + [
+    greedy = [Plan(size, "greedy") for size in sizes]
+    if Constraints.read(settings.constraints).column_costs:
+        return greedy  # random starts know nothing of what a column is worth
+    return greedy + [
         Plan(size, "random") for size in sizes if 2 < size <= LARGEST_RANDOM
     ]
 
@@ -92,7 +96,14 @@ def make_starts(
     largest = max(plan.size for plan in plans)
     for place, encoding in enumerate(encodings):
         own = ~encoding.held_out
-        rows = StartRows(encoding.x[own], y[own], values[own], settings.max_depth)
+        rows = StartRows(
+            encoding.x[own],
+            y[own],
+            values[own],
+            settings.max_depth,
+            encoding.weight[own],
+            encoding.rules,
+        )
         restarts = encoding.restarts or range(n_restarts)
         grown = [
             greedy_start(
@@ -110,7 +121,8 @@ def make_starts(
             if plan.kind == "random":
                 depth = min(settings.max_depth, max(1, round(math.log2(plan.size))))
                 number = plan.restarts(n_restarts) if 0 in restarts else 0
-                made = [random_start(rows, depth, random) for _ in range(number)]
+                drawn = [random_start(rows, depth, random) for _ in range(number)]
+                made = [start for start in drawn if start is not None]
             else:
                 larger = [g for g in grown if g.tree.n_leaves > filled]
                 filled = plan.size
@@ -141,10 +153,11 @@ def train(
         ).to(device),
         target=torch.tensor(objective.encode(y), device=device),
         objective=objective,
+        rules=[e.rules for e in encodings if e.rules is not None],
     )
     of_tree = [own.encoding for own in starts]
-    seen = torch.tensor(~np.stack([e.held_out for e in encodings]), device=device)
-    weight = seen[of_tree].float()
+    by_encoding = np.stack([~e.held_out * e.weight for e in encodings])
+    weight = torch.tensor(by_encoding[of_tree], dtype=torch.float32, device=device)
     trees = AnnealedTrees(rows, [own.start for own in starts], of_tree, weight)
     if snapshot is not None:
         monitor.snapshot = lambda: snapshot(trees.hard_trees()[trees.leader])

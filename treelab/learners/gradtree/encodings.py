@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
+from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.folds import FEWEST_ROWS, hold_out, repeated_folds
 
 CROSS_VALIDATED_ROWS = 5000  # larger tables hold a fifth of the rows out once
@@ -24,6 +25,10 @@ class Encoding:
     seen : ndarray of shape (n, F), float32
         As at prediction.
     held_out : bool array of shape (n,)
+    weight : ndarray of shape (n,)
+        Of each row while trees are trained.
+    rules : ColumnRules or None, default=None
+        What constraints say of the encoded columns; None for nothing.
     restarts : range or None, default=None
         Which restarts of a plan read it; all where None. Those of repeated folds are
         spread over the repeats, and random ones train in the first alone.
@@ -33,6 +38,8 @@ class Encoding:
     x: np.ndarray
     seen: np.ndarray
     held_out: np.ndarray
+    weight: np.ndarray
+    rules: ColumnRules | None = None
     restarts: range | None = None
 
 
@@ -45,7 +52,7 @@ def encode(
     seen = to_float32(encoder.transform(frame))
     x = seen.copy()
     x[~held_out] = own
-    return Encoding(encoder, x, seen, held_out)
+    return Encoding(encoder, x, seen, held_out, np.ones(len(y)))
 
 
 def cross_validation_folds(

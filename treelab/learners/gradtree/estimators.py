@@ -3,6 +3,10 @@
 import numpy as np
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
+from treelab.learners.common.constrained.setting import (
+    constraints_of,
+    growing_weights,
+)
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.common.objective import ClassObjective, RegressionObjective
 from treelab.learners.common.target_scale import TargetScale
@@ -10,6 +14,7 @@ from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.learners.gradtree.selection import TargetRows
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.table import Table
+from treelab.trees.constraints.keeping import cost_matrix, votes
 from treelab.trees.logits import class_probabilities
 
 BALANCE = (0.0, 0.25, 0.5, 0.75, 1.0)  # powers of balanced class weights "auto" tries
@@ -63,6 +68,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     max_epochs, patience : int, default=10000, 200
         Passes over the rows at the latest, and those without a lower validation loss,
         in the paper's recipe.
+    constraints : Constraints, dict or None, default=None
+        What must hold on every possible row: monotone columns, columns by level or
+        together, their number and cost, rows a leaf, costs of errors.
     random_state : int, RandomState instance or None, default=None
         Seeds folds, starts and batches; an int gives the same tree every time on the
         CPU.
@@ -101,6 +109,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         selector=GradTreeSettings.selector,
         max_epochs=GradTreeSettings.max_epochs,
         patience=GradTreeSettings.patience,
+        constraints=GradTreeSettings.constraints,
         random_state=None,
         device="auto",
     ):
@@ -121,13 +130,19 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         self.selector = selector
         self.max_epochs = max_epochs
         self.patience = patience
+        self.constraints = constraints
         self.random_state = random_state
         self.device = device
 
     def _table(self, frame, y, settings):
         """Class codes, with the weights of the classes that are tried."""
         n_classes = len(self.classes_)
-        if settings.class_weight == "auto":
+        self.constraints_ = constraints_of(self, frame)
+        training = np.ones(n_classes)
+        if self.constraints_.class_costs:
+            training = growing_weights(cost_matrix(self.constraints_, self.labels()), y)
+            weights = np.ones((1, n_classes))
+        elif settings.class_weight == "auto":
             weights = self._balanced_weights(y) ** np.array(BALANCE)[:, None]
             weights = weights / weights[:, y].mean(1)[:, None]
         elif settings.class_weight is None:  # by the paper's recipe, maybe
@@ -136,9 +151,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
             weights = self._class_weights(y)[None]
         return Table(
             frame=frame,
-            target=TargetRows(y, self.labels(), weights),
+            target=TargetRows(y, self.labels(), weights, self.constraints_),
             objective=ClassObjective(
-                class_weights=np.ones((n_classes, 1)),
+                class_weights=training[:, None],
                 loss_kind=settings.loss,
                 focal_gamma=settings.focal_gamma,
                 poly_epsilon=settings.poly_epsilon,
@@ -152,7 +167,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         """Each node predicts the weighted fractions of the classes."""
         y = table.target.y
         leaf = tree.apply(table.frame)
-        return with_node_means(tree, leaf, table.values, weights[y])
+        values, own = votes(self.constraints_, self.labels())
+        return with_node_means(tree, leaf, values[y], (own * weights)[y])
 
     def _trained_values(self, value, objective):
         """Probabilities of logits."""
@@ -204,6 +220,9 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     max_epochs, patience : int, default=10000, 200
         Passes over the rows at the latest, and those without a lower validation loss,
         in the paper's recipe.
+    constraints : Constraints, dict or None, default=None
+        What must hold on every possible row: monotone columns, columns by level or
+        together, their number and cost, rows a leaf, costs of errors.
     random_state : int, RandomState instance or None, default=None
         Seeds folds, starts and batches; an int gives the same tree every time on the
         CPU.
@@ -239,6 +258,7 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         selector=GradTreeSettings.selector,
         max_epochs=GradTreeSettings.max_epochs,
         patience=GradTreeSettings.patience,
+        constraints=GradTreeSettings.constraints,
         random_state=None,
         device="auto",
     ):
@@ -255,15 +275,17 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         self.selector = selector
         self.max_epochs = max_epochs
         self.patience = patience
+        self.constraints = constraints
         self.random_state = random_state
         self.device = device
 
     def _table(self, frame, y, settings):
         """Values of the target, standardised to be trained on."""
+        self.constraints_ = constraints_of(self, frame)
         scale = TargetScale.of(y)
         return Table(
             frame=frame,
-            target=TargetRows(y, None, np.ones((1, 1))),
+            target=TargetRows(y, None, np.ones((1, 1)), self.constraints_),
             objective=RegressionObjective(scale),
             values=scale.standardise(y)[:, None],
             task=self._task(),

@@ -37,6 +37,7 @@ from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.straight_through import train_straight_through
 from treelab.learners.gradtree.table import Table
 from treelab.training.events import Callback, Monitor
+from treelab.trees.constraints.keeping import kept, kept_path, with_note
 from treelab.trees.feature import feature_matrix
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
@@ -79,6 +80,11 @@ class GradTreeFit(GrownTree):
         frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
         table = self._table(frame, np.concatenate([data.y, data.y_valid]), settings)
         generator = torch.Generator(device).manual_seed(random.randint(2**31))
+        if settings.recipe == "paper" and table.target.constraints:
+            raise ValueError(
+                'The paper\'s recipe has no constraints; recipe="treelab" trains with '
+                "them."
+            )
         if settings.recipe == "paper":
             rows = np.arange(len(frame))
             held_out = rows >= len(data.y) if len(data.y_valid) else rows < 0
@@ -191,9 +197,10 @@ class GradTreeFit(GrownTree):
             merged = merge_equal(path.trees[step], same_class=True)
             # A merged leaf predicts what its own rows say, weighted as all are.
             trees.append(self._refitted(merged, table, weights))
-        return path_of_sizes(
+        found = path_of_sizes(
             trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
         )
+        return kept_path(found, table.target.constraints)
 
     def _retain(self, tree: Tree, start: Tree, origin: Origin, table: Table) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
@@ -219,7 +226,8 @@ class GradTreeFit(GrownTree):
         Leaves are refitted to the rows, unless their values (L, C) are given.
         """
         tree = hard.export(encoder, table.target.n_outputs, table.target.classes)
-        tree = replace(tree, notes=self._notes(weights))
+        constraints = table.target.constraints
+        tree = with_note(replace(tree, notes=self._notes(weights)), constraints)
         target = self._decode_target(table.target.y)
         tree = with_midpoint_thresholds(tree.with_rows(table.frame, target))
         tree = self._refitted(tree, table, weights)
@@ -227,7 +235,7 @@ class GradTreeFit(GrownTree):
             value = tree.value.copy()
             value[hard.leaves] = leaf_value
             return replace(tree, value=value)
-        return simplify(tree)
+        return kept(simplify(tree), constraints)
 
     def _table(self, frame, y, settings: GradTreeSettings) -> Table:
         """Bind the rows with what is learned from them."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.trees.tree import Tree
@@ -118,6 +119,21 @@ class HardTree:
             node[rows] = np.where(goes_left, self.left[here], self.right[here])
             rows = rows[self.left[node[rows]] != LEAF]
         return node
+
+    def decision_path(self, x: np.ndarray) -> sparse.csc_matrix:
+        """Return which nodes each encoded row (n, F) passes, (n, n_nodes)."""
+        node = np.zeros(len(x), dtype=np.int64)
+        rows = np.arange(len(x))
+        passed = [(rows, node.copy())]
+        while len(rows := rows[self.left[node[rows]] != LEAF]):
+            here = node[rows]
+            goes_left = x[rows, self.feature[here]] <= self.threshold[here]
+            node[rows] = np.where(goes_left, self.left[here], self.right[here])
+            passed.append((rows, node[rows]))
+        places = tuple(np.concatenate(part) for part in zip(*passed))
+        one = np.ones(len(places[0]), dtype=bool)
+        shape = (len(x), len(self.left))
+        return sparse.coo_matrix((one, places), shape=shape).tocsc()
 
     def without_empty_branches(self, leaf: np.ndarray) -> "HardTree":
         """Return the tree with all rows sent past branches that some rows do not take.

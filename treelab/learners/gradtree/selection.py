@@ -8,7 +8,7 @@ classes, Z numbers of leaves.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from treelab.learners.common.folds import N_PARTS
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.gradtree.encodings import Encoding
 from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.keeping import votes
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.sizes import steps_at
 from treelab.trees.statistics import with_leaves
@@ -36,11 +38,14 @@ class TargetRows:
         Labels by code; None for regression.
     weights : ndarray of shape (W, n_classes)
         Weights of the classes in the leaves that are tried; (1, 1) for regression.
+    constraints : Constraints, optional
+        What the tree must keep.
     """
 
     y: np.ndarray
     classes: tuple | None
     weights: np.ndarray
+    constraints: Constraints = field(default_factory=Constraints)
 
     @property
     def n_outputs(self) -> int:
@@ -53,6 +58,11 @@ class TargetRows:
         if self.classes is None:
             return self.y[:, None]
         return np.eye(self.n_outputs)[self.y]
+
+    def chosen_class(self, fractions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Class (...,) that leaves with fractions of classes (..., C) predict."""
+        values, own = votes(self.constraints, self.classes)
+        return (fractions * own * weights @ values).argmax(-1)
 
     def leaf_means(self, tree: HardTree, leaf: np.ndarray, rows: np.ndarray):
         """Fractions of classes, or mean, of some rows in each node, (n_nodes, C)."""
@@ -107,8 +117,8 @@ def medoids(
         return [int(((predicted - vote) ** 2).mean((1, 2)).argmin())]
     chosen = []
     for weights in target.weights:
-        own = (predicted * weights).argmax(-1)
-        common = (vote * weights).argmax(-1)
+        own = target.chosen_class(predicted, weights)
+        common = target.chosen_class(vote, weights)
         agreement = [
             macro_f1(confusion_matrix(common, tree, target.n_outputs)) for tree in own
         ]
@@ -187,7 +197,9 @@ def _sums(target, tree, leaf, encoding, part, sizes) -> np.ndarray:
     counts = rows_through(shape, leaf[held_out], code, N_PARTS * n_classes)
     counts = counts.reshape(-1, N_PARTS, n_classes)
     by_weighting = [
-        class_sums(path, counts, (shape.class_counts * weights).argmax(1))[steps]
+        class_sums(path, counts, target.chosen_class(shape.class_counts, weights))[
+            steps
+        ]
         for weights in target.weights
     ]  # of (Z, P, 2, C)
     return np.stack(by_weighting).transpose(2, 0, 1, 3, 4)

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from treelab.learners.common.constrained.column_rules import ColumnRules
+from treelab.learners.common.constrained.greedy import Limits, grow_constrained
 from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.learners.gradtree.rivals import Rivals, random_columns
 
 RIVALS = 4  # features that a split chooses from while it trains, its own among them
 RANDOM_RIVALS = 16  # of a random start, which knows nothing of them
@@ -14,6 +17,7 @@ MOST_ROWS = 256  # of a node, that rank its features
 NO_GAIN = -6.0
 GREEDY_LEAD = 0.1
 SPREAD = 0.5  # standard deviation of a random start's logits
+NEVER = -1000.0  # logit of a place that no feature fills
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,37 @@ class StartRows:
     values : ndarray of shape (n, C)
         Indicators of the classes, or the values.
     max_depth : int
+    weight : ndarray of shape (n,) or None, default=None
+        None: all rows alike.
+    rules : ColumnRules or None, default=None
+        What constraints say of the columns.
     """
 
     x: np.ndarray
     y: np.ndarray
     values: np.ndarray
     max_depth: int
+    weight: np.ndarray | None = None
+    rules: ColumnRules | None = None
+
+    def grow(
+        self, n_leaves: int, min_samples_leaf: int, weight: np.ndarray | None, random
+    ) -> HardTree:
+        """Grow a greedy tree, best split first, within the constraints."""
+        if self.rules is not None:
+            limits = Limits(n_leaves, self.max_depth, min_samples_leaf)
+            return HardTree.of_sklearn(
+                grow_constrained(self.x, self.values, weight, self.rules, limits)
+            )
+        is_classes = np.issubdtype(self.y.dtype, np.integer)
+        grower = DecisionTreeClassifier if is_classes else DecisionTreeRegressor
+        grown = grower(
+            max_leaf_nodes=n_leaves,
+            max_depth=self.max_depth,
+            min_samples_leaf=min_samples_leaf,
+            random_state=random,
+        ).fit(self.x, self.y, sample_weight=weight)
+        return HardTree.of_sklearn(grown.tree_)
 
 
 def greedy_start(
@@ -84,22 +113,18 @@ def greedy_start(
     ``resampled``, the tree grows on rows that are weighted by the Bayesian bootstrap
     (Rubin, 1981), so that restarts begin apart.
     """
-    is_classes = np.issubdtype(rows.y.dtype, np.integer)
-    grower = DecisionTreeClassifier if is_classes else DecisionTreeRegressor
-    weight = random.exponential(size=len(rows.y)) if resampled else None
-    grown = grower(
-        max_leaf_nodes=n_leaves,
-        max_depth=rows.max_depth,
-        min_samples_leaf=min_samples_leaf,
-        random_state=random,
-    ).fit(rows.x, rows.y, sample_weight=weight)
-    tree = HardTree.of_sklearn(grown.tree_)
+    weight = rows.weight
+    if resampled:
+        drawn = random.exponential(size=len(rows.y))
+        weight = drawn if weight is None else weight * drawn
+    tree = rows.grow(n_leaves, min_samples_leaf, weight, random)
     splits = tree.splits
+    offered = None if rows.rules is None else Rivals(tree, rows.rules)
     n_columns = min(RIVALS, rows.x.shape[1])
     columns = np.zeros((len(splits), n_columns), dtype=np.int64)
     threshold = np.zeros(columns.shape, dtype=np.float32)
     logits = np.zeros(columns.shape, dtype=np.float32)
-    passes = grown.decision_path(rows.x).tocsc()
+    passes = tree.decision_path(rows.x)
     for place, node in enumerate(splits.tolist()):
         here = passes.indices[passes.indptr[node] : passes.indptr[node + 1]]
         if len(here) > MOST_ROWS:
@@ -109,20 +134,37 @@ def greedy_start(
         best[own] = tree.threshold[node]
         most = max(gain.max(), 1e-12)
         gain[own] = np.inf
-        chosen = np.argsort(-gain, kind="stable")[:n_columns]
-        columns[place], threshold[place] = chosen, best[chosen]
-        logits[place] = NO_GAIN * (1 - np.clip(gain[chosen] / most, 0, 1))
+        chosen = np.argsort(-gain, kind="stable")
+        if offered is not None:
+            chosen = offered.choose(place, chosen, n_columns)
+        chosen = chosen[:n_columns]
+        # Where fewer may be tested, the first one stands in for the others.
+        filled = np.resize(chosen, n_columns)
+        columns[place], threshold[place] = filled, best[filled]
+        logits[place] = NO_GAIN * (1 - np.clip(gain[filled] / most, 0, 1))
         logits[place, 0] = GREEDY_LEAD
+        logits[place, len(chosen) :] = NEVER
     return Start("greedy", tree, columns, threshold, logits)
 
 
-def random_start(rows: StartRows, depth: int, random: np.random.RandomState) -> Start:
-    """Draw a complete tree: features at random, thresholds from their values."""
+def random_start(
+    rows: StartRows, depth: int, random: np.random.RandomState
+) -> Start | None:
+    """Draw a complete tree: features at random, thresholds from their values.
+
+    None where constraints leave a level without any feature.
+    """
     n_rows, n_features = rows.x.shape
     n_splits = 2**depth - 1
     n_columns = min(RANDOM_RIVALS, n_features)
-    ranked = np.argsort(random.random_sample((n_splits, n_features)), axis=1)
-    columns = ranked[:, :n_columns]
+    ranking = random.random_sample((n_splits, n_features))
+    if rows.rules is not None:
+        may = random_columns(rows.rules, depth, random)  # (S, F)
+        n_columns = min(n_columns, int(may.sum(axis=1).min()))
+        if n_columns == 0:
+            return None
+        ranking = np.where(may, ranking, 2.0)
+    columns = np.argsort(ranking, axis=1)[:, :n_columns]
     threshold = rows.x[random.randint(n_rows, size=columns.shape), columns]
     logits = (SPREAD * random.standard_normal(columns.shape)).astype(np.float32)
     first = np.arange(n_splits), logits.argmax(1)

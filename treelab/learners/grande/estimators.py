@@ -7,11 +7,13 @@ import torch
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
 from treelab.learners.common.class_prior import best_weight_power
+from treelab.learners.common.constrained.setting import growing_weights
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.grande.fit import GrandeFit
 from treelab.learners.grande.objective import ClassObjective, RegressionObjective
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.ops.losses import log_proba
+from treelab.trees.constraints.keeping import cost_matrix
 
 
 class GrandeClassifier(GrandeFit, TableClassifier):
@@ -86,6 +88,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Weight of a row of each class. "auto" trains with equal weights, then shifts
         all leaves' logits as equal, balanced, or in-between weights (powers of the
         balanced ones) would, whichever has the best macro F1 on held-out rows.
+    constraints : Constraints, dict or None, default=None
+        What must hold on every possible row: columns by level, together on a path, at
+        most so many in all; costs of errors weigh classes by what they sum up to.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial trees, subsets and batches; an int gives the same ensemble
         every time on the CPU.
@@ -135,6 +140,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         patience_steps=GrandeSettings.patience_steps,
         batch_size=GrandeSettings.batch_size,
         class_weight=GrandeSettings.class_weight,
+        constraints=GrandeSettings.constraints,
         random_state=None,
         device="auto",
     ):
@@ -165,13 +171,16 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.patience_steps = patience_steps
         self.batch_size = batch_size
         self.class_weight = class_weight
+        self.constraints = constraints
         self.random_state = random_state
         self.device = device
 
     def _objective(self, settings, y):
         """Class codes under the class weights of the settings; no logit shift yet."""
         weights = np.ones(len(self.classes_))
-        if settings.class_weight == "balanced":
+        if self.constraints_.class_costs:
+            weights = growing_weights(cost_matrix(self.constraints_, self.labels()), y)
+        elif settings.class_weight == "balanced":
             weights = self._balanced_weights(y)
         elif settings.class_weight != "auto":
             weights = self._class_weights(y)
@@ -184,7 +193,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
 
     def _shifted_objective(self, settings, network):
         """Choose, by macro F1 on held-out rows, the shift towards rare classes."""
-        if settings.class_weight != "auto":
+        if settings.class_weight != "auto" or self.constraints_.class_costs:
             return network.objective
         target = network.rows.target.cpu().numpy()
         rows = torch.cat(network.held_out).cpu().numpy()
@@ -262,6 +271,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         steps, 3 at least; None waits for all epochs of the patience.
     batch_size : int, default=128
         Rows in each step.
+    constraints : Constraints, dict or None, default=None
+        What must hold on every possible row: columns by level, together on a path, at
+        most so many in all.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial trees, subsets and batches; an int gives the same ensemble
         every time on the CPU.
@@ -309,6 +321,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         patience=GrandeSettings.patience,
         patience_steps=GrandeSettings.patience_steps,
         batch_size=GrandeSettings.batch_size,
+        constraints=GrandeSettings.constraints,
         random_state=None,
         device="auto",
     ):
@@ -336,6 +349,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.patience = patience
         self.patience_steps = patience_steps
         self.batch_size = batch_size
+        self.constraints = constraints
         self.random_state = random_state
         self.device = device
 

@@ -9,6 +9,8 @@ from sklearn.utils import check_random_state
 
 from treelab.evaluation.ensembles.estimator_weights import deciding_estimators
 from treelab.learners.common.base import TableEstimator, TrainingData
+from treelab.learners.common.constrained.column_rules import ColumnRules
+from treelab.learners.common.constrained.setting import constraints_of
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.origin import (
@@ -18,6 +20,11 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.learners.common.spec import read_settings
+from treelab.learners.grande.column_choice import (
+    check_known,
+    forbid_by_level,
+    offered_columns,
+)
 from treelab.learners.grande.export import export_ensemble
 from treelab.learners.grande.fold_encoding import (
     FoldedTable,
@@ -36,6 +43,8 @@ from treelab.learners.grande.starts import (
 )
 from treelab.learners.grande.training import Course, train_network
 from treelab.training.events import TRAINING, Monitor
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.keeping import with_note
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.tree import Tree
@@ -68,6 +77,8 @@ class GrandeFit(TableEstimator):
         data = self._read(
             X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
         )
+        self.constraints_ = constraints_of(self, data.frame)
+        check_known(self.constraints_)
         seeds = check_random_state(self.random_state).randint(2**31, size=3).tolist()
         generator = torch.Generator(device).manual_seed(seeds[0])
         table = fold_table(data, self._n_folds(), task=self._task(), seed=seeds[1])
@@ -132,7 +143,8 @@ class GrandeFit(TableEstimator):
                 "row; the others were left out."
             )
             end = replace(end, notes=(*end.notes, note))
-        self.model_ = with_origin(end.with_rows(data.frame), self.origin_)
+        end = with_note(end.with_rows(data.frame), self.constraints_)
+        self.model_ = with_origin(end, self.origin_)
 
     @property
     def ensemble_(self) -> WeightedTrees:
@@ -223,7 +235,15 @@ def make_network(
     random = np.random.RandomState(seed)
     trees_per_fold = -(-settings.n_estimators // table.n_folds)
     offered = [own for own in table.columns_by_fold for _ in range(trees_per_fold)]
-    columns = draw_columns(offered, settings.selected_variables, random)
+    rules, fraction = None, settings.selected_variables
+    constraints = Constraints.read(settings.constraints)
+    if constraints.limits_splits:
+        features = table.encoder.features_
+        rules = ColumnRules.of(constraints, features, None)
+        offered = offered_columns(offered, rules, rows, settings.depth, random)
+        # Every level finds a column that it allows.
+        fraction = 1.0 if constraints.allowed else fraction
+    columns = draw_columns(offered, fraction, random)
     if settings.init in ("random", "normal"):
         draw = random_starts if settings.init == "random" else normal_starts
         starts = draw(rows, columns, depth=settings.depth, generator=generator)
@@ -237,6 +257,9 @@ def make_network(
             generator=generator,
             random=random,
         )
+    if rules is not None:
+        logits = forbid_by_level(starts.logits, starts.columns, rules)
+        starts = replace(starts, logits=logits)
     return WeightedTreesNetwork(
         rows, starts, objective, settings, n_folds=table.n_folds, generator=generator
     )

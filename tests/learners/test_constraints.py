@@ -1,0 +1,165 @@
+"""Each learner keeps each constraint, on every possible row, or says that it cannot."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from treelab.learners.cart.estimators import CartClassifier, CartRegressor
+from treelab.learners.get.estimators import GetRegressor
+from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
+from treelab.learners.grande.estimators import GrandeClassifier
+from treelab.learners.registry import complete_settings
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.violations import violations
+
+ASKED = {
+    "monotone": {"monotone": "age: up, debt: down"},
+    "allowed": {"allowed": "0: noise; other: age, debt"},
+    "together": {"together": "age, job; debt, noise"},
+    "columns": {"max_columns": 1},
+    "rows": {"min_samples_leaf": 30},
+    "all": {
+        "monotone": "age: up, debt: down",
+        "allowed": "0: age, job",
+        "together": "age, job; age, debt",
+        "max_columns": 2,
+        "min_samples_leaf": 10,
+    },
+}
+SMALL = {"n_steps": 15, "n_restarts": 1, "max_leaf_nodes": 8}
+
+
+@pytest.fixture(autouse=True)
+def _one_fold(monkeypatch):
+    """GradTree holds rows out once, as of a large table, which is faster."""
+    monkeypatch.setattr("treelab.learners.gradtree.encodings.CROSS_VALIDATED_ROWS", 20)
+
+
+def table(n=150, seed=0):
+    """Wavy in age, so that a free tree is not monotone; values are missing."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.uniform(20, 80, n).round(),
+            "debt": rng.exponential(size=n),
+            "job": rng.choice(["clerk", "nurse", "cook"], n),
+            "noise": rng.normal(size=n),
+        }
+    )
+    wave = np.sin(X["age"] / 6) + 0.02 * X["age"] - X["debt"] * (X["job"] == "cook")
+    X.loc[rng.random(n) < 0.1, "age"] = np.nan
+    return X, (wave.fillna(0) + 0.2 * rng.normal(size=n)).to_numpy()
+
+
+def fitted(kind, constraints, seed=0):
+    X, y = table(seed=seed)
+    labels = np.array(["low", "high"])[(y > np.median(y)).astype(int)]
+    given = {"random_state": 0, "constraints": constraints}
+    if kind == "gradtree":
+        return GradTreeClassifier(**given, **SMALL).fit(X, labels)
+    if kind == "gradtree regression":
+        return GradTreeRegressor(**given, **SMALL).fit(X, y)
+    if kind == "cart":
+        return CartClassifier(**given, tune=False, max_leaf_nodes=20).fit(X, labels)
+    return CartRegressor(**given, tune=False, max_leaf_nodes=12).fit(X, y)
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("kind", ["cart", "cart regression", "gradtree"])
+def test_single_trees_keep_what_is_asked_at_every_size(kind, asked):
+    learner = fitted(kind, ASKED[asked])
+    assert learner.constraints_ == Constraints.read(ASKED[asked])
+    for tree in learner.path_.trees:
+        assert not violations(tree, learner.constraints_)
+    assert str(learner.constraints_) in " ".join(learner.tree_.notes)
+
+
+def test_a_gradient_regression_tree_is_monotone_where_the_free_one_is_not():
+    asked = Constraints(monotone="age: up")
+    assert violations(fitted("gradtree regression", None).tree_, asked)
+    kept = fitted("gradtree regression", asked).tree_
+    assert kept.n_leaves > 2
+    assert not violations(kept, asked)
+
+
+def test_a_tuned_tree_keeps_what_is_asked_at_every_size():
+    X, y = table(40)
+    asked = Constraints(monotone="age: up", min_samples_leaf=3)
+    path = CartRegressor(random_state=0, constraints=asked).fit(X, y).path_
+    assert not [text for tree in path.trees for text in violations(tree, asked)]
+    assert np.isfinite(path.scores["score"]).all()
+
+
+def test_grande_keeps_columns_in_every_tree():
+    X, y = table()
+    asked = {"allowed": "0: job; other: age, noise", "max_columns": 2}
+    learner = GrandeClassifier(
+        4, depth=2, n_folds=1, max_epochs=1, random_state=0, constraints=asked
+    ).fit(X, y > np.median(y))
+    trees = [
+        learner.ensemble_.estimator(e, X, y > np.median(y))
+        for e in range(learner.ensemble_.n_estimators)
+    ]
+    assert len({name for tree in trees for name in tree.columns}) <= 2
+    assert not [v for t in trees for v in violations(t, learner.constraints_)]
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (GrandeClassifier(constraints={"monotone": "age: up"}), "cannot promise"),
+        (GrandeClassifier(constraints={"column_costs": "age: 1"}), "no column_costs"),
+        (CartClassifier(constraints={"monotone": "aeg: up"}), "column 'aeg'"),
+        (CartClassifier(constraints={"monotone": "job: up"}), "holds categories"),
+        (CartClassifier(constraints={"max_columns": 0}), "max_columns must be"),
+        (
+            CartClassifier(constraints={"max_columns": 2}, ccp_alpha=0.1),
+            "ccp_alpha must be 0",
+        ),
+        (
+            CartClassifier(
+                constraints={"class_costs": "a as b: 2"}, class_weight="balanced"
+            ),
+            "both weigh the classes",
+        ),
+        (
+            GradTreeClassifier(constraints={"max_columns": 2}, recipe="paper"),
+            "paper's recipe has no constraints",
+        ),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_in_a_sentence(learner, words):
+    X, y = table(40)
+    with pytest.raises(ValueError, match=words):
+        learner.fit(X, np.where(y > 0, "a", "b"))
+
+
+def test_learners_without_constraints_refuse_them():
+    with pytest.raises(ValueError, match="GET keeps no constraints; CART, GradTree"):
+        complete_settings("get", "regression", {"constraints": {"max_columns": 2}})
+    with pytest.raises(TypeError):
+        GetRegressor(constraints={"max_columns": 2})
+
+
+def test_costs_move_the_decision_and_not_only_the_threshold_of_one():
+    X, y = table(300)
+    labels = np.where(y > np.quantile(y, 0.7), "bad", "good")
+    asked = {"class_costs": "bad as good: 10"}
+    called = {}
+    for constraints in (None, asked):
+        cart = CartClassifier(
+            tune=False, min_samples_leaf=20, constraints=constraints
+        ).fit(X, labels)
+        called[bool(constraints)] = (cart.predict(X) == "bad").mean()
+    assert called[True] > called[False]
+
+
+def test_scikit_learn_copies_and_searches_them():
+    X, y = table(60)
+    cart = CartRegressor(tune=False, max_leaf_nodes=4, constraints={"max_columns": 1})
+    assert clone(cart).get_params() == cart.get_params()
+    tried = [{"max_columns": 1}, Constraints(monotone={"age": 1}), None]
+    search = GridSearchCV(cart, {"constraints": tried}, cv=2).fit(X, y)
+    assert search.best_estimator_.tree_.n_leaves > 1

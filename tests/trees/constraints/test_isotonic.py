@@ -1,0 +1,55 @@
+"""Values are put in order exactly, and no other ordered values are nearer."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.isotonic import IsotonicRegression
+
+from tests.trees.constraints.random_trees import random_tree
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.isotonic import isotonic, with_order
+from treelab.trees.constraints.violations import violations
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 30))
+def test_a_chain_is_scikit_learns_isotonic_regression(seed, n):
+    rng = np.random.default_rng(seed)
+    value, weight = rng.normal(size=n), rng.integers(1, 100, n)
+    pairs = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    fitted = isotonic(value, weight, pairs)
+    wanted = IsotonicRegression().fit(np.arange(n), value, weight).predict(np.arange(n))
+    assert (np.diff(fitted) >= 0).all()
+    assert np.abs(fitted - wanted).max() < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_partial_order_is_the_least_squares_of_a_general_solver(seed):
+    rng = np.random.default_rng(seed)
+    value, weight = rng.normal(size=8), rng.uniform(1, 5, 8)
+    pairs = np.array([p for p in rng.integers(8, size=(14, 2)) if p[0] < p[1]])
+    fitted = isotonic(value, weight, pairs)
+    assert (fitted[pairs[:, 0]] <= fitted[pairs[:, 1]]).all()
+    order = {"type": "ineq", "fun": lambda v: v[pairs[:, 1]] - v[pairs[:, 0]]}
+    best = minimize(lambda v: weight @ (v - value) ** 2, value, constraints=order)
+    assert weight @ (fitted - value) ** 2 <= best.fun + 1e-4
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 10),
+    st.sampled_from([None, ("n", "y"), ("x", "y", "z")]),
+)
+def test_any_tree_is_put_in_order(seed, n_splits, classes):
+    tree = random_tree(seed, n_splits, classes=classes)
+    of = classes[0] if classes else None
+    asked = Constraints(monotone={"a": "up", "b": "down"}, monotone_class=of)
+    ordered = with_order(tree, asked)
+    assert not violations(ordered, asked)
+    if classes:
+        assert np.abs(ordered.value.sum(1) - 1).max() < 1e-9
+    if not violations(tree, asked):
+        assert (ordered.value == tree.value).all()

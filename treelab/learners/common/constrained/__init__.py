@@ -1,0 +1,1 @@
+"""How learners keep constraints: which columns a split may test, a greedy tree."""
