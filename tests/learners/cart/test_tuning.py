@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart import tuning
-from treelab.learners.cart.estimators import Candidate
+from treelab.learners.cart.tuning import Candidate
 from treelab.learners.common.folds import repeated_folds
 from treelab.trees.pruning.cut import cut_at
 from treelab.trees.pruning.size_path import within_one_standard_error
@@ -62,7 +62,7 @@ def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
         seen["scores"], seen["search"] = tuning.cross_validate(data, search), search
         return seen["scores"]
 
-    monkeypatch.setattr("treelab.learners.cart.estimators.cross_validate", recorded)
+    monkeypatch.setattr("treelab.learners.cart.fit.cross_validate", recorded)
     X, y = noisy(task)
     kind = CartRegressor if task == "regression" else CartClassifier
     model = kind(random_state=0, max_leaf_nodes=7).fit(X, y)

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.objective import Objective
+from treelab.learners.gradtree.constrained.penalties import Penalties
 from treelab.learners.gradtree.hard_tree import HardTree
-from treelab.learners.gradtree.penalties import Penalties
 from treelab.learners.gradtree.starts import Start
 
 SLOPE = (2.0, 100.0)  # at the start and in the end; columns have unit variance

@@ -7,8 +7,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.constrained.greedy import Limits, grow_constrained
+from treelab.learners.gradtree.constrained.rivals import Rivals, random_columns
 from treelab.learners.gradtree.hard_tree import HardTree
-from treelab.learners.gradtree.rivals import Rivals, random_columns
 
 RIVALS = 4  # features that a split chooses from while it trains, its own among them
 RANDOM_RIVALS = 16  # of a random start, which knows nothing of them

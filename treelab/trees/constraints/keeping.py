@@ -64,7 +64,9 @@ def with_note(model: Model, constraints: Constraints) -> Model:
     """Return a Tree or WeightedTrees whose notes say what it keeps."""
     if not constraints:
         return model
-    return replace(model, notes=(*model.notes, f"Constraints: {constraints}."))
+    return replace(
+        model, notes=(*model.notes, f"Trained under constraints: {constraints}.")
+    )
 
 
 def votes(
