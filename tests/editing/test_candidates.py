@@ -7,7 +7,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tests.editing.tables import COLUMNS, fitted, table
-from treelab.editing.candidates import candidates
+from treelab.editing.candidates import candidates, gain_of
 from treelab.editing.rows import EditRows
 
 
@@ -37,6 +37,7 @@ def test_a_number_is_cut_where_a_greedy_tree_cuts_it(target):
         left = x[:, 0] <= grown.threshold[0]
         assert found[column].gain == pytest.approx(gain(rows.values(at), left))
         assert found[column].n_left == left.sum()
+        assert gain_of(rows, at, left) == pytest.approx(found[column].gain)
 
 
 @pytest.mark.parametrize("target", ["label", "value"])

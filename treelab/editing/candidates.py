@@ -111,6 +111,15 @@ def candidates(
     return sorted(found, key=lambda one: -one.gain)
 
 
+def gain_of(rows: EditRows, at: np.ndarray, left: np.ndarray) -> float:
+    """Return what a split gains that sends some rows (bool) of a node left."""
+    side = (~left).astype(np.int64)
+    total, count = rows.sums(side, at, 2), np.bincount(side, minlength=2)
+    explained = ((total**2).sum(axis=1) / np.maximum(count, 1)).sum()
+    n_rows = max(len(at), 1)
+    return float(explained - (total.sum(axis=0) ** 2).sum() / n_rows) / n_rows
+
+
 def _number(
     rows: EditRows, at: np.ndarray, feature: Feature, least: int
 ) -> Candidate | None:

@@ -124,7 +124,8 @@ def _empty(title: str, mode: Mode) -> go.Figure:
         barmode="stack",
         bargap=0.05,
         height=HEIGHT,
-        margin={"t": 46, "b": 36},
+        margin={"t": 24, "b": 36},
+        showlegend=False,  # the tree beside it names the colours
         xaxis_title=escape_html(title),
         yaxis_title="training rows",
     )

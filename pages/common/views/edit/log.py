@@ -43,6 +43,7 @@ def show_log(editing: Editing) -> None:
             words = f":gray[{words} Undone.]"
         lines.append(f"{number}. {words}")
     st.markdown("\n".join(lines))
+    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
     with st.container(horizontal=True, key=editing.key("log")):
         st.download_button(
             "Download as JSON",

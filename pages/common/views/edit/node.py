@@ -1,14 +1,17 @@
 """The selected node's menu: lock it, prune below it, forbid or prefer a column."""
 
+import numpy as np
 import streamlit as st
 
 from pages.common.views.edit.doing import Editing, do
 from pages.common.views.edit.trees import bench
 from pages.common.words import plain
+from treelab.editing.candidates import gain_of
 from treelab.editing.edits import Allow, Edit, Forbid, Lock, Prefer, Prune, Unlock
 from treelab.editing.paths import node_of, place_words
 from treelab.trees.text.nodes import prediction_text, split_text
 from treelab.trees.text.numerals import counted, significant
+from treelab.trees.walk import goes_left
 
 
 def show_node_title(editing: Editing) -> None:
@@ -19,24 +22,15 @@ def show_node_title(editing: Editing) -> None:
         st.markdown(f"**Leaf: {plain(prediction_text(tree, node, length=40))}**")
     else:
         st.markdown(f"**{plain(split_text(tree, node, most=3))}?**")
-    n_rows = len(bench(editing.loaded).train.at(editing.now.edited.tree, node))
-    where = place_words(path)
-    said = [f"{where[0].upper()}{where[1:]}", counted(n_rows, "training row")]
+    train = bench(editing.loaded).train
+    at = train.at(tree, node)
+    said = [f"Node {path}" if path else "The root", counted(len(at), "training row")]
     if path in editing.now.edited.locked:
         said.append("locked")
-    if not tree.is_leaf[node] and (gain := _gain(editing, node)) is not None:
-        said.append(f"gain {significant(gain)}")
+    if not tree.is_leaf[node]:
+        left = goes_left(tree, train.matrix(tree), np.full(len(at), node), at)
+        said.append(f"gain {significant(gain_of(train, at, left))}")
     st.caption(plain(" · ".join(said)))
-
-
-def _gain(editing: Editing, node: int) -> float | None:
-    """Impurity that the split removes among the rows that the leaves are fitted to."""
-    tree = editing.now.tree
-    if not tree.n_rows[node]:
-        return None
-    sides = [tree.left[node], tree.right[node]]
-    below = (tree.n_rows[sides] * tree.impurity[sides]).sum() / tree.n_rows[node]
-    return float(tree.impurity[node] - below)
 
 
 def show_branch(editing: Editing) -> None:
