@@ -37,7 +37,7 @@ EDITS = st.one_of(
 )
 TRAININGS = st.none() | st.builds(
     Training,
-    st.sampled_from(["gradtree", "cart"]),
+    st.sampled_from(["gradtree", "get", "cart"]),
     PATHS,
     st.none() | st.integers(2, 64),
 )

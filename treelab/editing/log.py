@@ -13,7 +13,7 @@ from treelab.editing.paths import place_words
 from treelab.trees.tree import Tree
 
 VERSION = 1
-TRAINERS = {"gradtree": "GradTree", "cart": "CART"}
+TRAINERS = {"gradtree": "GradTree", "get": "GET", "cart": "CART"}
 MOST_EDITS = 10_000
 
 
@@ -23,7 +23,7 @@ class Training:
 
     Parameters
     ----------
-    learner : {"gradtree", "cart"}
+    learner : {"gradtree", "get", "cart"}
     below : str or None, default=None
         The node below which the tree was regrown; None: the whole tree was trained.
     max_leaf_nodes : int or None, default=None

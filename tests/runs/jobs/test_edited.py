@@ -14,7 +14,10 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.tree import Tree
 
-QUICK = {"n_steps": 15, "n_restarts": 2}
+QUICK = {
+    "gradtree": {"n_steps": 15, "n_restarts": 2},
+    "get": {"n_steps": 60, "n_starts": 2},
+}
 LOCK_ROOT = (Lock(""), Forbid("", "colour"))
 
 
@@ -23,9 +26,11 @@ def store(tmp_path) -> RunStore:
     return RunStore(tmp_path / "home")
 
 
-def edited_run(store: RunStore, learner: str, *edits, **more) -> tuple[Run, EditLog]:
+def edited_run(
+    store: RunStore, learner: str, *edits, target: str = "kind", **more
+) -> tuple[Run, EditLog]:
     """A run, and a log of edits of its tree."""
-    run = store.run(add_run(store, learner))
+    run = store.run(add_run(store, learner, target))
     split = run.problem.split(store.table(run.problem.table_id))
     bench = bench_of(store.model(run.id), split)
     return run, EditLog(tree_hash(bench.tree), edits, **more)
@@ -33,7 +38,7 @@ def edited_run(store: RunStore, learner: str, *edits, **more) -> tuple[Run, Edit
 
 def trained(store: RunStore, run: Run, log: EditLog) -> Run:
     """The finished run of a log's training."""
-    quick = QUICK if run.learner == "gradtree" else run.settings
+    quick = QUICK.get(run.learner, run.settings)
     run_id = create_trained(store, replace(run, settings=quick), log)
     assert run_one(run_id, store.home) == "done", store.run(run_id).error
     return store.run(run_id)
@@ -71,6 +76,27 @@ def test_trained_around_the_root_stays_and_the_column_goes(store):
     assert "training changed" in first.provenance or "Equals" in first.provenance
     assert run.title in first.summary["notes"][0]
     assert tree_hash(tree) == tree_hash(store.model(second.id))
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_get_moves_the_sums_that_are_free(store, target):
+    edits = (Lock("L"), Forbid("R", "colour"))
+    run, log = edited_run(store, "get", *edits, training=Training("get"), target=target)
+    child = trained(store, run, log)
+    tree, before = store.model(child.id), store.model(run.id)
+    here, there = node_of(tree, "L"), node_of(before, "L")
+    assert (tree.weights[here] == before.weights[there]).all()
+    assert same_split(tree, before, "L")
+    assert child.origin.n_changed > 0
+    assert tree.weights[node_of(tree, "R"), 2] == 0
+
+
+def test_where_nothing_is_free_training_says_so(store):
+    training = Training("gradtree")
+    run, log = edited_run(store, "cart", Lock("", True), training=training)
+    run_id = create_trained(store, run, log)
+    assert run_one(run_id, store.home) == "failed"
+    assert "every split is locked" in store.run(run_id).error
 
 
 @pytest.mark.parametrize("learner", ["cart", "gradtree"])

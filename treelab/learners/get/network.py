@@ -65,6 +65,16 @@ class GetNetwork(nn.Module):
         self.threshold = nn.Parameter(tensor(np.minimum(trees.threshold, ALWAYS_LEFT)))
         self.leaf_value = nn.Parameter(tensor(_leaf_values(trees, rows.n_classes)))
 
+    def hold(self, free: np.ndarray) -> None:
+        """Hold weights fixed but the ``free`` ones (N, F), and thresholds without any.
+
+        Their gradient is zero, so the optimizer never moves them.
+        """
+        mask = torch.tensor(free, dtype=torch.float32, device=self.x.device)
+        moves = mask.amax(1)
+        self.weights.register_hook(lambda gradient: gradient * mask)
+        self.threshold.register_hook(lambda gradient: gradient * moves)
+
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Soft loss (E,) on training rows of these indices (B,): equations 3 and 5."""
         x, y, weight = self.x[:, rows], self.y[rows], self.row_weight[rows]  # x (F, B)

@@ -42,6 +42,8 @@ class Fit:
         Turns a batch of one tree into what a report shows.
     stopped : bool
         Whether a callback asked to stop: the best tree so far is then returned.
+    free : bool array of shape (N, F) or None
+        Weights that may move; None: all.
     """
 
     rows: Rows
@@ -52,6 +54,7 @@ class Fit:
     monitor: Monitor
     export: Callable
     stopped: bool = False
+    free: np.ndarray | None = None
 
     @property
     def is_paper(self) -> bool:
@@ -141,6 +144,8 @@ def _train_stage(
     network = GetNetwork(
         trees, scale_factor, rows, valid, l1=settings.l1, of_leaves=fit.is_paper
     )
+    if fit.free is not None:
+        network.hold(fit.free)
     monitor.snapshot = partial(_leading_tree, fit, network)
     optimizer = network.optimizer(settings)
     warm_up, lowest = (0.0, 1e-4) if fit.is_paper else (0.1, 1e-3)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -159,7 +160,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
         with_origin(without_origin(tree, parent.provenance), origin),
         run.problem,
         split,
-        notes=(" ".join(notes),),
+        notes=(" ".join(notes), *_linear_note(bench.tree, tree)),
         measured={"edited_from": parent.id},
         origin=origin,
     )
@@ -197,9 +198,6 @@ def _gradients(
     callbacks: Sequence[Callback],
 ) -> Tree:
     """Train the free splits of an edited tree by gradient descent."""
-    from treelab.learners.gradtree.around import Around, train_around  # loads torch
-    from treelab.learners.gradtree.settings import GradTreeSettings
-
     tree = rebuild(replace(edited.tree, between=None, missing_rows=None))
     named = paths(tree)
     locked = np.array([path in held for path in named])
@@ -219,14 +217,34 @@ def _gradients(
         bare = replace(one, threshold=moved, between=None, missing_rows=None)
         return prune_empty(refit_all(bare, bench.fitted, weights))
 
-    return train_around(
-        Around(tree, locked & ~tree.is_leaf, allowed, weights, with_leaves),
-        rows,
-        GradTreeSettings(**run.settings),
-        seed=run.problem.seed,
-        device=run.device,
-        callbacks=callbacks,
-    )
+    held_splits = locked & ~tree.is_leaf
+    if (held_splits | tree.is_leaf).all():
+        raise ValueError(
+            "Nothing is left to train: every split is locked. Unlock some, or regrow "
+            "below a leaf."
+        )
+    how: dict[str, Any] = {"seed": run.problem.seed, "device": run.device}
+    how["callbacks"] = callbacks
+    if run.learner == "get":
+        from treelab.learners.get import around as get  # loads torch
+        from treelab.learners.get.settings import GetSettings
+
+        free = get.Around(tree, held_splits, allowed, with_leaves)
+        return get.train_around(free, rows, GetSettings(**run.settings), **how)
+    from treelab.learners.gradtree import around as gradtree  # loads torch
+    from treelab.learners.gradtree.settings import GradTreeSettings
+
+    around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
+    return gradtree.train_around(around, rows, GradTreeSettings(**run.settings), **how)
+
+
+def _linear_note(before: Tree, after: Tree) -> list[str]:
+    """Say where linear leaves have become constant ones."""
+    if before.leaf_weights is None or not before.leaf_weights.any():
+        return []
+    if after.leaf_weights is not None and after.leaf_weights.any():
+        return ["Leaves that edits or training touched are constants, not linear."]
+    return ["Its leaves are constants; those of the first tree were linear."]
 
 
 def _same(store: RunStore, run: Run, log: EditLog) -> str | None:

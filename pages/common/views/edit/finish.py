@@ -14,6 +14,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.runs.jobs.edited import create_trained, save_edited
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
+from treelab.trees.walk import OBLIQUE
 
 _MOST_LISTED = 8
 
@@ -25,60 +26,66 @@ def show_finish(editing: Editing) -> None:
         "Each makes a new run with the log in it. A run shows its test score, so this "
         "ends the session."
     )
+    st.button(
+        "Save as a run",
+        icon=":material/save:",
+        key=editing.key("keep"),
+        disabled=not editing.session.current,
+        help="The tree as it stands, its leaves fitted to the rows of the first.",
+        on_click=_save,
+        args=(editing.loaded,),
+    )
     with st.container(
         horizontal=True, vertical_alignment="bottom", key=editing.key("finish")
     ):
-        st.button(
-            "Save as a run",
-            icon=":material/save:",
-            key=editing.key("keep"),
-            disabled=not editing.session.current,
-            help="The tree as it stands, its leaves fitted to the rows of the first.",
-            on_click=_save,
-            args=(editing.loaded,),
-        )
-        st.button(
-            "Train around",
-            icon=":material/play_arrow:",
-            type="primary",
-            key=editing.key("around"),
-            help="GradTree trains every split that is not locked, from where it "
-            "stands; forbidden columns are never chosen.",
-            on_click=_train,
-            args=(editing.loaded, Training("gradtree")),
-        )
-    with st.container(
-        horizontal=True, vertical_alignment="bottom", key=editing.key("regrow-row")
-    ):
-        learner = st.segmented_control(
-            "Learner",
-            list(TRAINERS),
-            default="gradtree",
-            required=True,
-            format_func=TRAINERS.__getitem__,
-            key=editing.key("learner"),
-            help="CART grows the branch greedily; GradTree trains it after that.",
-        )
-        leaves = st.number_input(
-            "Most leaves",
-            2,
-            64,
-            max(4, _leaves_below(editing)),
-            key=f"{editing.key('leaves')}-{editing.path}",
-            width=130,
-        )
-        st.button(
-            f"Regrow below {place_words(editing.path)}",
-            icon=":material/forest:",
-            key=editing.key("regrow"),
-            help="What is not locked at the selected node and below is grown anew; the "
-            "rest of the tree stays.",
-            on_click=_train,
-            args=(editing.loaded, Training(learner, editing.path, int(leaves))),
-        )
+        _offer_training(editing)
     if (refused := st.session_state.pop("edit-not-made", None)) is not None:
         st.warning(refused, icon=":material/block:")
     _show_children(editing.loaded)
+
+
+def _offer_training(editing: Editing) -> None:
+    """Offer to train around what is locked, and to regrow below the selected node."""
+    has_sums = bool((editing.now.edited.tree.feature == OBLIQUE).any())
+    learners = [key for key in TRAINERS if key != "get" or has_sums]
+    learner = st.segmented_control(
+        "Learner",
+        learners,
+        default="get" if has_sums else "gradtree",
+        required=True,
+        format_func=TRAINERS.__getitem__,
+        key=f"{editing.key('learner')}-{has_sums}",
+        help="GradTree trains splits of one column, GET weighted sums; CART grows a "
+        "branch greedily, for comparison.",
+    )
+    st.button(
+        "Train around",
+        icon=":material/play_arrow:",
+        type="primary",
+        key=editing.key("around"),
+        disabled=learner == "cart",
+        help="Trains every split that is not locked, from where it stands; forbidden "
+        "columns are never chosen. CART cannot: it only grows branches.",
+        on_click=_train,
+        args=(editing.loaded, Training(learner) if learner != "cart" else None),
+    )
+    leaves = st.number_input(
+        "Most leaves",
+        2,
+        64,
+        min(64, max(4, _leaves_below(editing))),
+        key=f"{editing.key('leaves')}-{editing.path}",
+        width=130,
+    )
+    st.button(
+        f"Regrow below {place_words(editing.path)}",
+        icon=":material/forest:",
+        key=editing.key("regrow"),
+        help="What is not locked at the selected node and below is grown anew; the "
+        "rest of the tree stays.",
+        on_click=_train,
+        args=(editing.loaded, Training(learner, editing.path, int(leaves))),
+    )
 
 
 def _save(loaded: LoadedRun) -> None:

@@ -1,0 +1,85 @@
+"""A visitor edits a tree in a real Chromium, and trains around what is locked."""
+
+import re
+
+import pytest
+
+from tests.pages.stores import add_run
+from tests.test_browser import (
+    address,
+    node,
+    opened,
+    page,
+    serious,
+    settled,
+    shot,
+    sync_api,
+)
+from treelab.editing.edits import Forbid, Lock, SetThreshold
+from treelab.editing.log import EditLog
+from treelab.runs.store.run_store import RunStore
+
+__all__ = ["address", "page"]  # fixtures
+
+
+def press(page, name: str) -> None:
+    """Press a button of the page, and wait until it is drawn anew."""
+    page.get_by_role("button", name=name, exact=True).first.click()
+    settled(page)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_tree_is_edited_locked_and_trained_around(page, address):
+    expect = sync_api.expect
+    store = RunStore()
+    settings = {"n_steps": 20, "n_restarts": 2}
+    run = add_run(store, "gradtree", settings=settings)
+    page.goto(f"{address}/edit?run={run}")
+    opened(page, "What would you change?")
+    edits = page.locator("[data-testid=stMarkdown] ol li")
+    # A threshold is moved by the slider.
+    page.get_by_role("slider", name="Threshold").press("ArrowRight")
+    expect(edits).to_have_count(1)
+    expect(edits.first).to_contain_text("threshold moved to")
+    press(page, "Undo")
+    expect(edits.first).to_contain_text("Undone")
+    press(page, "Redo")
+    expect(edits.first).not_to_contain_text("Undone")
+    # The root is locked, a column forbidden at a node that is clicked.
+    press(page, "Lock")
+    node(page, "0").locator(".main").first.click()
+    settled(page)
+    assert "node=r0" in page.url
+    expect(page.get_by_text("Node L ·")).to_be_visible()
+    press(page, "Forbid everywhere")
+    expect(edits).to_have_count(3)
+    expect(page.get_by_text("Test rows stay unseen")).to_be_visible()
+    for mode in ("light", "dark"):
+        page.emulate_media(color_scheme=mode)
+        settled(page)
+        assert serious(page) == [], mode
+        shot(page, f"edit-{mode}")
+    # Another page, and back: the edits are still there.
+    sidebar = page.get_by_test_id("stSidebarNav")
+    sidebar.get_by_role("link", name="Tree").click()
+    opened(page, "What did it learn?")
+    sidebar.get_by_role("link", name="Edit").click()
+    opened(page, "What would you change?")
+    expect(edits).to_have_count(3)
+    press(page, "Train around")
+    expect(
+        page.get_by_text(re.compile("the edits (cost|gained)|no change"))
+    ).to_be_visible()
+    expect(page.get_by_text("The session was ended")).to_be_visible()
+    child = store.runs()[0]
+    log = EditLog.from_json(store.edits(child.id))
+    assert [type(edit) for edit in log.edits] == [SetThreshold, Lock, Forbid]
+    tree = store.model(child.id)
+    assert tree.threshold[0] == log.edits[0].threshold
+    assert log.edits[2].column not in tree.columns
+    page.set_viewport_size({"width": 420, "height": 900})
+    settled(page)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 420
+    shot(page, "edit-narrow")

@@ -1,0 +1,236 @@
+"""Training around what is held fixed: the free sums of an edited tree move, others not.
+
+A weight that is held fixed is a parameter whose gradient is set to zero: those of
+locked splits, and those of forbidden columns, which are zero and stay so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+
+from treelab.data.encoding.scale import Affine, minmax
+from treelab.learners.common.device import resolve_device
+from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.get.prune import sparse_splits
+from treelab.learners.get.rows import Rows
+from treelab.learners.get.settings import GetSettings
+from treelab.learners.get.stages import Fit, train_stages
+from treelab.learners.get.trees import HardTrees
+from treelab.training.events import Callback, Monitor
+from treelab.trees.feature import feature_matrix
+from treelab.trees.statistics import check_target
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+MOST_DEPTH = 10  # of a tree that is trained as a complete one
+MOST_STARTS = 4  # they differ in their scale factors alone
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """What is trained, and what is held fixed.
+
+    Attributes
+    ----------
+    tree : Tree
+    locked : bool array of shape (n_nodes,)
+        Splits that do not move.
+    allowed : bool array of shape (n_nodes, n_features)
+        What each split may weigh.
+    with_leaves : callable
+        Returns a tree of this shape with its leaves fitted.
+    """
+
+    tree: Tree
+    locked: np.ndarray
+    allowed: np.ndarray
+    with_leaves: Callable[[Tree], Tree]
+
+
+@threadpool_limits.wrap(limits=1, user_api="blas")
+def train_around(
+    around: Around,
+    rows: tuple,
+    settings: GetSettings,
+    *,
+    seed: int,
+    device: str = "cpu",
+    callbacks: Sequence[Callback] = (),
+) -> Tree:
+    """Train the free splits of a tree as sums of columns, from where they stand.
+
+    Parameters
+    ----------
+    around : Around
+    rows : tuple of DataFrame and array-like
+        The table (n_rows, n_columns) and its target (n_rows,).
+    settings : GetSettings
+    seed : int
+    device : str
+    callbacks : sequence of callable
+
+    Raises
+    ------
+    ValueError
+        If the tree is too deep to be trained as a complete one.
+    """
+    tree = around.tree
+    if tree.depth > MOST_DEPTH:
+        raise ValueError(
+            f"GET trains trees of at most {MOST_DEPTH} levels, this one has "
+            f"{tree.depth}. Prune it, or let GradTree train it."
+        )
+    layout = _Layout(around, rows[0])
+    encoded = _rows(tree, layout.x, rows[1], resolve_device(device))
+    start = layout.start(encoded)
+
+    def export(trees: HardTrees) -> Tree:
+        """Return a tree in the user's units, its leaves fitted."""
+        return around.with_leaves(layout.export(trees))
+
+    fit = Fit(
+        encoded,
+        encoded,
+        replace(settings, leaves="constant", recipe="treelab"),
+        tree.depth,
+        np.random.default_rng(seed),
+        Monitor(1, callbacks, stage="start", is_preparation=True),
+        export,
+        free=layout.free(),
+    )
+    starts = _repeated(start, min(MOST_STARTS, settings.n_starts))
+    trained, loss, _ = train_stages(fit, starts, encoded, encoded)
+    if not loss < encoded.loss(start.predict(encoded.x))[0]:
+        return export(start)  # no step was better than where it began
+    tolerance = settings.sparse_tolerance
+    sparse = sparse_splits(trained, encoded, encoded, tolerance)
+    found = layout.export(sparse)
+    passed = found.node_counts(rows[0])
+    held = np.flatnonzero(around.locked)
+    empty = (passed[tree.left[held]] == 0) | (passed[tree.right[held]] == 0)
+    # What is locked stays in the tree: with rows on both sides, as it began.
+    return export(start if empty.any() else sparse)
+
+
+class _Layout:
+    """An edited tree laid out as a complete one over columns from 0 to 1.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_rows, n_features)
+    """
+
+    def __init__(self, around: Around, X):
+        self._around, tree = around, around.tree
+        matrix = feature_matrix(tree.features, X)
+        self._scales: list[Affine] = []
+        self.x = np.zeros(matrix.shape)
+        for j, feature in enumerate(tree.features):
+            column = matrix[:, j]
+            known = column[~np.isnan(column)]
+            middle = float(np.median(known)) if len(known) else 0.0
+            fill = middle if np.isnan(feature.fill) else feature.fill
+            filled = np.where(np.isnan(column), fill, column)
+            self._scales.append(minmax(filled))
+            self.x[:, j] = self._scales[j](filled)
+        # The place of each split, breadth first; a complete tree has all of them.
+        self.place = np.zeros(tree.n_nodes, dtype=np.int64)
+        for node in np.argsort(tree.level, kind="stable"):
+            if tree.left[node] >= 0:
+                self.place[tree.left[node]] = 2 * self.place[node] + 1
+                self.place[tree.right[node]] = 2 * self.place[node] + 2
+        self.splits = np.flatnonzero(~tree.is_leaf)
+        self.n_splits = 2**tree.depth - 1
+
+    @property
+    def _shift(self) -> np.ndarray:
+        """Smallest value of each column."""
+        return np.array([scale.shift for scale in self._scales])
+
+    @property
+    def _scale(self) -> np.ndarray:
+        """Range of each column; infinite where it is constant."""
+        return np.array([scale.scale for scale in self._scales])
+
+    def start(self, rows: Rows) -> HardTrees:
+        """Return the tree as it is, encoded; a batch of one."""
+        tree = self._around.tree
+        raw = np.zeros((tree.n_nodes, len(tree.features)))
+        if tree.weights is not None:
+            raw += tree.weights
+        axis = np.flatnonzero(tree.feature >= 0)
+        raw[axis, tree.feature[axis]] = 1.0
+        weights = np.zeros((1, self.n_splits, raw.shape[1]))
+        threshold = np.full((1, self.n_splits), np.inf)
+        at, finite = self.place[self.splits], np.isfinite(self._scale)
+        scale = np.where(finite, self._scale, 0.0)
+        own = raw[self.splits]
+        weights[0, at] = own * scale
+        threshold[0, at] = tree.threshold[self.splits] - own @ self._shift
+        return HardTrees.fit(weights, threshold, rows, linear=False)
+
+    def free(self) -> np.ndarray:
+        """Which weights may move, bool (N, F)."""
+        free = np.zeros((self.n_splits, len(self._scales)), dtype=bool)
+        own = self.splits[~self._around.locked[self.splits]]
+        free[self.place[own]] = self._around.allowed[own] & np.isfinite(self._scale)
+        return free
+
+    def export(self, trees: HardTrees) -> Tree:
+        """Rewrite the free splits in the user's units; the locked ones as they were.
+
+        Weights count in units of the one that matters most, as ``export.to_tree``'s.
+        """
+        tree = self._around.tree
+        feature, threshold = tree.feature.copy(), tree.threshold.copy()
+        missing_left = tree.missing_left.copy()
+        weights = np.zeros((tree.n_nodes, len(tree.features)))
+        if tree.weights is not None:
+            weights += tree.weights
+        spread = self.x.std(axis=0) + 1e-12
+        for node in self.splits[~self._around.locked[self.splits]]:
+            encoded = trees.weights[0, self.place[node]]
+            if not encoded.any():
+                continue  # it sends all rows left: as it was
+            lead = int(np.argmax(np.abs(encoded) * spread))
+            raw = encoded / self._scale
+            unit = abs(raw[lead])
+            raw = raw / unit
+            own = trees.threshold[0, self.place[node]] / unit + raw @ self._shift
+            threshold[node], weights[node] = own, raw
+            feature[node], missing_left[node] = OBLIQUE, False
+            if np.count_nonzero(raw) == 1 and raw[lead] > 0:
+                feature[node], weights[node] = lead, 0.0
+                fill = tree.features[lead].fill
+                missing_left[node] = bool(fill <= own)
+        return replace(
+            tree,
+            feature=feature,
+            threshold=threshold,
+            missing_left=missing_left,
+            weights=weights,
+            between=None,
+            missing_rows=None,
+        )
+
+
+def _rows(tree: Tree, x: np.ndarray, y, device: torch.device) -> Rows:
+    """Return encoded rows with class codes, or with standardised values."""
+    target = check_target(tree, len(x), y)
+    even = np.ones(len(x))
+    if tree.classes is not None:
+        return Rows(x, target, even, len(tree.classes), device)
+    return Rows(x, TargetScale.of(target).standardise(target), even, 0, device)
+
+
+def _repeated(tree: HardTrees, n: int) -> HardTrees:
+    """Return a batch of one tree as one of ``n`` alike."""
+    return replace(
+        tree,
+        weights=np.repeat(tree.weights, n, axis=0),
+        threshold=np.repeat(tree.threshold, n, axis=0),
+        constants=np.repeat(tree.constants, n, axis=0),
+    )
