@@ -3,7 +3,7 @@
 import { arrange, fitZoom, LEGIBLE } from "./arrange.js";
 import { sceneOf } from "./view.js";
 
-const LEAST = 0.6; // zoom at which a path that is followed is still shown whole
+const LEAST = 0.45; // zoom at which a path that is followed is still shown whole
 const FRAMES_FITTED = 24; // of a run, looked at to fit all of it
 
 /** Where a node stands in an arrangement: its corner, size and middle across. */

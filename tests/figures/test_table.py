@@ -65,3 +65,11 @@ def test_sparks_of_categories_fall():
 
 def test_a_column_of_missing_values_has_no_bars():
     assert len(spark_counts(pd.Series([np.nan, np.nan]), is_number=True)) == 0
+
+
+def test_a_date_in_years_tells_its_days():
+    frame = pd.DataFrame({"day": [2026.0027, 2026.0055], "size": [12.345678, -3.0]})
+    text = table_html(frame, target="size", numbers=["day", "size"])
+    assert "2026.003" in text
+    assert "2026.005" in text
+    assert "12.346" in text

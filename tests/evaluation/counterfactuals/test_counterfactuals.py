@@ -12,6 +12,8 @@ from tests.trees.make import CATEGORIES, make_table, make_tree
 from treelab.evaluation.counterfactuals.changes import Changes, Wanted
 from treelab.evaluation.counterfactuals.exact import tree_counterfactuals
 from treelab.evaluation.counterfactuals.search import searched_counterfactuals
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 COLUMNS = ["width", "age", "bmi", "job"]
@@ -86,6 +88,10 @@ def test_no_random_row_is_nearer_than_a_linear_programs(seed):
     for column in known:
         moves = rng.random(len(rows)) < 0.6
         rows[column] += moves * rng.normal(0, 1.5, len(rows))
+        ends = [*changes.observed(column)[[0, -1]], changes.value(column)]
+        rows[column] = rows[column].clip(min(ends), max(ends))  # none is invented
+        for own in found:
+            assert min(ends) - 1e-9 <= own.row[column].iloc[0] <= max(ends) + 1e-9
     good = wanted.accepts(tree.predict(rows))
     cost = sum((rows[c] - changes.value(c)).abs() / changes.spreads[c] for c in known)
     for own in found:
@@ -134,3 +140,21 @@ def test_each_change_of_a_searched_row_is_needed(seed):
         for column in own.changes:
             without = {c: now for c, (_, now) in own.changes.items() if c != column}
             assert not wanted.accepts(tree.predict(changes.changed(without)))[0]
+
+
+@pytest.mark.parametrize("bound", [15.0, 25.0])
+def test_a_sum_moves_columns_only_within_their_range(bound):
+    tree = Tree.complete(
+        (Feature("x", fill=0.0), Feature("y", fill=0.0)),
+        None,
+        np.array([bound]),
+        np.zeros(1, bool),
+        np.array([[1.0, 0.0], [0.0, 1.0]]),
+        weights=np.ones((1, 2)),
+        classes=("low", "high"),
+    )
+    X = pd.DataFrame({"x": np.linspace(0, 10, 11), "y": np.linspace(0, 10, 11)})
+    found = tree_counterfactuals(tree, Changes(X.iloc[[2]], X), Wanted(("high",)))
+    assert bool(found) == (bound < 20)
+    for own in found:
+        assert (own.row.to_numpy() <= 10).all()

@@ -2,9 +2,9 @@
 
 A leaf is a box: an interval for each number column, a set of categories for each
 category column. The nearest point of a box has a closed form; where splits weigh
-several columns, it is a small linear program. The nearest over all leaves that predict
-what is wanted is exact. Numbers move to values that some row has, where one lies in the
-interval.
+several columns, it is a small linear program, within the columns' ranges. The nearest
+over all leaves that predict what is wanted is exact. Numbers move to values that some
+row has, where one lies in the interval.
 """
 
 from itertools import pairwise
@@ -188,11 +188,13 @@ def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
 
 
 def _range(column: str, changes: Changes) -> tuple[float, float]:
-    """How far a number column may fall and rise."""
-    if column in changes.locked:
+    """How far a number column may fall and rise: to values between those observed."""
+    observed, now = changes.observed(column), float(changes.value(column))
+    if column in changes.locked or not len(observed):
         return 0.0, 0.0
-    low = 0.0 if column in changes.rising else -np.inf
-    return low, 0.0 if column in changes.falling else np.inf
+    low = 0.0 if column in changes.rising else min(float(observed[0]) - now, 0.0)
+    high = 0.0 if column in changes.falling else max(float(observed[-1]) - now, 0.0)
+    return low, high
 
 
 def _spreads(tree: Tree, changes: Changes) -> np.ndarray:

@@ -28,7 +28,8 @@ CREATE TABLE runs (
     metrics TEXT NOT NULL DEFAULT '{}', summary TEXT NOT NULL DEFAULT '{}',
     error TEXT NOT NULL DEFAULT '', has_model INTEGER NOT NULL DEFAULT 0,
     stop_requested INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,
-    owner TEXT, heartbeat REAL, repeat_of TEXT NOT NULL DEFAULT ''
+    owner TEXT, heartbeat REAL, repeat_of TEXT NOT NULL DEFAULT '',
+    first_report REAL, first_epoch REAL
 );
 CREATE INDEX runs_by_state ON runs (state, priority, created);
 CREATE TABLE events (

@@ -1,6 +1,7 @@
 """A run's events: the points of its loss curves, in the order in which they came."""
 
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,8 +58,13 @@ def write_events(database: Path, run_id: str, reports: Sequence[Progress]) -> bo
         if reports:
             last = reports[-1]
             db.execute(
-                "UPDATE runs SET epoch = ?, max_epochs = ?, stage = ? WHERE id = ?",
-                (last.total_epoch, last.max_epochs, last.stage, run_id),
+                "UPDATE runs SET epoch = ?, max_epochs = ?, stage = ?,"
+                " first_report = coalesce(first_report, ?),"
+                " first_epoch = coalesce(first_epoch, ?) WHERE id = ?",
+                (
+                    *(last.total_epoch, last.max_epochs, last.stage),
+                    *(time.time(), reports[0].total_epoch, run_id),
+                ),
             )
     return not run["stop_requested"]
 

@@ -13,9 +13,15 @@ def _add_repeat_of(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE runs ADD COLUMN repeat_of TEXT NOT NULL DEFAULT ''")
 
 
+def _add_first_report(db: sqlite3.Connection) -> None:
+    """Note when a run first reported, and how far it then was."""
+    db.execute("ALTER TABLE runs ADD COLUMN first_report REAL")
+    db.execute("ALTER TABLE runs ADD COLUMN first_epoch REAL")
+
+
 # The first step leads from version 1 to 2, and so on. A step is never changed once it
 # was published, and _SCHEMA in database.py always has what all of them lead to.
-STEPS: tuple[Step, ...] = (_add_repeat_of,)
+STEPS: tuple[Step, ...] = (_add_repeat_of, _add_first_report)
 
 
 def schema_version() -> int:

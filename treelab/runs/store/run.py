@@ -41,6 +41,8 @@ class Run:
         0 until the first report.
     stage : str
         Stage of the training at the last report.
+    first_report, first_epoch : float or None
+        When the run first reported, and the epochs finished then.
     metrics : dict
         Scores by split: ``{"train": {...}, "valid": {...}, "test": {...}}``.
     summary : dict
@@ -69,6 +71,8 @@ class Run:
     epoch: float = 0.0
     max_epochs: int = 0
     stage: str = ""
+    first_report: float | None = None
+    first_epoch: float | None = None
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     error: str = ""
@@ -93,6 +97,8 @@ class Run:
             epoch=row["epoch"],
             max_epochs=row["max_epochs"],
             stage=row["stage"],
+            first_report=row["first_report"],
+            first_epoch=row["first_epoch"],
             metrics=json.loads(row["metrics"]),
             summary=json.loads(row["summary"]),
             error=row["error"],
@@ -152,9 +158,16 @@ class Run:
     def remaining(self) -> float | None:
         """Seconds to the last epoch at the pace so far, None where that is unknown.
 
-        Early stopping often ends a training before that. The first epochs take longer,
-        so they say nothing.
+        Early stopping often ends a training before that. What comes before the first
+        report, such as growing first trees, is not repeated and does not count; the
+        first epochs take longer, so they say nothing.
         """
         if self.state != "running" or self.progress < FIRST_ESTIMATE:
             return None
-        return self.elapsed * (1 - self.progress) / self.progress
+        if self.first_report is None or self.first_epoch is None:
+            return None
+        done = self.epoch - self.first_epoch
+        if done < FIRST_ESTIMATE * self.max_epochs:
+            return None
+        passed = max(time.time() - self.first_report, 0.0)
+        return passed * max(self.max_epochs - self.epoch, 0.0) / done
