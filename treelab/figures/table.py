@@ -138,6 +138,6 @@ def _cell(value) -> str:
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return str(value)
     if isinstance(value, float | np.floating):
-        digits = 5 if abs(value) < 1000 else 7  # of a date in years, the day
+        digits = 5 if abs(float(value)) < 1000 else 7  # of a date in years, the day
         return f"{value:.{digits}g}".replace("-", "−")
     return html.escape(shorten(value, 26))
