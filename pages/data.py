@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.common.app_shell import require_app_shell
-from pages.common.cached.store import split_of, store, table
+from pages.common.cached.store import store, table
 from pages.common.cached.tables import (
     column_kinds,
     findings,
@@ -13,7 +13,6 @@ from pages.common.cached.tables import (
     inferred_task,
     target_colors,
 )
-from pages.common.html import split_bar
 from pages.common.page import page_title, show_figure
 from pages.common.state.problem import (
     FIRST_TABLE,
@@ -29,6 +28,7 @@ from pages.common.state.problem import (
 )
 from pages.common.state.started_runs import start_runs
 from pages.common.theme import mode
+from pages.common.views.data.split import pick_split, show_split, test_file
 from pages.common.widgets.columns import column_editor, date_parts, model_column
 from pages.common.widgets.learners import DEFAULT_LEARNERS
 from pages.common.widgets.upload import (
@@ -39,7 +39,6 @@ from pages.common.widgets.upload import (
 )
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
-from treelab.data.split import SPLITS
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
@@ -235,16 +234,10 @@ with right:
         )
         show_figure(figure, key="target-figure")
     model_column(problem)
+    pick_split(problem)
     if not errors:
-        parts = split_of(problem)
-        n_rows = {name: len(parts.rows(name)[1]) for name in SPLITS}
-        st.caption(
-            "Split, at random",
-            help="Trees are fitted to the training rows. Validation rows choose among "
-            "them, or train, too, where a learner cross-validates. Test rows give the "
-            "score and nothing else.",
-        )
-        st.html(split_bar(n_rows))
+        show_split(problem)
+        test_file(problem)
         st.number_input(
             "Seed",
             min_value=0,

@@ -9,6 +9,7 @@ import time
 import pandas as pd
 import pytest
 
+from tests.runs.conftest import small_table
 from treelab.cli.main import main
 from treelab.runs.store.run_store import RunStore
 
@@ -128,3 +129,19 @@ def test_a_column_of_predictions_is_imitated_and_its_truth_is_no_feature(home, t
     assert run.problem.is_surrogate
     assert run.problem.truth == "truth"
     assert "truth" not in run.problem.columns
+
+
+def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, refused):
+    frame = small_table().assign(who=[f"w{i % 9}" for i in range(len(small_table()))])
+    both, half = tmp_path / "both.csv", tmp_path / "half.csv"
+    frame.to_csv(both, index=False)
+    frame.head(12).to_csv(half, index=False)
+    train = ["train", str(both), "--target", "kind", "--learner", "cart"]
+    assert main([*train, "--split", "group:who", "--set", "tune=false"]) == 0
+    assert main([*train, "--test-file", str(half), "--set", "tune=false"]) == 0
+    given, grouped = RunStore().runs()
+    assert grouped.problem.split_column == "who"
+    assert "who" not in grouped.problem.columns
+    assert given.metrics["test"]["n_rows"] == 12
+    assert "--split takes WAY:COLUMN" in refused(*train, "--split", "group")
+    assert "no column 'nobody'" in refused(*train, "--split", "group:nobody")

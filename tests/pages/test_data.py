@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
+from treelab.data.reading.dates import decimal_years
 
 CSV = b"age,city,ill\n" + b"".join(
     b"%d,%s,%s\n"
@@ -183,3 +184,35 @@ def test_a_table_opens_as_it_was_last_trained_on(store, visit):
     app = visit("data", table=info.id)
     assert box(app, "Target").value == "weight"
     assert app.session_state["problem"].columns == ("radius", "texture $x$", "colour")
+
+
+def test_rows_are_split_by_group_and_the_groups_are_not_predicted_from(visit, store):
+    frame = table().assign(patient=[f"p{i % 30}" for i in range(240)])
+    key = store.add_table(frame, "patients")
+    app = visit("data", table=key)
+    app.selectbox(key=f"target-{key}").set_value("kind").run()
+    app.selectbox(key=f"split-{key}-kind-way").set_value("group").run()
+    chosen = app.session_state["problem"]
+    assert chosen.split_by == "group"
+    app.selectbox(key=f"split-{key}-kind-column-group").set_value("patient").run()
+    chosen = app.session_state["problem"]
+    assert chosen.split_column == "patient"
+    assert "patient" not in chosen.columns
+    assert not app.exception
+    assert not app.error
+    app.selectbox(key=f"split-{key}-kind-way").set_value("random").run()
+    assert app.session_state["problem"].split_column == ""
+
+
+def test_parts_of_dates_are_ticked(visit, store):
+    at = decimal_years(pd.Series(pd.date_range("2020-01-03", periods=240, freq="9D")))
+    key = store.add_table(table().assign(at=at), "dates")
+    app = visit("data", table=key)
+    app.selectbox(key=f"target-{key}").set_value("kind").run()
+    pills = app.button_group(key=f"dates-{key}-kind-at")
+    pills.set_value(["month of at", "days from 2020-01-03 to at"]).run()
+    assert app.session_state["problem"].columns[-2:] == (
+        "month of at",
+        "days from 2020-01-03 to at",
+    )
+    assert not app.exception

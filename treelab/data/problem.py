@@ -1,7 +1,7 @@
 """A problem: which column of which table to predict, from which columns and rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from treelab.data.columns import (
     useful_columns,
 )
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
+from treelab.data.split_by import WAYS, assign_by
 from treelab.data.values import cast_column, class_labels
 from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.numerals import counted
@@ -53,6 +54,11 @@ class Problem:
         Of a surrogate: the column that the other model was to predict, "" where that
         is not known.
 
+    split_by : {"random", "group", "time", "given"}
+        How rows are split, see ``treelab/data/split_by.py``.
+    split_column : str
+        The column by which they are split; "" at random.
+
     Raises
     ------
     ValueError
@@ -73,6 +79,8 @@ class Problem:
     origin: str = ""
     is_surrogate: bool = False
     truth: str = ""
+    split_by: str = "random"
+    split_column: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -92,6 +100,15 @@ class Problem:
                 f"The truth {self.truth!r} is that of a surrogate's target and cannot "
                 "be predicted from; take it out of the columns."
             )
+        if self.split_by not in WAYS or (self.split_by == "random") == bool(
+            self.split_column
+        ):
+            raise ValueError(
+                f"split_by must be one of {', '.join(WAYS)}, with a split_column for "
+                f"all but random; got {self.split_by!r} and {self.split_column!r}."
+            )
+        if self.split_column == self.target:
+            raise ValueError("Rows cannot be split by the target itself.")
         if not self.columns:
             raise ValueError("Choose at least one column to predict from.")
         shares = (self.valid_share, self.test_share)
@@ -166,10 +183,22 @@ class Problem:
             )
         return target.astype(np.float64)
 
+    def _assigned(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
+        """Assign rows to training, validation and test, int (n_rows,)."""
+        shares = (self.valid_share, self.test_share, self.seed)
+        if self.split_by == "random":
+            return assign_splits(strata, *shares)
+        if self.split_column not in frame.columns:
+            raise ValueError(
+                f"The table has no column {self.split_column!r} to split it by."
+            )
+        return assign_by(self.split_by, frame[self.split_column], *shares)
+
     def split(self, frame: pd.DataFrame) -> DataSplit:
         """Split the rows of a table into training, validation and test rows.
 
-        Rows without a target are left out. Classification is stratified by class.
+        Rows without a target are left out. At random, classification is stratified
+        by class; else rows of a class that has no training row are left out.
 
         Raises
         ------
@@ -190,7 +219,15 @@ class Problem:
         if self.task != "regression":
             strata = pd.factorize(target)[0]
             notes += rare_class_notes(target)
-        assigned = assign_splits(strata, self.valid_share, self.test_share, self.seed)
+        assigned = self._assigned(as_frame(frame).loc[target.index], strata)
+        n_known = len(target)
+        known = _classes_trained(strata, assigned)
+        X, target, assigned = X[known], target[known], assigned[known]
+        if n_lost := n_known - len(target):
+            notes.append(
+                f"{counted(n_lost, 'row')} of a class without a training row "
+                f"{'is' if n_lost == 1 else 'are'} left out."
+            )
         rows = {}
         for code, name in enumerate(SPLITS):
             rows[f"X_{name}"] = X[assigned == code]
@@ -202,6 +239,11 @@ class Problem:
                 f"Only {counted(n_test, 'test row')}: a score on so few is uncertain."
             )
         return DataSplit(**rows, notes=tuple(notes))
+
+
+def _classes_trained(strata: np.ndarray, assigned: np.ndarray) -> np.ndarray:
+    """Whether each row is of a class with a training row, bool (n_rows,)."""
+    return np.isin(strata, strata[assigned == 0])
 
 
 def make_problem(
@@ -237,6 +279,20 @@ def make_problem(
         seed=seed,
         units=pairs(units),
     )
+
+
+def split_problem(problem: Problem, way: str, column: str) -> Problem:
+    """Return a problem that is split by a column, or at random.
+
+    A column of groups or of marks is no longer predicted from: on new rows it says
+    nothing.
+    """
+    if way == "random":
+        return replace(problem, split_by="random", split_column="")
+    columns = problem.columns
+    if way != "time":
+        columns = tuple(name for name in columns if name != column) or columns
+    return replace(problem, split_by=way, split_column=column, columns=columns)
 
 
 def pairs(values: Mapping[str, str] | Sequence) -> tuple[tuple[str, str], ...]:

@@ -9,6 +9,7 @@ import pandas as pd
 from treelab.data.columns import column_kind, column_note
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, rare_class_notes
+from treelab.data.split_by import assign_by
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.names import listed
@@ -81,6 +82,7 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
     for name in problem.columns:
         findings += _column_findings(frame[name], problem)
     findings += _copies_of_target(frame, problem)
+    findings += _split_findings(frame, problem)
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 
@@ -223,6 +225,30 @@ def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
             f"The true values {problem.truth!r} and the predictions {problem.target!r} "
             "share no value; choose the column that the other model predicts.",
             problem.truth,
+        )
+
+
+def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield why the table cannot be split so, or what such a split means."""
+    name = problem.split_column
+    if not name:
+        return
+    if name not in frame.columns:
+        yield _error(f"The table has no column {name!r} to split it by.", name)
+        return
+    rows = frame.loc[frame[problem.target].notna(), name]
+    shares = (problem.valid_share, problem.test_share, problem.seed)
+    try:
+        assign_by(problem.split_by, rows, *shares)
+    except ValueError as error:
+        yield _error(str(error), name)
+        return
+    if problem.split_by in ("group", "time"):
+        yield _note(
+            f"Test rows are kept apart by {name!r}. Learners that cross-validate still "
+            "draw their folds at random among the other rows, so their scores on "
+            "held-out rows may be higher than on test rows.",
+            name,
         )
 
 

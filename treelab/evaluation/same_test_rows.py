@@ -20,4 +20,6 @@ def _test_rows(problem: Problem) -> tuple:
         problem.seed,
         problem.valid_share,
         problem.test_share,
+        problem.split_by,
+        problem.split_column,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from treelab.data.problem import Problem
 from treelab.data.split import JOINED
 from treelab.reports.blocks import Bullets, Section
 from treelab.reports.facts import RunFacts
@@ -12,6 +13,17 @@ from treelab.trees.text.numerals import counted
 FEW_ROWS = 30  # test rows of a class, below which its scores are called uncertain
 
 
+def _chosen(problem: Problem) -> str:
+    """Say how the test rows were chosen."""
+    column = repr(problem.split_column)
+    return {
+        "random": "were drawn at random from the same table",
+        "group": f"share no value of {column} with the rows trained on",
+        "time": f"are the latest of the table by {column}",
+        "given": f"are those that {column} says are test rows",
+    }[problem.split_by]
+
+
 def limits_section(found: Sequence[RunFacts]) -> Section:
     """Say what the numbers do not say."""
     first = found[0]
@@ -19,9 +31,9 @@ def limits_section(found: Sequence[RunFacts]) -> Section:
     lines = []
     if first.is_scored:
         lines += [
-            f"The {n_test} were drawn at random from the same table. The scores speak "
-            "of rows that come about as these did, not of other places, other times "
-            "or other ways to measure.",
+            f"The {n_test} {_chosen(first.run.problem)}. The scores speak of rows that "
+            "come about as these did, not of other places, other times or other ways "
+            "to measure.",
             "The intervals resample the test rows. How another split, or training "
             "again with another seed, would score, they do not say.",
         ]

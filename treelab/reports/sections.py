@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from treelab.data.columns import column_kind
+from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS
+from treelab.data.split_by import WAY_TITLES
 from treelab.evaluation.metrics import (
     TITLES,
     class_scores,
@@ -129,7 +131,7 @@ def data_section(facts: RunFacts) -> Section:
         ["rows, columns", f"{n_rows:,}, {n_columns:,}"],
         ["target", problem.target],
         ["task", problem.task],
-        ["split", f"{parts}; seed {problem.seed}"],
+        ["split", f"{parts}; {_split_words(problem)}"],
     ]
     units, kinds = dict(problem.units), dict(problem.kinds)
     X = split.rows(JOINED)[0]
@@ -151,6 +153,12 @@ def data_section(facts: RunFacts) -> Section:
         _target_table(facts),
     ]
     return Section("Data", blocks)
+
+
+def _split_words(problem: Problem) -> str:
+    """Write how rows were split."""
+    by = f" {problem.split_column!r}" if problem.split_column else ""
+    return f"{WAY_TITLES[problem.split_by]}{by}; seed {problem.seed}"
 
 
 def _target_table(facts: RunFacts) -> Table:

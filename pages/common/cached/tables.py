@@ -12,6 +12,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.columns import describe_columns, infer_task
 from treelab.data.problem import Problem
 from treelab.data.problem_check import Finding, check_problem
+from treelab.data.split_by import likely_columns
 from treelab.evaluation import metrics
 from treelab.figures.style.colors import label_colors
 from treelab.figures.table import table_html
@@ -61,6 +62,12 @@ def date_columns(table_id: str) -> list[DateColumn]:
         for name, column in frame.items()
         if looks_like_dates(column)
     ]
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def columns_to_split_by(table_id: str, way: str, target: str) -> list[str]:
+    """Return the columns by which a stored table may be split, likeliest first."""
+    return likely_columns(table(table_id), way, target)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

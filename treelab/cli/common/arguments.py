@@ -55,6 +55,19 @@ def add_problem(parser: ArgumentParser) -> None:
         help="use parts of a column's dates, too, with commas between: "
         f"{', '.join(PARTS)}; such as admitted:month,weekday; may be repeated",
     )
+    parser.add_argument(
+        "--split",
+        metavar="WAY:COLUMN",
+        default="random",
+        help="how rows are split: random (default), group:COLUMN (rows of a value stay "
+        "together), time:COLUMN (the latest are test rows), or given:COLUMN (rows that "
+        "say test or validation)",
+    )
+    parser.add_argument(
+        "--test-file",
+        metavar="TABLE",
+        help="a table of test rows with the same columns, in place of a split",
+    )
     add_seed(parser)
 
 

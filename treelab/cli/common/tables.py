@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.data.columns import listed
-from treelab.data.problem import Problem, make_problem
+from treelab.data.problem import Problem, make_problem, split_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
+from treelab.data.split_by import with_test_file
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.derived.date_parts import (
     PARTS,
@@ -68,6 +69,14 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
         If the table cannot be read, lacks the target, or cannot be learned from.
     """
     frame, name = read_named_table(arguments)
+    way, _, split_column = arguments.split.partition(":")
+    if arguments.test_file is not None:
+        if way != "random":
+            raise ValueError("Give --split or --test-file, not both.")
+        path = Path(arguments.test_file)
+        test = read_table(path, path.name, one_column=True).frame
+        frame, split_column = with_test_file(frame, test, path.name)
+        way = "given"
     if arguments.target not in frame.columns:
         raise ValueError(
             f"{name} has no column {arguments.target!r}; it has "
@@ -80,6 +89,10 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
         task=arguments.task,
         seed=arguments.seed,
     )
+    if split_column:
+        problem = split_problem(problem, way, split_column)
+    elif way != "random":
+        raise ValueError(f"--split takes WAY:COLUMN; got {arguments.split!r}.")
     if parts := _date_parts(arguments.dates, frame, name):
         columns = tuple(dict.fromkeys((*problem.columns, *parts)))
         problem = replace(problem, columns=columns)

@@ -77,6 +77,8 @@ def residual_problem(store: RunStore, run: Run) -> Problem:
         task="regression" if regression else "binary",
         seed=run.problem.seed,
         units=tuple(units.items()),
+        split_by=run.problem.split_by,
+        split_column=run.problem.split_column,
     )
 
 

@@ -1,0 +1,187 @@
+"""Data splits that are not drawn row by row: by group, by time, as a column says."""
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.split import MIN_ROWS
+from treelab.trees.derived.date_parts import looks_like_dates, moments
+from treelab.trees.text.numerals import counted
+
+WAYS = ("random", "group", "time", "given")
+WAY_TITLES = {
+    "random": "at random",
+    "group": "by group",
+    "time": "by time",
+    "given": "as a column says",
+}
+TRAIN, VALID, TEST = 0, 1, 2
+_MARKS = {"test": TEST, "valid": VALID, "validation": VALID, "val": VALID}
+
+
+def assign_by(
+    way: str, column: pd.Series, valid_share: float, test_share: float, seed: int
+) -> np.ndarray:
+    """Assign each row to training, validation or test by the values of a column.
+
+    Parameters
+    ----------
+    way : {"group", "time", "given"}
+        "group": rows of one value stay together, values are drawn at random; a
+        missing value is a group of its own. "time": the latest rows are test rows,
+        those before them validation; rows of one time stay together, and those
+        without one train. "given": the word "test", "valid" or "validation" marks a
+        row, all others train; without validation rows some are drawn from these.
+    column : Series of shape (n_rows,)
+    valid_share, test_share : float
+        Of all rows; reached as nearly as whole groups and times allow.
+    seed : int
+        Of what is drawn.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int
+        0 for training, 1 for validation, 2 for test.
+
+    Raises
+    ------
+    ValueError
+        If one of the three would have no row; says what the column lacks.
+    """
+    rng = np.random.default_rng(seed)
+    if way == "given":
+        return _given(column, valid_share / max(1 - test_share, 1e-9), rng)
+    if way == "time":
+        code = _time_codes(column)
+        order = np.unique(code[code >= 0])[::-1]  # the latest first
+        what = "different times"
+    else:
+        code = pd.factorize(column, use_na_sentinel=False)[0]
+        order = rng.permutation(np.unique(code))
+        what = "groups"
+    if len(order) < MIN_ROWS:
+        raise ValueError(
+            f"Column {column.name!r} has {len(order)} {what}, and a split needs at "
+            f"least {MIN_ROWS}: one each to train, to validate and to test. Choose "
+            "another column, or split at random."
+        )
+    n_rows = np.bincount(code[code >= 0], minlength=int(order.max()) + 1)[order]
+    split = np.full(len(n_rows), TRAIN)
+    n_test = _fewest(n_rows, test_share * len(column), len(order) - 2)
+    split[:n_test] = TEST
+    rest = n_rows[n_test:]
+    n_valid = _fewest(rest, valid_share * len(column), len(rest) - 1)
+    split[n_test : n_test + n_valid] = VALID
+    of_code = np.full(int(order.max()) + 1, TRAIN)
+    of_code[order] = split
+    return np.where(code >= 0, of_code[code], TRAIN)
+
+
+def _fewest(n_rows: np.ndarray, wanted: float, most: int) -> int:
+    """Return how many of these groups together come nearest to the rows wanted."""
+    reached = np.cumsum(n_rows)
+    return int(np.clip(np.abs(reached - wanted).argmin() + 1, 1, most))
+
+
+def _time_codes(column: pd.Series) -> np.ndarray:
+    """Return the place of each row's time among all times, -1 where it is missing."""
+    values = column
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        values = pd.Series(moments(column), name=column.name)
+        if values.isna().all():
+            raise ValueError(
+                f"Column {column.name!r} holds neither dates such as 2024-01-31 nor "
+                "numbers, by which rows could be ordered. Choose another column."
+            )
+    codes, _ = pd.factorize(values, sort=True)
+    return codes
+
+
+def _given(column: pd.Series, valid_share: float, rng) -> np.ndarray:
+    """Assign rows by the words of a column."""
+    words = column.map(str).str.strip().str.lower()
+    split = words.map(_MARKS).fillna(TRAIN).to_numpy(dtype=np.int64)
+    if not (split == TEST).any():
+        raise ValueError(
+            f"No row of column {column.name!r} says “test”, so there is nothing to "
+            "test on. Choose another column, or split at random."
+        )
+    train = np.flatnonzero(split == TRAIN)
+    if not (split == VALID).any() and len(train) > 1:
+        n_valid = int(np.clip(round(valid_share * len(train)), 1, len(train) - 1))
+        split[rng.permutation(train)[:n_valid]] = VALID
+    if len(np.unique(split)) < len((TRAIN, VALID, TEST)):
+        raise ValueError(
+            f"Column {column.name!r} leaves no row to train on or to validate on; it "
+            f"marks {counted(int((split == TEST).sum()), 'test row')}."
+        )
+    return split
+
+
+def likely_columns(frame: pd.DataFrame, way: str, target: str) -> list[str]:
+    """Return the columns by which a table may be split, the likeliest first."""
+    names = [str(name) for name in frame.columns if str(name) != target]
+    if way == "given":
+        return [n for n in names if _has_marks(frame[n])]
+    if way == "time":
+        numeric = [n for n in names if pd.api.types.is_numeric_dtype(frame[n].dtype)]
+        dates = {n for n, own in frame.items() if looks_like_dates(own)}
+        return sorted(numeric, key=lambda n: n not in dates)
+    repeated = {n: frame[n].nunique() for n in names}
+    fits = [n for n in names if MIN_ROWS <= repeated[n] <= len(frame) / 2]
+    return sorted(fits, key=lambda n: -repeated[n])
+
+
+def _has_marks(column: pd.Series) -> bool:
+    """Whether a column has few words, "test" among them."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return False
+    words = column.dropna().unique()
+    return len(words) <= 10 and "test" in {str(word).strip().lower() for word in words}
+
+
+def with_test_file(
+    frame: pd.DataFrame, test: pd.DataFrame, name: str
+) -> tuple[pd.DataFrame, str]:
+    """Append a test table to a table, and a column that says which rows those are.
+
+    Parameters
+    ----------
+    frame, test : DataFrame
+        ``test`` has all columns of ``frame``; its others are left out.
+    name : str
+        What messages call the test table.
+
+    Returns
+    -------
+    frame : DataFrame
+    column : str
+        Name of the new column, "data split" where that is free.
+
+    Raises
+    ------
+    ValueError
+        If the test table lacks a column, or has text where the table has numbers.
+    """
+    absent = [str(c) for c in frame.columns if str(c) not in map(str, test.columns)]
+    if absent:
+        raise ValueError(
+            f"{name} lacks the column {absent[0]!r} of the table; it must have all of "
+            "them."
+        )
+    own = test.rename(columns=str)[[str(c) for c in frame.columns]]
+    for column in frame.columns:
+        here, there = (
+            pd.api.types.is_numeric_dtype(part[column].dtype) for part in (frame, own)
+        )
+        if here != there and own[column].notna().any():
+            kinds = ("numbers", "text") if here else ("text", "numbers")
+            raise ValueError(
+                f"Column {column!r} holds {kinds[0]} in the table and {kinds[1]} in "
+                f"{name}; both must be alike."
+            )
+    marked = "data split"
+    while marked in frame.columns:
+        marked += "'"
+    both = pd.concat([frame, own], ignore_index=True)
+    both[marked] = ["train"] * len(frame) + ["test"] * len(own)
+    return both, marked
