@@ -1,5 +1,7 @@
 """A run's learner and settings again, on other data splits."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.pages.stores import add_run
@@ -66,6 +68,15 @@ def test_a_size_chosen_by_hand_is_not_repeated(store):
     assert not can_be_repeated(derived)
     assert made(store, [derived.id], 2) == []
     assert run_kind(derived) != run_kind(run)
+
+
+@pytest.mark.parametrize("how", ["pruned_from", "edited_from"])
+def test_a_tree_made_by_hand_is_no_run_of_the_learners_kind(store, how):
+    run = store.run(add_run(store, "cart"))
+    by_hand = replace(run, id="other", summary=run.summary | {how: run.id})
+    assert not can_be_repeated(by_hand)
+    assert runs_by_seed(run, [by_hand, run]) == {0: run}
+    assert run_kind(by_hand) != run_kind(run)
 
 
 def test_runs_of_a_kind_are_found_by_seed(store):

@@ -11,14 +11,11 @@ from treelab.runs.store.run_store import RunStore
 def can_be_repeated(run: Run) -> bool:
     """Whether a run was trained by a learner that can train it on other rows.
 
-    A model from elsewhere was not, nor a size that was chosen by hand; clusters are
-    found in all rows.
+    A model from elsewhere was not, nor a tree that was edited or whose size was chosen
+    by hand; clusters are found in all rows.
     """
-    return (
-        run.learner in LEARNERS
-        and "pruned_from" not in run.summary
-        and not run.problem.origin
-    )
+    by_hand = {"pruned_from", "edited_from"} & run.summary.keys()
+    return run.learner in LEARNERS and not by_hand and not run.problem.origin
 
 
 def run_kind(run: Run) -> tuple:
