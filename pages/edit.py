@@ -49,9 +49,11 @@ def show_editing(loaded: LoadedRun) -> None:
         show_branch(editing)
         if column is not None:
             show_column(editing, column)
-    with left:
         show_rules(editing)
+    edits, runs = st.columns(2, gap="medium")
+    with edits:
         show_log(editing)
+    with runs:
         show_finish(editing)
 
 
