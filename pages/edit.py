@@ -9,7 +9,7 @@ from pages.common.state.edit_session import edit_session, set_edit_session
 from pages.common.state.selected_node import select_node, selected_node
 from pages.common.views.edit.doing import Editing, show_refusal
 from pages.common.views.edit.finish import show_finish
-from pages.common.views.edit.log import show_log
+from pages.common.views.edit.log import is_single_tree, show_log
 from pages.common.views.edit.node import (
     show_branch,
     show_column,
@@ -26,7 +26,6 @@ from treelab.editing.log import tree_hash
 from treelab.editing.paths import path_of_key
 from treelab.editing.session import Session
 from treelab.figures.viewer.keys import node_at
-from treelab.runs.store.run import Run
 
 
 @st.fragment
@@ -82,11 +81,6 @@ def draw(loaded: LoadedRun, now: EditedTree) -> str:
         key = ""
     select_node(loaded.run.id, key)
     return path_of_key(key)
-
-
-def is_single_tree(run: Run) -> bool:
-    """Whether a run has one tree that predicts what people know."""
-    return "estimators" not in run.summary and not run.problem.origin
 
 
 page_title(

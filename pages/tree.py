@@ -15,6 +15,7 @@ from pages.common.cached.trees import shown_tree
 from pages.common.page import page_title
 from pages.common.state.selected_node import select_node, selected_node
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
+from pages.common.views.edit.log import is_single_tree, show_origin
 from pages.common.views.lens import has_sums, show_lens
 from pages.common.views.node_panel import report_of, show_node, show_rows, show_split
 from pages.common.views.overview import overview
@@ -181,6 +182,8 @@ tree = shown_tree(loaded, estimator)
 show_view(loaded, estimator)
 if has_sums(loaded) and st.toggle("Show it without small weights", key="lens"):
     show_lens(loaded)
+if is_single_tree(loaded.run) and loaded.epoch is None:
+    show_origin(loaded)
 export_box(loaded, tree, estimator)
 report_buttons([loaded.run])
 if loaded.run.problem.is_surrogate and loaded.epoch is None:

@@ -96,6 +96,8 @@ def _size_words(run: Run) -> str:
     """Write how large a run's model is, or that its size was chosen by hand."""
     if "pruned_from" in run.summary:
         return " (chosen by hand)"
+    if "edited_from" in run.summary:
+        return " (edited by hand)"
     if "estimators" in run.summary:
         return f" with {counted(run.summary['estimators'], 'tree')}"
     if "leaves" in run.summary:

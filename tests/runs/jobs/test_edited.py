@@ -144,3 +144,19 @@ def test_sums_and_paths_of_trees_can_be_edited(store):
         run, log = edited_run(store, learner, SetThreshold("", 13.0), Lock(""))
         saved = store.run(save_edited(store, run, log))
         assert store.model(saved.id).threshold[0] == 13.0
+
+
+def test_what_edits_leave_out_of_the_first_model_is_said(store):
+    run, log = edited_run(store, "argmin", Prune(""))
+    saved = store.run(save_edited(store, run, log))
+    assert "predictor on top of the first tree is left out" in str(saved.summary)
+    options = {"settings": {"constraints": {"monotone": {"radius": "up"}}}}
+    constrained = store.run(add_run(store, "cart", "weight", **options))
+    split = constrained.problem.split(store.table(constrained.problem.table_id))
+    bench = bench_of(store.model(constrained.id), split)
+    edits = (SetThreshold("", 12.0),)
+    child = store.run(
+        save_edited(store, constrained, EditLog(tree_hash(bench.tree), edits))
+    )
+    assert "constraints (radius up) are" in str(child.summary["notes"])
+    assert not child.settings.get("constraints")

@@ -28,10 +28,13 @@ from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.violations import violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.cut import rebuild
+from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.text.numerals import counted
@@ -78,10 +81,11 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     if run.origin is not None:
         sentence += f" Of that run: {run.origin.headline}"
     tree = without_origin(tree, run.provenance)
-    tree = replace(tree, notes=(sentence, *tree.notes))
+    more = _left_out(run, model, tree)
+    tree = replace(tree, notes=(sentence, *more, *tree.notes))
     title = f"{_base_title(run)}, {_edits(log)}"
     run_id = store.create(
-        run.learner, run.settings, run.problem, device=run.device, title=title
+        run.learner, _settings(run), run.problem, device=run.device, title=title
     )
     store.add_edits(run_id, log.to_json())
     store.start(run_id, ProcessId.here())
@@ -92,7 +96,7 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
         split,
         seconds=run.summary.get("seconds", run.elapsed),
         device=run.summary.get("device", run.device),
-        notes=[sentence],
+        notes=[sentence, *more],
     )
     summary |= {"edited_from": run.id, "provenance": sentence}
     metrics = split_scores(tree, run.problem.task, split)
@@ -126,7 +130,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
     run_id = store.create(
         learner,
-        run.settings if run.learner == learner and not run.follows_paper else {},
+        _settings(run) if run.learner == learner and not run.follows_paper else {},
         run.problem,
         device=run.device,
         title=title,
@@ -160,7 +164,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
         with_origin(without_origin(tree, parent.provenance), origin),
         run.problem,
         split,
-        notes=(" ".join(notes), *_linear_note(bench.tree, tree)),
+        notes=(" ".join(notes), *_left_out(parent, model, tree)),
         measured={"edited_from": parent.id},
         origin=origin,
     )
@@ -238,13 +242,30 @@ def _gradients(
     return gradtree.train_around(around, rows, GradTreeSettings(**run.settings), **how)
 
 
-def _linear_note(before: Tree, after: Tree) -> list[str]:
-    """Say where linear leaves have become constant ones."""
-    if before.leaf_weights is None or not before.leaf_weights.any():
-        return []
-    if after.leaf_weights is not None and after.leaf_weights.any():
-        return ["Leaves that edits or training touched are constants, not linear."]
-    return ["Its leaves are constants; those of the first tree were linear."]
+def run_constraints(run: Run) -> Constraints:
+    """Return what a run's learner had to keep."""
+    return Constraints.read(run.settings.get("constraints"))
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """Return a run's settings without the constraints that edits may break."""
+    return {name: v for name, v in run.settings.items() if name != "constraints"}
+
+
+def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
+    """Say what of the first model its edited tree no longer has."""
+    notes = []
+    if isinstance(model, PruningPath) and model.predictors[model.chosen] is not None:
+        notes.append("The predictor on top of the first tree is left out.")
+    before = shown_tree(model)
+    if before.leaf_weights is not None and before.leaf_weights.any():
+        notes.append("Leaves that were touched are constants, no longer linear.")
+    constraints = run_constraints(run)
+    if constraints.limits_splits:
+        broken = violations(tree, constraints)
+        how = "are kept" if not broken else f"are not all kept: {' '.join(broken[:3])}"
+        notes.append(f"The first run's constraints ({constraints}) {how.rstrip('.')}.")
+    return notes
 
 
 def _same(store: RunStore, run: Run, log: EditLog) -> str | None:

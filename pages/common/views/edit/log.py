@@ -5,11 +5,19 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
+from pages.common.cached.store import store
 from pages.common.views.edit.doing import Editing, start_over
 from pages.common.views.edit.trees import bench
 from pages.common.words import plain
 from treelab.editing.log import EditLog, Training
 from treelab.editing.session import Session
+from treelab.runs.store.run import Run
+from treelab.trees.text.numerals import counted
+
+
+def is_single_tree(run: Run) -> bool:
+    """Whether a run has one tree that predicts what people know."""
+    return "estimators" not in run.summary and not run.problem.origin
 
 
 def log_of(
@@ -62,3 +70,25 @@ def show_log(editing: Editing) -> None:
             on_click=start_over,
             args=(loaded,),
         )
+
+
+def show_origin(loaded: LoadedRun) -> None:
+    """Link to the Edit page, and list the edits that a run's tree came from."""
+    address = {"run": loaded.run.id}
+    st.page_link(
+        "pages/edit.py",
+        label="Edit this tree",
+        icon=":material/edit:",
+        query_params=address,
+    )
+    written = store().edits(loaded.run.id)
+    if written is None:
+        return
+    log = EditLog.from_json(written)
+    lines = [edit.sentence() for edit in log.edits]
+    if log.training is not None:
+        lines.append(log.training.sentence())
+    with st.expander(f"Edited by hand: {counted(len(log.edits), 'edit')}"):
+        numbered = enumerate(lines, start=1)
+        st.markdown("\n".join(f"{n}. {plain(line)}" for n, line in numbered))
+        st.caption("A node's name is the way to it from the root: L is yes, R is no.")

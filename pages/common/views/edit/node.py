@@ -9,6 +9,8 @@ from pages.common.words import plain
 from treelab.editing.candidates import gain_of
 from treelab.editing.edits import Allow, Edit, Forbid, Lock, Prefer, Prune, Unlock
 from treelab.editing.paths import node_of, place_words
+from treelab.runs.jobs.edited import run_constraints
+from treelab.trees.constraints.violations import violations
 from treelab.trees.text.nodes import prediction_text, split_text
 from treelab.trees.text.numerals import counted, significant
 from treelab.trees.walk import goes_left
@@ -112,6 +114,12 @@ def show_rules(editing: Editing) -> None:
             words.append(f"{name}: {each}.")
     if words:
         st.caption(plain(" ".join(words)))
+    constraints = run_constraints(editing.loaded.run)
+    if constraints.limits_splits:
+        broken = violations(editing.now.tree, constraints)
+        if broken:
+            text = f"The run's constraints are broken. {' '.join(broken[:3])}"
+            st.warning(plain(text), icon=":material/warning:")
 
 
 def _button(

@@ -10,7 +10,7 @@ from pages.common.words import split_words
 from treelab.data.split import JOINED
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.trees.pruning.simplify import prune_empty
-from treelab.trees.text.numerals import significant
+from treelab.trees.text.numerals import counted, significant
 
 
 def show_scores(editing: Editing) -> None:
@@ -97,10 +97,12 @@ def _explained(editing: Editing) -> str:
             " The unedited tree's splits were chosen with validation rows among "
             "others, so its score is a little too high."
         )
+    if editing.loaded.has_predictor:
+        words += " The predictor on top of the tree is left out: its leaves predict."
     seen = editing.session.seen_test
     if seen is None:
         return f"{words} Test rows stay unseen until you end the session."
     return (
-        f"{words} The session was ended after {seen} edits: later edits know the test "
-        "scores, and the log says so."
+        f"{words} The session was ended after {counted(seen, 'edit')}: later edits "
+        "know the test scores, and the log says so."
     )
