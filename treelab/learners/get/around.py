@@ -54,6 +54,7 @@ class Around:
 def train_around(
     around: Around,
     rows: tuple,
+    valid: tuple,
     settings: GetSettings,
     *,
     seed: int,
@@ -65,8 +66,9 @@ def train_around(
     Parameters
     ----------
     around : Around
-    rows : tuple of DataFrame and array-like
-        The table (n_rows, n_columns) and its target (n_rows,).
+    rows, valid : tuple of DataFrame and array-like
+        Tables (n_rows, n_columns) and their targets (n_rows,): the rows of the
+        gradients, and those whose loss chooses the step.
     settings : GetSettings
     seed : int
     device : str
@@ -84,7 +86,9 @@ def train_around(
             f"{tree.depth}. Prune it, or let GradTree train it."
         )
     layout = _Layout(around, rows[0])
-    encoded = _rows(tree, layout.x, rows[1], resolve_device(device))
+    place, scale = resolve_device(device), _target_scale(tree, rows[1])
+    encoded = _rows(tree, layout.x, rows[1], scale, place)
+    judges = _rows(tree, layout.encode(valid[0]), valid[1], scale, place)
     start = layout.start(encoded)
 
     def export(trees: HardTrees) -> Tree:
@@ -93,7 +97,7 @@ def train_around(
 
     fit = Fit(
         encoded,
-        encoded,
+        judges,
         replace(settings, leaves="constant", recipe="treelab"),
         tree.depth,
         np.random.default_rng(seed),
@@ -102,11 +106,11 @@ def train_around(
         free=layout.free(),
     )
     starts = _repeated(start, min(MOST_STARTS, settings.n_starts))
-    trained, loss, _ = train_stages(fit, starts, encoded, encoded)
-    if not loss < encoded.loss(start.predict(encoded.x))[0]:
+    trained, loss, _ = train_stages(fit, starts, encoded, judges)
+    if not loss < judges.loss(start.predict(judges.x))[0]:
         return export(start)  # no step was better than where it began
     tolerance = settings.sparse_tolerance
-    sparse = sparse_splits(trained, encoded, encoded, tolerance)
+    sparse = sparse_splits(trained, encoded, judges, tolerance)
     found = layout.export(sparse)
     passed = found.node_counts(rows[0])
     held = np.flatnonzero(around.locked)
@@ -126,16 +130,14 @@ class _Layout:
     def __init__(self, around: Around, X):
         self._around, tree = around, around.tree
         matrix = feature_matrix(tree.features, X)
+        self._fill = np.zeros(len(tree.features))
         self._scales: list[Affine] = []
-        self.x = np.zeros(matrix.shape)
         for j, feature in enumerate(tree.features):
-            column = matrix[:, j]
-            known = column[~np.isnan(column)]
+            known = matrix[~np.isnan(matrix[:, j]), j]
             middle = float(np.median(known)) if len(known) else 0.0
-            fill = middle if np.isnan(feature.fill) else feature.fill
-            filled = np.where(np.isnan(column), fill, column)
-            self._scales.append(minmax(filled))
-            self.x[:, j] = self._scales[j](filled)
+            self._fill[j] = middle if np.isnan(feature.fill) else feature.fill
+            self._scales.append(minmax(np.append(known, self._fill[j])))
+        self.x = self.encode(X)
         # The place of each split, breadth first; a complete tree has all of them.
         self.place = np.zeros(tree.n_nodes, dtype=np.int64)
         for node in np.argsort(tree.level, kind="stable"):
@@ -144,6 +146,13 @@ class _Layout:
                 self.place[tree.right[node]] = 2 * self.place[node] + 2
         self.splits = np.flatnonzero(~tree.is_leaf)
         self.n_splits = 2**tree.depth - 1
+
+    def encode(self, X) -> np.ndarray:
+        """Return a table as the splits read it, (n_rows, n_features)."""
+        matrix = feature_matrix(self._around.tree.features, X)
+        filled = np.where(np.isnan(matrix), self._fill, matrix)
+        each = [scale(column) for scale, column in zip(self._scales, filled.T)]
+        return np.stack(each, axis=1)
 
     @property
     def _shift(self) -> np.ndarray:
@@ -217,13 +226,21 @@ class _Layout:
         )
 
 
-def _rows(tree: Tree, x: np.ndarray, y, device: torch.device) -> Rows:
+def _target_scale(tree: Tree, y) -> TargetScale:
+    """Return the scale of a numeric target; classes have none."""
+    if tree.classes is not None:
+        return TargetScale()
+    return TargetScale.of(np.asarray(y, dtype=np.float64))
+
+
+def _rows(
+    tree: Tree, x: np.ndarray, y, scale: TargetScale, device: torch.device
+) -> Rows:
     """Return encoded rows with class codes, or with standardised values."""
-    target = check_target(tree, len(x), y)
-    even = np.ones(len(x))
+    target, even = check_target(tree, len(x), y), np.ones(len(x))
     if tree.classes is not None:
         return Rows(x, target, even, len(tree.classes), device)
-    return Rows(x, TargetScale.of(target).standardise(target), even, 0, device)
+    return Rows(x, scale.standardise(target), even, 0, device)
 
 
 def _repeated(tree: HardTrees, n: int) -> HardTrees:

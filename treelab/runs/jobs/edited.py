@@ -156,7 +156,9 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     split = run.problem.split(store.table(run.problem.table_id))
     bench = bench_of(model, split)
     name = fitted_split(model, split)
-    tree, origin = train_edited(bench, log, run, split.rows(name), callbacks)
+    own = split.rows(name)
+    rows = own, split.rows("valid") if name == "train" else own
+    tree, origin = train_edited(bench, log, run, rows, callbacks)
     words = f"Edited by hand ({_edits(log)}) from “{parent.title}”. {_seen(log)}"
     training = "" if log.training is None else log.training.sentence()
     notes = [part for part in (words.strip(), training) if part]
@@ -173,7 +175,18 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
 def train_edited(
     bench: Bench, log: EditLog, run: Run, rows: tuple, callbacks: Sequence[Callback]
 ) -> tuple[Tree, Origin]:
-    """Return the tree that a log's edits and training make, and how it came about."""
+    """Return the tree that a log's edits and training make, and how it came about.
+
+    Parameters
+    ----------
+    bench : Bench
+    log : EditLog
+    run : Run
+        That which trains it.
+    rows : tuple of (X, y)
+        Those that it is fitted to, and those that choose among GET's steps.
+    callbacks : sequence of callable
+    """
     training = log.training
     assert training is not None
     edited = bench.replay(log)
@@ -188,9 +201,12 @@ def train_edited(
         tree, trained = start, False
     else:
         tree, trained = _gradients(bench, edited, held, run, rows, callbacks), True
-    spread = feature_spread([*feature_matrix(start.features, rows[0]).T])
+    spread = feature_spread([*feature_matrix(start.features, rows[0][0]).T])
     n_changed = changed_splits(start, tree, spread) if trained else 0
-    return tree, Origin("edited", trained, tree.n_splits, n_changed)
+    # Where the parent was fitted to validation rows, none are left to choose by.
+    chooses = training.learner == "get" and rows[0][0] is not rows[1][0]
+    held_out = "validation rows" if chooses else ""
+    return tree, Origin("edited", trained, tree.n_splits, n_changed, held_out=held_out)
 
 
 def _gradients(
@@ -216,7 +232,7 @@ def _gradients(
 
     def with_leaves(one: Tree) -> Tree:
         """Fit the leaves; free thresholds move midway between their rows."""
-        middle = with_midpoint_thresholds(one.with_rows(*rows)).threshold
+        middle = with_midpoint_thresholds(one.with_rows(*rows[0])).threshold
         moved = np.where(locked, one.threshold, middle)
         bare = replace(one, threshold=moved, between=None, missing_rows=None)
         return prune_empty(refit_all(bare, bench.fitted, weights))
@@ -234,12 +250,13 @@ def _gradients(
         from treelab.learners.get.settings import GetSettings
 
         free = get.Around(tree, held_splits, allowed, with_leaves)
-        return get.train_around(free, rows, GetSettings(**run.settings), **how)
+        return get.train_around(free, *rows, GetSettings(**run.settings), **how)
     from treelab.learners.gradtree import around as gradtree  # loads torch
     from treelab.learners.gradtree.settings import GradTreeSettings
 
     around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
-    return gradtree.train_around(around, rows, GradTreeSettings(**run.settings), **how)
+    settings = GradTreeSettings(**run.settings)
+    return gradtree.train_around(around, rows[0], settings, **how)
 
 
 def run_constraints(run: Run) -> Constraints:
