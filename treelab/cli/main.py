@@ -14,6 +14,7 @@ from treelab.cli import (
     predict,
     report,
     runs,
+    sweep,
     train,
     worker,
 )
@@ -21,6 +22,7 @@ from treelab.cli.care import backup, doctor, restore
 
 COMMANDS = (
     train,
+    sweep,
     cluster,
     predict,
     explain,

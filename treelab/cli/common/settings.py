@@ -29,11 +29,11 @@ def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:
                 f"--set takes NAME=VALUE, such as max_depth=5; got {text!r}."
             )
         setting = known.get(name)
-        settings[name] = _parse(setting, value) if setting else _read_json(value)
+        settings[name] = parse_setting(setting, value) if setting else _read_json(value)
     return settings
 
 
-def _parse(setting: Setting, text: str) -> Any:
+def parse_setting(setting: Setting, text: str) -> Any:
     """Read a value as one of the setting's words, else as its kind."""
     words = {str(word): word for word in (*setting.choices, setting.default)}
     if text in words:

@@ -116,9 +116,16 @@ def train(
 
 
 def _fit_of(store: RunStore, run: Run) -> Callable[..., Fitted]:
-    """Return what fits a run: its learner, from an edited tree or not, or clusters."""
+    """Return what fits a run: its learner, from an edited tree or not, or clusters.
+
+    A sweep fits its learner many times.
+    """
     if store.edits(run.id) is not None:
         return fit_edited
+    if store.sweep(run.id) is not None:
+        from treelab.runs.jobs.sweep import fit_sweep  # loads Optuna
+
+        return fit_sweep
     return fit_clusters if run.learner == CLUSTERS.key else fit_learner
 
 

@@ -140,6 +140,7 @@ class RunStore(RunStates):
         device: str = "auto",
         title: str = "",
         repeat_of: str = "",
+        is_background: bool = False,
     ) -> str:
         """Create a run in the state "queued" and return its id.
 
@@ -161,6 +162,8 @@ class RunStore(RunStates):
         repeat_of : str, default=""
             Id of the run that it repeats on another data split. Other runs are
             trained before repeats, but for those of quick learners.
+        is_background : bool, default=False
+            Whether all other runs are trained before it, as before a sweep.
 
         Raises
         ------
@@ -173,6 +176,8 @@ class RunStore(RunStates):
         priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY
         if spec is not None and spec.is_quick:
             priority = QUICK_PRIORITY
+        if is_background:
+            priority = REPEAT_PRIORITY
         settings = complete_settings(learner, problem.task, settings)
         self._tables.check(problem.table_id)
         title = title or f"{name} · {problem.table_name}"
@@ -221,6 +226,14 @@ class RunStore(RunStates):
         """Give a run another title."""
         with writing(self._path) as db:
             db.execute("UPDATE runs SET title = ? WHERE id = ?", (title, run_id))
+
+    def set_settings(self, run_id: str, settings: dict) -> None:
+        """Replace a run's settings, once a search has found them."""
+        with writing(self._path) as db:
+            db.execute(
+                "UPDATE runs SET settings = ? WHERE id = ?",
+                (to_json(settings), run_id),
+            )
 
     def set_problem(self, run_id: str, problem: Problem) -> None:
         """Replace a run's problem, once its table has a column of clusters."""
@@ -329,6 +342,18 @@ class RunStore(RunStates):
     def edits(self, run_id: str) -> str | None:
         """Read the log of a run's edits; None where its tree was not edited."""
         path = self.folder(self.run(run_id).id) / "edits.json"
+        return path.read_text("utf-8") if path.is_file() else None
+
+    def add_sweep(self, run_id: str, plan: str) -> None:
+        """Save what a run is to try before it trains, as JSON."""
+        part = self.folder(run_id) / "sweep.part"
+        with open_private(part, "w", "utf-8") as file:
+            file.write(plan)
+        part.replace(self.folder(run_id) / "sweep.json")
+
+    def sweep(self, run_id: str) -> str | None:
+        """Read what a run tries before it trains; None where it is no sweep."""
+        path = self.folder(run_id) / "sweep.json"
         return path.read_text("utf-8") if path.is_file() else None
 
     def _save(self, run_id: str, name: str, stored: Stored) -> None:

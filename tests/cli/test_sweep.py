@@ -1,0 +1,47 @@
+import pytest
+
+from treelab.cli.main import main
+from treelab.data.builtin import BUILTIN
+from treelab.runs.store.run_store import RunStore
+
+CART = ["--target", "species", "--learner", "cart", "--scoring", "validation"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    iris = BUILTIN["iris"]
+    path = tmp_path / "iris.csv"
+    iris.load().rename(columns={iris.target: "species"}).to_csv(path, index=False)
+    return str(path)
+
+
+def test_a_sweep_from_the_shell_ends_in_a_run(table, tmp_path, capsys):
+    home = str(tmp_path / "home")
+    space = ["--space", "max_depth=1..3", "--set", "ccp_alpha=0.0"]
+    code = main(["sweep", table, *CART, *space, "--trials", "3", "--home", home])
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert "3 trials: 3 done" in printed
+    (run,) = RunStore(home).runs()
+    assert run.settings["max_depth"] <= 3
+    assert run.settings["ccp_alpha"] == 0
+    assert "ccp_alpha" not in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--space", "max_depth"], "NAME=WHAT"),
+        (["--space", "wings=2..3"], "wings"),
+        (["--space", "max_depth=0..3"], "max_depth"),
+        (["--space", "class_weight=1..3"], "class_weight"),
+        (["--preset", "paper"], "'paper'"),
+        (["--preset", "none"], "one setting"),
+        (["--trials", "0"], "one trial"),
+    ],
+)
+def test_what_cannot_be_searched_is_a_sentence(table, tmp_path, capsys, options, said):
+    home = str(tmp_path / "home")
+    assert main(["sweep", table, *CART, *options, "--home", home]) == 2
+    assert said in capsys.readouterr().err
+    assert RunStore(home).runs() == []

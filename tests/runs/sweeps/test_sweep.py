@@ -1,0 +1,237 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.builtin import BUILTIN
+from treelab.data.problem import Problem
+from treelab.learners.common.search_space import (
+    Range,
+    Values,
+    check_space,
+    from_plain,
+    parse_tried,
+    to_plain,
+)
+from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.jobs.sweep import create_sweep, create_trial_run
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.sweeps.plan import SweepPlan, presets
+from treelab.runs.sweeps.study import best_trial, open_study, read_study, trial_table
+
+SPACE = {"max_depth": Range(1, 4), "min_samples_leaf": Values((1, 40))}
+PLAIN = {"tune": False}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore(tmp_path)
+
+
+@pytest.fixture
+def problem(store):
+    iris = BUILTIN["iris"]
+    columns = tuple(iris.load().columns.drop(iris.target))
+    table_id = store.add_table(iris.load(), "iris")
+    return Problem(table_id, "iris", iris.target, columns, task="multiclass")
+
+
+def swept(store, problem, settings=PLAIN, **plan):
+    plan = SweepPlan(**{"space": SPACE, "n_trials": 6, "n_folds": 3} | plan)
+    run_id = create_sweep(store, "cart", dict(settings), problem, plan)
+    run_one(run_id, store.home)
+    return store.run(run_id), read_study(store.folder(run_id))
+
+
+@pytest.mark.parametrize("scoring", ["folds", "validation"])
+def test_the_run_has_the_settings_of_the_best_trial(store, problem, scoring):
+    run, study = swept(store, problem, scoring=scoring)
+    assert run.state == "done"
+    assert run.has_model
+    best = best_trial(study)
+    assert run.summary["sweep_score"] == best.value
+    assert {name: run.settings[name] for name in SPACE} == best.params
+    assert run.settings["tune"] is False
+    table = trial_table(study)
+    assert len(table) == 6
+    assert best.value == table.loc[table["state"] == "done", "score"].max()
+    assert store.model(run.id).depth <= best.params["max_depth"]
+    assert "Settings chosen by a sweep of 6 trials" in run.summary["notes"][0]
+
+
+def test_a_score_is_that_of_the_folds_by_hand(store, problem):
+    from sklearn.metrics import f1_score
+    from sklearn.model_selection import StratifiedKFold
+
+    from treelab import CartClassifier
+
+    _, study = swept(store, problem, n_trials=2)
+    split = problem.split(store.table(problem.table_id))
+    X, y = split.rows("train+valid")
+    trial = study.trials[1]
+    folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
+    scores = []
+    for fit, held_out in folds:
+        tree = CartClassifier(tune=False, random_state=0, **trial.params)
+        tree.fit(X.iloc[fit], y.iloc[fit])
+        predicted = tree.predict(X.iloc[held_out])
+        scores.append(f1_score(y.iloc[held_out], predicted, average="macro"))
+    assert trial.value == pytest.approx(np.mean(scores))
+    error = np.std(scores, ddof=1) / np.sqrt(3)
+    assert trial.user_attrs["standard_error"] == pytest.approx(error)
+
+
+def test_the_defaults_are_tried_first(store, problem):
+    space = {"max_depth": Range(1, 4), "min_samples_leaf": Values((1, 40))}
+    _, study = swept(store, problem, {"tune": False, "max_depth": 3}, space=space)
+    assert study.trials[0].params == {"max_depth": 3, "min_samples_leaf": 1}
+
+
+def test_an_interrupted_search_goes_on_where_it_was(store, problem):
+    plan = SweepPlan(SPACE, n_trials=5, scoring="validation")
+    run_id = create_sweep(store, "cart", PLAIN, problem, plan)
+    study = open_study(store.folder(run_id))
+    for depth, score in ((1, 0.2), (2, 2.0)):  # no score is that high
+        study.enqueue_trial({"max_depth": depth, "min_samples_leaf": 1})
+        trial = study.ask()
+        trial.suggest_int("max_depth", 1, 4)
+        trial.suggest_categorical("min_samples_leaf", (1, 40))
+        study.tell(trial, score)
+    study.ask()  # and was killed
+    run_one(run_id, store.home)
+    table = trial_table(read_study(store.folder(run_id)))
+    assert table["state"].tolist().count("done") == 4
+    assert table["state"].tolist().count("failed") == 1
+    assert store.run(run_id).settings["max_depth"] == 2
+
+
+def test_a_stop_trains_with_the_best_so_far(store, problem):
+    plan = SweepPlan(SPACE, n_trials=50, scoring="validation")
+    run_id = create_sweep(store, "cart", PLAIN, problem, plan)
+    seen = []
+
+    def stop_later(report):
+        seen.append(report)
+        return report.stage == "search" and report.epoch >= 3
+
+    run_one(run_id, store.home, callbacks=[stop_later])
+    run = store.run(run_id)
+    assert run.state == "stopped"
+    assert run.has_model
+    assert len(trial_table(read_study(store.folder(run_id)))) < 6
+    done = [report.total_epoch / report.max_epochs for report in seen]
+    assert done == sorted(done)
+
+
+def test_a_trial_that_fails_does_not_end_the_sweep(store, problem, monkeypatch):
+    from treelab.learners.cart.estimators import CartClassifier
+
+    fit = CartClassifier.fit
+
+    def fails_when_deep(self, *args, **kwargs):
+        if self.max_depth == 4:
+            raise ValueError("Too deep.")
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(CartClassifier, "fit", fails_when_deep)
+    space = {"max_depth": Values((4, 2))}
+    run, study = swept(store, problem, {"tune": False, "max_depth": 4}, space=space)
+    table = trial_table(study)
+    assert table["error"].tolist()[0] == "Too deep."
+    assert run.state == "done"
+    assert run.settings["max_depth"] == 2
+    only = {"max_depth": Values((4,))}
+    failed, _ = swept(store, problem, space=only, n_trials=2)
+    assert failed.state == "failed"
+    assert failed.error == "Too deep."
+
+
+def test_a_learner_without_a_score_of_its_own_says_so(store, problem):
+    run, _ = swept(store, problem, scoring="own", n_trials=1)
+    assert run.state == "failed"
+    assert "score trials by folds" in run.error
+
+
+def test_a_trial_becomes_a_run(store, problem):
+    run, study = swept(store, problem, n_trials=3)
+    settings = {**run.settings, **study.trials[1].params}
+    own = create_trial_run(store, run, settings)
+    run_one(own, store.home)
+    assert store.run(own).settings == settings
+    assert store.sweep(own) is None
+
+
+def test_other_runs_are_trained_before_a_sweep(store, problem):
+    run_id = create_sweep(store, "cart", PLAIN, problem, SweepPlan(SPACE))
+    other = store.create("gradtree", {}, problem)
+    for each in (run_id, other):
+        store.submit(each)
+    assert store.queued() == [other, run_id]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_presets_hold_what_the_learner_allows_and_keeps(learner, task):
+    spec = LEARNERS[learner]
+    for preset in presets(learner).values():
+        own = preset.of_task(spec, task)
+        check_space(spec, task, own.space)
+        for name, tried in own.space.items():
+            for value in tried.ends():
+                given = {**own.fixed, name: value}
+                assert complete_settings(learner, task, given)[name] == value
+
+
+def test_a_space_is_read_as_it_was_written():
+    space = {"a": Range(1, 5), "b": Range(0.1, 2.0, log=True), "c": Values((None, "x"))}
+    again = from_plain(to_plain(space))
+    assert again == space
+    plan = SweepPlan(space, n_trials=3, minutes=2.5)
+    assert SweepPlan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "tried"),
+    [
+        ("2..8", Range(2, 8)),
+        ("2..8:log", Range(2, 8, log=True)),
+        ("1,3, 9", Values((1, 3, 9))),
+    ],
+)
+def test_what_is_tried_is_read_from_text(text, tried):
+    setting = next(s for s in LEARNERS["gradtree"].settings if s.name == "max_depth")
+    assert parse_tried(setting, text, lambda _, part: int(part)) == tried
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Range(3, 2), "lower number up"),
+        (lambda: Range(0.0, 2.0, log=True), "above 0"),
+        (lambda: Values(()), "one at least"),
+        (lambda: SweepPlan(SPACE, n_trials=0), "one trial"),
+        (lambda: SweepPlan(SPACE, scoring="luck"), "luck"),
+        (lambda: SweepPlan(SPACE, n_folds=1), "two at least"),
+        (lambda: SweepPlan(SPACE, minutes=0), "above 0"),
+        (lambda: SweepPlan({}).check("cart", "binary"), "one setting"),
+        (lambda: SweepPlan({"x": Values((1,))}).check("cart", "binary"), "'x'"),
+        (
+            lambda: SweepPlan({"max_depth": Range(0, 3)}).check("cart", "binary"),
+            "max_depth",
+        ),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_a_regression_is_scored_by_r2(store):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=90)})
+    frame["y"] = frame["x"] ** 2
+    table_id = store.add_table(frame, "t")
+    problem = Problem(table_id, "t", "y", ("x",), task="regression")
+    run, study = swept(store, problem)
+    assert 0 < best_trial(study).value < 1
+    assert run.state == "done"

@@ -1,0 +1,148 @@
+"""``python -m treelab sweep``: search a learner's settings, train with the best."""
+
+from argparse import Namespace
+
+from treelab.cli.common.arguments import add_device, add_problem, add_run, add_settings
+from treelab.cli.common.settings import parse_setting, parse_settings
+from treelab.cli.common.tables import read_problem, store_problem
+from treelab.cli.progress_bar import ProgressBar
+from treelab.cli.run_report import print_report
+from treelab.learners.common.search_space import Range, Values, parse_tried
+from treelab.learners.registry import LEARNERS
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.jobs.sweep import create_sweep
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
+from treelab.runs.sweeps.study import read_study, trial_table
+
+SHOWN = 10  # trials printed
+
+
+def add_command(commands) -> None:
+    """Add ``sweep`` to the commands."""
+    parser = commands.add_parser(
+        "sweep",
+        help="search a learner's settings, then train with the best",
+        description="Tries settings of a learner (Optuna), and trains a tree with "
+        "those that score best; the app shows the trials on Sweep. Ctrl-C ends the "
+        "search and trains with the best settings so far.",
+    )
+    add_problem(parser)
+    parser.add_argument(
+        "--learner", default="gradtree", choices=LEARNERS, help="(default: gradtree)"
+    )
+    parser.add_argument(
+        "--preset",
+        default="treelab",
+        choices=("treelab", "paper", "none"),
+        help="search space to begin with: ours, the paper's, or none "
+        "(default: treelab)",
+    )
+    parser.add_argument(
+        "--space",
+        action="append",
+        default=[],
+        metavar="NAME=WHAT",
+        help="what is tried of a setting, such as max_depth=2..8, "
+        "learning_rate_leaf=0.01..0.3:log or loss=focal,poly; may be repeated",
+    )
+    add_settings(parser, "max_depth=5, which all trials then have")
+    parser.add_argument(
+        "--trials", type=int, default=30, metavar="N", help="(default: 30)"
+    )
+    parser.add_argument(
+        "--scoring",
+        choices=SCORINGS,
+        help="score trials by the learner's own cross-validation, by folds, or on the "
+        "validation rows (default: the preset's)",
+    )
+    parser.add_argument(
+        "--folds", type=int, default=3, metavar="K", help="of folds (default: 3)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="begin no trial after M minutes"
+    )
+    add_device(parser)
+    add_run(parser)
+    parser.set_defaults(command=sweep)
+
+
+def sweep(arguments: Namespace) -> int:
+    """Search, train and print; return 0 when a model was saved, else 2."""
+    frame, problem = read_problem(arguments)
+    space, fixed, scoring = read_space(arguments, problem.task)
+    plan = SweepPlan(
+        space,
+        n_trials=arguments.trials,
+        scoring=arguments.scoring or scoring,
+        n_folds=arguments.folds,
+        minutes=arguments.minutes,
+        seed=arguments.seed,
+    )
+    settings = fixed | parse_settings(arguments.learner, arguments.settings)
+    plan.check(arguments.learner, problem.task)
+    store = RunStore(arguments.home)
+    run_id = create_sweep(
+        store,
+        arguments.learner,
+        settings,
+        store_problem(store, frame, problem),
+        plan,
+        device=arguments.device,
+        title=arguments.name,
+    )
+    with ProgressBar() as bar:
+        run_one(run_id, store.home, callbacks=[bar])
+    run = store.run(run_id)
+    print_trials(store, run)
+    return print_report(store, run)
+
+
+def read_space(
+    arguments: Namespace, task: str
+) -> tuple[dict[str, Range | Values], dict, str]:
+    """Return the search space that is asked for, what its preset fixes, its scoring.
+
+    Raises
+    ------
+    ValueError
+        If a ``--space`` cannot be read, or the learner has no such preset.
+    """
+    learner = LEARNERS[arguments.learner]
+    space: dict[str, Range | Values] = {}
+    fixed: dict = {}
+    scoring = "folds"
+    if arguments.preset != "none":
+        known = presets(learner.key)
+        if arguments.preset not in known:
+            raise ValueError(f"{learner.title} has no preset {arguments.preset!r}.")
+        preset = known[arguments.preset].of_task(learner, task)
+        space, fixed = dict(preset.space), dict(preset.fixed)
+        scoring = preset.scoring
+    settings = {setting.name: setting for setting in learner.settings_of(task)}
+    for text in arguments.space:
+        name, equals, tried = text.partition("=")
+        if not equals or name not in settings:
+            raise ValueError(
+                f"--space takes NAME=WHAT, such as max_depth=2..8, with a setting of "
+                f"{learner.title} ({', '.join(sorted(settings))}); got {text!r}."
+            )
+        space[name] = parse_tried(settings[name], tried, parse_setting)
+    for text in arguments.settings:  # what is set is not searched
+        space.pop(text.partition("=")[0], None)
+    return space, fixed, scoring
+
+
+def print_trials(store: RunStore, run: Run) -> None:
+    """Print the best trials of a sweep, the best first."""
+    study = read_study(store.folder(run.id))
+    if study is None:
+        return
+    table = trial_table(study)
+    counts = table["state"].value_counts()
+    print(f"{len(table)} trials:", ", ".join(f"{n} {s}" for s, n in counts.items()))
+    best = table[table["state"] == "done"].sort_values("score", ascending=False)
+    shown = best.drop(columns=["state", "error"], errors="ignore").head(SHOWN)
+    if len(shown):
+        print(shown.to_string(index=False, float_format=lambda value: f"{value:.4g}"))

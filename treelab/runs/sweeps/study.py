@@ -1,0 +1,123 @@
+"""A sweep's study: Optuna's record of its trials, a file in the run's folder.
+
+The file is a journal to which lines are added, so that a killed worker loses the trial
+at which it was and no other, and pages may read while a worker writes.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pandas as pd
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.study import Study
+from optuna.trial import FrozenTrial, Trial, TrialState
+
+from treelab.learners.common.search_space import Range, Values
+
+JOURNAL = "sweep.log"
+STATES = {
+    TrialState.COMPLETE: "done",
+    TrialState.PRUNED: "pruned",
+    TrialState.FAIL: "failed",
+    TrialState.RUNNING: "running",
+    TrialState.WAITING: "queued",
+}
+FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
+"""What is noted of a trial beside its settings and its score."""
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
+    """Open a sweep's study, or begin it.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    n_startup : int, default=5
+        Trials that are drawn at random and never pruned, before the search learns.
+    seed : int, default=0
+    """
+    storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+    return optuna.create_study(
+        study_name="sweep",
+        storage=storage,
+        load_if_exists=True,
+        direction="maximize",
+        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=2 * n_startup),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=n_startup),
+    )
+
+
+def read_study(folder: Path) -> Study | None:
+    """Open a sweep's study to read it; None where no trial was begun."""
+    return open_study(folder) if (folder / JOURNAL).is_file() else None
+
+
+def suggest(trial: Trial, space: Mapping[str, Range | Values]) -> dict[str, Any]:
+    """Draw a trial's settings."""
+    return {name: _suggest(trial, name, tried) for name, tried in space.items()}
+
+
+def _suggest(trial: Trial, name: str, tried: Range | Values) -> Any:
+    """Draw one setting."""
+    if isinstance(tried, Values):
+        return trial.suggest_categorical(name, tried.values)
+    if tried.is_whole:
+        return trial.suggest_int(name, int(tried.low), int(tried.high), log=tried.log)
+    return trial.suggest_float(name, tried.low, tried.high, log=tried.log)
+
+
+def trial_table(study: Study) -> pd.DataFrame:
+    """Return a study's trials, one row each, in the order of their numbers.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``trial``, ``state`` (see ``STATES``), ``score`` (NaN where none; of a
+        pruned trial the mean of what was measured), ``FACTS`` where known, and one for
+        each setting.
+    """
+    trials = study.get_trials(deepcopy=False)
+    rows = [
+        {"trial": trial.number, "state": STATES[trial.state], "score": _score(trial)}
+        | {name: trial.user_attrs.get(name) for name in FACTS}
+        | trial.params
+        for trial in trials
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
+
+
+def _score(trial: FrozenTrial) -> float:
+    """Return a trial's score, as far as it was measured; NaN for none."""
+    if trial.value is not None:
+        return trial.value
+    if trial.state is TrialState.PRUNED and trial.intermediate_values:
+        return trial.intermediate_values[max(trial.intermediate_values)]
+    return float("nan")
+
+
+def best_trial(study: Study) -> FrozenTrial | None:
+    """Return the trial of the highest score, of equals that with the fewest leaves."""
+    done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return max(
+        done,
+        key=lambda trial: (trial.value, -trial.user_attrs.get("leaves", 0)),
+        default=None,
+    )
+
+
+def n_ended(study: Study) -> int:
+    """Count the trials that ended, in whatever state."""
+    ended = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+    return len(study.get_trials(deepcopy=False, states=ended))
+
+
+def end_stale_trials(study: Study) -> None:
+    """Fail the trials of a worker that is gone; the study has one worker at a time."""
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        study.tell(trial.number, state=TrialState.FAIL)
