@@ -83,7 +83,7 @@ Space = Mapping[str, Range | Values]
 
 @dataclass(frozen=True)
 class Preset:
-    """A search space that a learner's room proposes.
+    """A search space that is proposed for a learner.
 
     Attributes
     ----------

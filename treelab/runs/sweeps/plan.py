@@ -85,9 +85,9 @@ class SweepPlan:
 
 
 def presets(learner: str) -> dict[str, Preset]:
-    """Return the search spaces that a learner's room proposes, by name."""
+    """Return the search spaces that are proposed for a learner, by name."""
     find_spec(learner)  # or refuse the key
-    return import_module(f"treelab.learners.{learner}.search").PRESETS
+    return import_module(f"treelab.learners.search_spaces.{learner}").PRESETS
 
 
 __all__ = ["SCORINGS", "Space", "SweepPlan", "presets"]

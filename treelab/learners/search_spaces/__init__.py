@@ -1,0 +1,1 @@
+"""Which values of each learner's settings a sweep tries by default."""
