@@ -1,11 +1,14 @@
 """Every command has help, and the module runs from the shell."""
 
+import shlex
 import subprocess
 import sys
 
 import pytest
 
-from treelab.cli.main import main
+from treelab.cli.common.examples import EXAMPLES
+from treelab.cli.completion import SHELLS
+from treelab.cli.main import build_parser, main
 
 
 @pytest.mark.parametrize(
@@ -25,3 +28,22 @@ def test_the_module_runs_from_the_shell():
     assert done.returncode == 0
     assert "bench" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_calls_that_the_parser_takes(name, capsys):
+    for line in EXAMPLES[name]:
+        call = shlex.split(line.split(" | ")[0].split(" > ")[0])
+        parsed = build_parser().parse_args(call)
+        assert callable(parsed.command)
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    assert f"examples:\n  python -m treelab {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_gets_a_script_that_completes_every_command(shell, capsys):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("treelab", "train", "predict", "--columns"):
+        assert word in script

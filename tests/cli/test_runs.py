@@ -1,5 +1,7 @@
 """The list of runs."""
 
+import json
+
 from treelab.cli.main import main
 from treelab.runs.store.run_store import RunStore
 
@@ -30,3 +32,13 @@ def test_a_title_cannot_command_the_terminal(trained, capsys):
     assert len(printed.strip().split("\n")) == 3
     assert r"red \x1b[31m" in printed
     assert "köln 😀" in printed
+
+
+def test_runs_are_json_for_machines(trained, table, capsys):
+    assert main(["runs", "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)
+    assert run["id"] == trained
+    assert run["metrics"]["test"]["n_rows"] > 0
+    call = ["train", table, "--target", "kind", "--learner", "cart", "--json"]
+    assert main([*call, "--set", "tune=false"]) == 0
+    assert json.loads(capsys.readouterr().out)["settings"]["tune"] is False

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from treelab.cli import (
     bench,
     cluster,
+    completion,
     edit,
     explain,
     export,
@@ -19,6 +20,7 @@ from treelab.cli import (
     worker,
 )
 from treelab.cli.care import backup, doctor, restore
+from treelab.cli.common.examples import add_examples
 
 COMMANDS = (
     train,
@@ -36,18 +38,23 @@ COMMANDS = (
     backup,
     restore,
     bench,
+    completion,
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(prog: str = "python -m treelab") -> argparse.ArgumentParser:
     """Return the parser of all commands; each sets ``command`` to a function."""
     parser = argparse.ArgumentParser(
-        prog="python -m treelab",
+        prog=prog,
         description="Decision trees that people can read and that gradients train.",
+        epilog="Exit codes: 0 done; 2 what was asked for could not be done, in a "
+        "sentence on standard error; 130 interrupted.",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in COMMANDS:
         module.add_command(commands)
+    for name, command in commands.choices.items():
+        add_examples(name, command)
     return parser
 
 

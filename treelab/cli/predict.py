@@ -2,7 +2,7 @@
 
 import json
 import sys
-from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
 import pandas as pd
@@ -22,12 +22,6 @@ from treelab.evaluation.predictions.columns import (
 from treelab.evaluation.predictions.new_table import new_scores, new_table
 from treelab.trees.text.numerals import counted, significant
 
-_EXAMPLES = """examples:
-  python -m treelab predict RUN new.csv -o predicted.xlsx
-  python -m treelab predict RUN new.csv --columns prediction,leaf,rule
-  python -m treelab predict model_folder new.parquet -o out.parquet --fill-absent
-"""
-
 
 def add_command(commands) -> None:
     """Add ``predict`` to the commands."""
@@ -38,8 +32,6 @@ def add_command(commands) -> None:
         "their probabilities beside it. Where the table holds the target, the "
         "predictions are scored against it. In CSV, text that a spreadsheet would run "
         "as a formula gets an apostrophe ahead.",
-        epilog=_EXAMPLES,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     add_model(parser)
     add_table(parser)

@@ -1,5 +1,6 @@
 """What a command prints of a run that has ended."""
 
+import json
 import sys
 from collections.abc import Mapping
 
@@ -44,6 +45,30 @@ def print_report(store: RunStore, run: Run) -> int:
         print(run.provenance)
     print(f"Saved in {store.folder(run.id) / 'model'}")
     return 0
+
+
+def run_facts(run: Run) -> dict:
+    """Return what is known of a run as values that JSON can hold."""
+    problem = run.problem
+    facts = {
+        "id": run.id,
+        "title": run.title,
+        "learner": run.learner,
+        "state": run.state,
+        "error": run.error,
+        "settings": run.settings,
+        "table": problem.table_name,
+        "target": problem.target,
+        "task": problem.task,
+        "seed": problem.seed,
+        "split_by": problem.split_by,
+        "split_column": problem.split_column,
+        "created": run.created,
+        "seconds": run.elapsed if run.started else None,
+        "metrics": run.metrics,
+        "summary": run.summary,
+    }
+    return json.loads(json.dumps(facts, default=str), parse_constant=lambda _: None)
 
 
 def print_splits(by_seed: Mapping[int, Run]) -> None:

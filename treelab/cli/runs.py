@@ -1,11 +1,13 @@
 """``python -m treelab runs``: list the runs of a store."""
 
+import json
 import time
 from argparse import Namespace
 from sys import stderr
 
-from treelab.cli.common.arguments import add_home
+from treelab.cli.common.arguments import add_home, add_json
 from treelab.cli.common.printable import printable
+from treelab.cli.run_report import run_facts
 from treelab.evaluation.metrics import headline
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
@@ -16,6 +18,7 @@ def add_command(commands) -> None:
     """Add ``runs`` to the commands."""
     parser = commands.add_parser("runs", help="list the runs, newest first")
     add_home(parser)
+    add_json(parser, "print all that is known of the runs as JSON")
     parser.set_defaults(command=list_runs)
 
 
@@ -27,6 +30,9 @@ def list_runs(arguments: Namespace) -> None:
     except StoreError as error:  # the list can still be read
         print(f"treelab: runs of dead processes stay as they are. {error}", file=stderr)
     runs = store.runs()
+    if arguments.json:
+        print(json.dumps([run_facts(run) for run in runs], indent=1))
+        return
     if not runs:
         print(f"No run yet in {store.home}.")
         return

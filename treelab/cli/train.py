@@ -1,12 +1,19 @@
 """``python -m treelab train``: train one learner on a table, here and now."""
 
+import json
 from argparse import Namespace
 
-from treelab.cli.common.arguments import add_device, add_problem, add_run, add_settings
+from treelab.cli.common.arguments import (
+    add_device,
+    add_json,
+    add_problem,
+    add_run,
+    add_settings,
+)
 from treelab.cli.common.settings import parse_settings
 from treelab.cli.common.tables import read_problem, store_problem
 from treelab.cli.progress_bar import ProgressBar
-from treelab.cli.run_report import print_report, print_splits
+from treelab.cli.run_report import print_report, print_splits, run_facts
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.runs.jobs.repeats import create_repeats, runs_by_seed
 from treelab.runs.jobs.run_one import run_one
@@ -41,11 +48,14 @@ def add_command(commands) -> None:
         help="train again on N more data splits, and print the mean (default: 0)",
     )
     add_run(parser)
+    add_json(parser, "print the run as JSON, its scores among it")
     parser.set_defaults(command=train)
 
 
 def train(arguments: Namespace) -> int:
     """Train and print the scores; return 0 when a model was saved, else 2."""
+    if arguments.json and arguments.repeats:
+        raise ValueError("--json prints one run; leave --repeats out.")
     if arguments.repeats < 0:
         raise ValueError(f"--repeats must be at least 0, got {arguments.repeats}.")
     settings = parse_settings(arguments.learner, arguments.settings)
@@ -63,6 +73,9 @@ def train(arguments: Namespace) -> int:
     with ProgressBar() as bar:
         run_one(run_id, store.home, callbacks=[bar])
     run = store.run(run_id)
+    if arguments.json and run.has_model:
+        print(json.dumps(run_facts(run), indent=1))
+        return 0
     code = print_report(store, run)
     if arguments.repeats and run.state == "done":
         return repeat(store, run, arguments.repeats)

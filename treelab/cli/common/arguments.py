@@ -104,6 +104,11 @@ def add_run(parser: ArgumentParser) -> None:
     add_home(parser)
 
 
+def add_json(parser: ArgumentParser, help: str) -> None:
+    """Add ``--json``, for machines."""
+    parser.add_argument("--json", action="store_true", help=help)
+
+
 def add_model(parser: ArgumentParser) -> None:
     """Add a trained model, and the store that has its run."""
     parser.add_argument(

@@ -1,0 +1,56 @@
+"""What stands at the end of a command's help: calls that can be copied."""
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+
+EXAMPLES = {
+    "train": (
+        "train table.csv --target price",
+        "train table.csv --target ill --learner grande --set n_estimators=256",
+        "train visits.csv --target ill --split group:patient --dates day:month,weekday",
+        "train old.csv --target price --test-file new.csv --json",
+    ),
+    "cluster": ("cluster table.csv --set depth=3",),
+    "predict": (
+        "predict RUN new.csv -o predicted.xlsx",
+        "predict RUN new.csv --columns prediction,leaf,rule",
+        "predict model.treelab new.parquet -o out.parquet --fill-absent",
+    ),
+    "explain": (
+        "explain RUN --row 3",
+        "explain RUN --simple-rules > rules.csv",
+    ),
+    "export": (
+        "export RUN --format html -o tree.html",
+        "export RUN --format model -o model.treelab",
+        "export RUN --format onnx --estimator 3 -o tree.onnx",
+    ),
+    "report": (
+        "report RUN OTHER -o comparison.html",
+        "report RUN --format md -o card.md",
+    ),
+    "runs": ("runs", "runs --json | jq '.[].metrics.test'"),
+    "import": ("import model.json table.csv --target price",),
+    "doctor": ("doctor", "doctor --repair", "doctor --json"),
+    "backup": ("backup all.zip",),
+    "restore": ("restore all.zip --home copy",),
+    "completion": (
+        "completion bash > ~/.local/share/bash-completion/completions/treelab",
+    ),
+}
+
+
+def add_examples(name: str, parser: ArgumentParser) -> None:
+    """Put a command's examples, where there are any, below its help."""
+    lines = EXAMPLES.get(name, ())
+    if lines:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.description = _filled(parser.description)
+        calls = "\n".join(f"  python -m treelab {line}" for line in lines)
+        parser.epilog = f"examples:\n{calls}"
+
+
+def _filled(description: str | None) -> str | None:
+    """Break a description into lines, which the formatter leaves as they are."""
+    from textwrap import fill
+
+    return None if description is None else fill(description, 79)
