@@ -12,10 +12,10 @@ from treelab.cli.common.arguments import (
     add_settings,
     add_table,
 )
+from treelab.cli.common.run_report import print_report
 from treelab.cli.common.settings import parse_settings
 from treelab.cli.common.tables import read_named_table
 from treelab.cli.progress_bar import ProgressBar
-from treelab.cli.run_report import print_report
 from treelab.learners.registry import CLUSTERS, complete_settings
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.run_one import run_one

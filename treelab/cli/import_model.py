@@ -5,8 +5,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from treelab.cli.common.arguments import add_problem, add_run
+from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_problem, store_problem
-from treelab.cli.run_report import print_report
 from treelab.runs.jobs.import_model import import_model, read_model
 from treelab.runs.store.run_store import RunStore
 

@@ -7,7 +7,7 @@ from sys import stderr
 
 from treelab.cli.common.arguments import add_home, add_json
 from treelab.cli.common.printable import printable
-from treelab.cli.run_report import run_facts
+from treelab.cli.common.run_report import run_facts
 from treelab.evaluation.metrics import headline
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
