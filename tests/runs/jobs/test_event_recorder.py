@@ -73,6 +73,8 @@ def test_snapshots_come_every_few_seconds_and_seldom_when_they_are_slow(
     cost[0] = 1.0
     train(40)
     assert 2 <= len(store.snapshots(run_id)) - often <= 4
+    last = store.snapshot(run_id, store.snapshots(run_id)[-1])
+    assert last.target == store.run(run_id).problem.target != tree.target
 
 
 def test_an_ensemble_gives_no_snapshot(store, run_id, clock):

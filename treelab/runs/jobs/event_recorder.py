@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from treelab.runs.jobs.model_facts import target_names
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Progress, RetainedCurve
 from treelab.trees.pruning.path import PruningPath
@@ -92,7 +93,8 @@ class EventRecorder:
         seconds = curve.history["seconds"] + (self._before or 0.0)
         self._store.replace_events(self._run_id, curve.history.assign(seconds=seconds))
         trees = {
-            epoch: _single_tree(build()) for epoch, build in curve.snapshots.items()
+            epoch: self._single_tree(build())
+            for epoch, build in curve.snapshots.items()
         }
         if known := {epoch: tree for epoch, tree in trees.items() if tree is not None}:
             self._store.replace_snapshots(self._run_id, known)
@@ -102,13 +104,28 @@ class EventRecorder:
         began = time.monotonic()
         if report.snapshot is None or began < self._next_snapshot:
             return
-        tree = _single_tree(report.snapshot())
+        tree = self._single_tree(report.snapshot())
         if tree is not None:
             self._store.add_snapshot(self._run_id, report.epoch, tree)
         now = time.monotonic()
         self._next_snapshot = now + max(
             SNAPSHOT_SECONDS, (now - began) / SNAPSHOT_FRACTION
         )
+
+    def _single_tree(self, model) -> Tree | None:
+        """Return the tree that shows a model while it trains; None for an ensemble.
+
+        It has the name of its target, which no learner knows.
+        """
+        if isinstance(model, PruningPath):
+            model = model.trees[model.chosen]
+        if not isinstance(model, Tree):
+            return None
+        try:
+            name, unit = target_names(self._store.run(self._run_id).problem)
+        except LookupError:  # the run was deleted meanwhile
+            return None
+        return replace(model, target=name, target_unit=unit)
 
 
 def _lowest_and_last(reports: list[Progress]) -> list[Progress]:
@@ -119,10 +136,3 @@ def _lowest_and_last(reports: list[Progress]) -> list[Progress]:
     measured = [r for r in earlier if r.valid_loss == r.valid_loss]
     lowest = min(measured, key=lambda r: r.valid_loss, default=earlier[-1])
     return [lowest, last]
-
-
-def _single_tree(model) -> Tree | None:
-    """Return the tree that shows a model while it trains; None for an ensemble."""
-    if isinstance(model, PruningPath):
-        return model.trees[model.chosen]
-    return model if isinstance(model, Tree) else None
