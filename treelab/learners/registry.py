@@ -14,6 +14,7 @@ from treelab.learners.get.settings import SPEC as GET
 from treelab.learners.gradtree.settings import SPEC as GRADTREE
 from treelab.learners.grande.settings import SPEC as GRANDE
 from treelab.learners.optimal.settings import SPEC as OPTIMAL
+from treelab.trees.constraints.constraints import Constraints
 
 IMPORTED = "imported"  # in the place of a learner: the model came from elsewhere
 
@@ -95,12 +96,8 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
         return dict(given)
     known = {setting.name: setting for setting in spec.settings_of(task)}
     for name, value in given.items():
-        if name == "constraints" and not spec.keeps_constraints:
-            able = [s.title for s in LEARNERS.values() if s.keeps_constraints]
-            raise ValueError(
-                f"{spec.title} keeps no constraints; {', '.join(able[:-1])} and "
-                f"{able[-1]} do."
-            )
+        if name == "constraints":
+            spec.check_constraints(Constraints.read(value))
         if name not in known:
             listed = ", ".join(sorted(known))
             raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")

@@ -8,6 +8,8 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.violations import Finding, findings
 from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
 from treelab.trees.text.rules import to_rules
 from treelab.trees.tree import Tree
@@ -57,3 +59,19 @@ def _shown(home: Path, run_id: str, epoch, estimator, strength, _loaded) -> Tree
     if _loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
         tree = tree.with_rows(*_loaded.rows("fitted"))
     return tree
+
+
+def kept_constraints(
+    loaded: LoadedRun, tree: Tree, asked: Constraints
+) -> list[Finding]:
+    """Return what was asked of a tree and where it breaks it; see ``findings``."""
+    drawn = (tree.n_nodes, hash(tree.threshold.tobytes()), hash(tree.value.tobytes()))
+    return _kept_constraints(*loaded.key, drawn, tree, asked)
+
+
+@st.cache_data(show_spinner=False, max_entries=48)
+def _kept_constraints(
+    home: Path, run_id: str, epoch, drawn, _tree, _asked
+) -> list[Finding]:
+    """``kept_constraints``, by values that name them."""
+    return findings(_tree, _asked)

@@ -4,9 +4,11 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import split_scores, tree_score
+from pages.common.cached.trees import kept_constraints
 from pages.common.html import facts_table
 from pages.common.words import fitted_words, plain, split_words
 from treelab.evaluation.metrics import TITLES, headline
+from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
 
@@ -25,6 +27,31 @@ def show_facts(loaded: LoadedRun, tree: Tree) -> None:
     if loaded.is_ensemble:
         sizes |= {"Trees in the ensemble": f"{loaded.model.n_estimators:,}"}
     st.html(facts_table(sizes))
+    _show_constraints(loaded, tree)
+
+
+def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
+    """Show what was asked of the tree, and whether it holds."""
+    asked = Constraints.read(loaded.run.settings.get("constraints"))
+    if not asked:
+        return
+    lines = []
+    if asked.monotone_class:
+        of = plain(asked.monotone_class)
+        lines.append(f"Up and down are of the probability of {of}.")
+    for found in kept_constraints(loaded, tree, asked):
+        if found.holds:
+            icon = ":green[:material/check_circle:]"
+            word = f"holds {found.where}"
+        else:
+            icon = ":red[:material/error:]"
+            word = f"does not hold. {plain(found.broken[0])}"
+        lines.append(f"{icon} {plain(found.asked)}: {word}")
+    for name in ("column_costs", "class_costs"):
+        if own := getattr(asked, name):
+            said = Constraints(**{name: own}).sentences()
+            lines.append(f":material/balance: {plain('; '.join(said))}")
+    st.markdown("**Constraints**  \n" + "  \n".join(lines))
 
 
 def _show_score(loaded: LoadedRun, tree: Tree) -> None:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.common.cached.tables import findings
+from pages.common.widgets.constraints.form import constraints_form
 from pages.common.widgets.settings import settings_form
 from pages.common.words import plain
 from treelab.data.problem import Problem
@@ -80,6 +81,11 @@ def learners_form(
                 "by other seeds, behind other runs in the queue. Compare then shows "
                 "the mean over data splits and tests the difference.",
             )
+        constraints, can_keep = constraints_form(problem, specs)
+        complete &= can_keep
+        for spec in specs:
+            if spec.keeps_constraints:
+                settings[spec.key]["constraints"] = constraints
     for found in findings(problem):
         if found.level == "error":
             st.error(plain(found.sentence), icon=":material/error:")

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.common.words import plain
 from treelab.learners.common.spec import LearnerSpec, Setting, with_recipe
 from treelab.learners.registry import find_spec
+from treelab.trees.constraints.constraints import Constraints
 
 _INVALID = object()  # a setting that cannot be read
 _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen columns"
@@ -66,6 +67,8 @@ def setting_words(learner: str, settings: dict, task: str) -> str:
     if spec is None:
         return ""
     labels = {setting.name: setting.label for setting in spec.settings}
+    asked = Constraints.read(settings.get("constraints"))
+    settings = settings | ({"constraints": str(asked)} if asked else {})
     recipe = {"recipe": settings.get("recipe")}
     defaults = with_recipe(
         spec.settings_of(task), spec.defaults(task) | recipe, spec.paper_settings

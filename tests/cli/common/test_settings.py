@@ -35,3 +35,15 @@ def test_a_word_may_stand_in_place_of_a_number():
 def test_a_sequence_of_numbers_is_a_setting(text):
     read = parse_settings("argmin", [f"pruning_strength={text}"])
     assert read == {"pruning_strength": [0.1, 1.0, 10.0]}
+
+
+def test_parts_of_constraints_are_set_one_by_one_or_together():
+    asked = {"monotone": {"age": "up", "debt": "down"}, "max_columns": 3}
+    texts = ["constraints.monotone=age: up, debt: down", "constraints.max_columns=3"]
+    assert parse_settings("cart", texts) == {"constraints": asked}
+    whole = ['constraints={"monotone": {"age": 1, "debt": -1}, "max_columns": 3}']
+    assert parse_settings("cart", whole) == {"constraints": asked}
+    with pytest.raises(ValueError, match="up or down, got 'left'"):
+        parse_settings("cart", ["constraints.monotone=age: left"])
+    with pytest.raises(ValueError, match="no constraint 'monoton'"):
+        parse_settings("cart", ["constraints.monoton=age: up"])

@@ -33,7 +33,7 @@ def test_text_python_and_json_say_the_same():
     assert read == Constraints.read(PYTHON)
     assert Constraints.read(json.loads(json.dumps(read.to_dict()))) == read
     assert Constraints.read(read) is read
-    assert "income up (probability of good)" in str(read)
+    assert "probability of good up with income; probability of good down" in str(read)
 
 
 @pytest.mark.parametrize("nothing", [None, "", {}, {"monotone": ""}, {"together": ""}])

@@ -6,13 +6,16 @@ from typing import Any
 
 from treelab.learners.common.spec import Setting
 from treelab.learners.registry import find_spec
+from treelab.trees.constraints.constraints import Constraints
 
 
 def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:
     """Read ``NAME=VALUE`` texts as settings of a learner.
 
-    A name that the learner does not know is left to ``complete_settings``, which
-    refuses it with the names that there are.
+    The parts of constraints may be set one by one, in the text that ``Constraints``
+    shows: ``constraints.monotone="income: up, age: down"``. A name that the learner
+    does not know is left to ``complete_settings``, which refuses it with the names that
+    there are.
 
     Raises
     ------
@@ -21,13 +24,18 @@ def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:
     """
     spec = find_spec(learner)
     known = {setting.name: setting for setting in spec.settings} if spec else {}
-    settings = {}
+    settings: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise ValueError(
                 f"--set takes NAME=VALUE, such as max_depth=5; got {text!r}."
             )
+        whole, dot, part = name.partition(".")
+        if dot and whole == "constraints":
+            asked = settings.get(whole) or {}
+            settings[whole] = Constraints.read({**asked, part: value}).to_dict()
+            continue
         setting = known.get(name)
         settings[name] = parse_setting(setting, value) if setting else _read_json(value)
     return settings
@@ -57,6 +65,11 @@ def _read_floats(text: str) -> list[float]:
     return [float(part) for part in text.strip("[]()").split(",")]
 
 
+def _read_constraints(text: str) -> dict[str, Any] | None:
+    """Read JSON as constraints, as a run stores them."""
+    return Constraints.read(json.loads(text)).to_dict() or None
+
+
 def _read_json(text: str) -> Any:
     """Read JSON, else the text as it is."""
     try:
@@ -73,5 +86,6 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "choice": (str, "one of the choices"),
     "floats": (_read_floats, "numbers with commas between"),
     "columns": (_read_json, "JSON or a word"),
+    "constraints": (_read_constraints, "JSON"),
     "other": (_read_json, "JSON or a word"),
 }

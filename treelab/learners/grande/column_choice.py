@@ -9,27 +9,9 @@ from torch import Tensor
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.grande.rows import FoldedRows
-from treelab.trees.constraints.constraints import Constraints
 
 NEVER = -1e9  # logit of a column that a split may not test: no weight, no gradient
 N_TREES, MOST_ROWS = 32, 10_000  # of the forest that ranks columns
-
-
-def check_known(constraints: Constraints) -> None:
-    """Raise ValueError for a constraint that an ensemble cannot promise."""
-    asked = constraints.to_dict()
-    if "monotone" in asked:
-        raise ValueError(
-            "GRANDE cannot promise a monotone prediction: which trees decide depends "
-            "on the row, so trees that are monotone each need not be so together. "
-            "GradTree and CART can."
-        )
-    for name in ("column_costs", "min_samples_leaf"):
-        if name in asked:
-            raise ValueError(
-                f"GRANDE has no {name}: its trees are complete, with leaves that hold "
-                "few rows or none. GradTree and CART have it."
-            )
 
 
 def offered_columns(

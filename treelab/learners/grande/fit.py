@@ -21,7 +21,6 @@ from treelab.learners.common.origin import (
 )
 from treelab.learners.common.spec import read_settings
 from treelab.learners.grande.column_choice import (
-    check_known,
     forbid_by_level,
     offered_columns,
 )
@@ -34,7 +33,7 @@ from treelab.learners.grande.fold_encoding import (
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.objective import Objective
 from treelab.learners.grande.rows import to_rows
-from treelab.learners.grande.settings import GrandeSettings
+from treelab.learners.grande.settings import SPEC, GrandeSettings
 from treelab.learners.grande.starts import (
     draw_columns,
     greedy_starts,
@@ -78,7 +77,7 @@ class GrandeFit(TableEstimator):
             X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
         )
         self.constraints_ = constraints_of(self, data.frame)
-        check_known(self.constraints_)
+        SPEC.check_constraints(self.constraints_)
         seeds = check_random_state(self.random_state).randint(2**31, size=3).tolist()
         generator = torch.Generator(device).manual_seed(seeds[0])
         table = fold_table(data, self._n_folds(), task=self._task(), seed=seeds[1])

@@ -13,6 +13,7 @@ from treelab.trees.constraints.reading import (
     read_levels,
     read_matrix,
 )
+from treelab.trees.text.numerals import counted
 
 UP, DOWN = "up", "down"
 OTHER = "other"  # in ``allowed``: all levels that are not named
@@ -134,8 +135,14 @@ class Constraints:
 
     def sentences(self) -> list[str]:
         """Return one phrase for each thing that is asked, as a page or a note says."""
-        of = f" (probability of {self.monotone_class})" if self.monotone_class else ""
-        said = [f"{name} {way}{of}" for name, way in self.monotone.items()]
+        said = []
+        of = "prediction"
+        if self.monotone_class:
+            of = f"probability of {self.monotone_class}"
+        for way in (UP, DOWN):
+            moved = [name for name, own in self.monotone.items() if own == way]
+            if moved:
+                said.append(f"{of} {way} with {', '.join(moved)}")
         for level, names in self.allowed.items():
             where = "other levels" if level == OTHER else f"level {level}"
             said.append(f"{where}: {', '.join(names)} only")
@@ -146,7 +153,7 @@ class Constraints:
             each = [f"{name} {cost:g}" for name, cost in self.column_costs.items()]
             said.append(f"columns cost {', '.join(each)}")
         if self.max_columns is not None:
-            said.append(f"at most {self.max_columns} columns")
+            said.append(f"at most {counted(self.max_columns, 'column')}")
         if self.min_samples_leaf > 1:
             said.append(f"at least {self.min_samples_leaf:,} rows a leaf")
         for truth, row in self.class_costs.items():

@@ -105,7 +105,7 @@ def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
             close = get_close_matches(name, [*columns], n=1)
             hint = f"did you mean {close[0]!r}?" if close else "check its name."
             raise ValueError(
-                f"constraints name the column {name!r}, which the table does not "
+                f"The constraints name a column {name!r}, which the table does not "
                 f"have; {hint}"
             )
 

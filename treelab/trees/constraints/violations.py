@@ -7,6 +7,7 @@ import numpy as np
 from treelab.trees.constraints.boxes import node_boxes
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.isotonic import output_of
+from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 
 
@@ -20,10 +21,13 @@ class Finding:
         A phrase, as "income up".
     broken : tuple of str
         A sentence for each breach; empty where the tree keeps it.
+    where : str
+        On which rows it holds, where it does.
     """
 
     asked: str
     broken: tuple[str, ...] = ()
+    where: str = "on every possible row"
 
     @property
     def holds(self) -> bool:
@@ -46,13 +50,10 @@ def findings(tree: Tree, constraints: Constraints) -> list[Finding]:
     -------
     list of Finding
     """
-    of = f" (probability of {constraints.monotone_class})"
-    meant = of if constraints.monotone_class else ""
     found = []
     for name, way in constraints.monotone.items():
-        found.append(
-            Finding(f"{name} {way}{meant}", _out_of_order(tree, constraints, name))
-        )
+        broken = _out_of_order(tree, constraints, name)
+        found.append(Finding(f"{name} {way}", broken))
     if constraints.allowed:
         found.append(Finding("columns by level", _at_wrong_level(tree, constraints)))
     if constraints.together:
@@ -62,12 +63,13 @@ def findings(tree: Tree, constraints: Constraints) -> list[Finding]:
     if constraints.max_columns is not None:
         n, most = len(tree.columns), constraints.max_columns
         too_many = (f"It tests {n} columns.",) if n > most else ()
-        found.append(Finding(f"at most {most} columns", too_many))
+        found.append(Finding(f"at most {counted(most, 'column')}", too_many))
     if constraints.min_samples_leaf > 1:
         least = constraints.min_samples_leaf
         small = np.flatnonzero(tree.is_leaf & (tree.n_rows < least))
-        broken = tuple(f"Leaf {i} holds {tree.n_rows[i]:,} rows." for i in small)
-        found.append(Finding(f"at least {least:,} rows a leaf", broken))
+        few = tuple(f"Leaf {i} holds {tree.n_rows[i]:,} rows." for i in small)
+        asked = f"at least {least:,} rows a leaf"
+        found.append(Finding(asked, few, "on the training rows"))
     return found
 
 

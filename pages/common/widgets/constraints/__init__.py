@@ -1,0 +1,1 @@
+"""What the trees must keep, as a form."""
