@@ -5,6 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.pages.stores import add_run
+from treelab.data.builtin import BUILTIN
+from treelab.data.problem import make_problem
+from treelab.editing.edited import Edited
 from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
 from treelab.editing.log import EditLog, Training, tree_hash
 from treelab.editing.paths import node_of
@@ -160,3 +163,31 @@ def test_what_edits_leave_out_of_the_first_model_is_said(store):
     )
     assert "constraints (radius up) are" in str(child.summary["notes"])
     assert not child.settings.get("constraints")
+
+
+@pytest.mark.slow
+def test_a_locked_root_and_a_forbidden_column_cost_little_on_breast_cancer(store):
+    built = BUILTIN["breast_cancer"]
+    frame = built.load()
+    problem = make_problem(
+        frame, built.target, table_id=store.add_table(frame, built.title)
+    )
+    run_id = store.create("gradtree", {}, problem)
+    assert run_one(run_id, store.home) == "done"
+    run = store.run(run_id)
+    bench = bench_of(store.model(run_id), problem.split(frame))
+    root = bench.tree.features[bench.tree.feature[0]].column
+    gains = Edited.of(bench.tree).candidates("", bench.train)
+    best = next(one.column for one in gains if one.column != root)
+    log = EditLog(
+        tree_hash(bench.tree), (Lock(""), Forbid("", best)), Training("gradtree")
+    )
+    first, second = (create_trained(store, run, log) for _ in range(2))
+    for child in (first, second):
+        assert run_one(child, store.home) == "done"
+    tree = store.model(first)
+    assert same_split(tree, bench.tree, "")
+    assert best not in tree.columns
+    scores = [store.run(i).metrics["test"]["macro_f1"] for i in (run_id, first)]
+    assert scores[1] >= scores[0] - 0.02
+    assert tree_hash(tree) == tree_hash(store.model(second))
