@@ -24,7 +24,7 @@ def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
     ]
     assert app.selectbox(key=f"edit-by-{run}-L").value == "colour"
     press(app, "prune-below", run)
-    assert (app.metric[1].value, app.metric[1].delta) == ("3", "−1")
+    assert (app.metric[1].value, app.metric[1].delta) == ("3", "-1")
     assert "At L: pruned to a leaf." in page_text(app).replace("\\", "")
     press(app, "undo", run)
     assert app.metric[1].value == "4"
@@ -50,6 +50,7 @@ def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
     (moved,) = app.session_state[f"edits-{run}"].current
     assert isinstance(moved, SetThreshold)
     assert app.metric[0].value != before
+    assert app.metric[0].delta.startswith("-")  # a hyphen: Streamlit's arrow falls
     press(app, "forbid-everywhere", run)
     assert app.session_state[f"edits-{run}"].current[-1] == Forbid("", "radius")
     assert "radius is forbidden everywhere" in page_text(app)

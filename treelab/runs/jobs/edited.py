@@ -80,7 +80,7 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     )
     if run.origin is not None:
         sentence += f" Of that run: {run.origin.headline}"
-    tree = without_origin(tree, run.provenance)
+    tree = _of_first(without_origin(tree, run.provenance))
     more = _left_out(run, model, tree)
     tree = replace(tree, notes=(sentence, *more, *tree.notes))
     title = f"{_base_title(run)}, {_edits(log)}"
@@ -163,7 +163,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     training = "" if log.training is None else log.training.sentence()
     notes = [part for part in (words.strip(), training) if part]
     return Fitted(
-        with_origin(without_origin(tree, parent.provenance), origin),
+        with_origin(_of_first(without_origin(tree, parent.provenance)), origin),
         run.problem,
         split,
         notes=(" ".join(notes), *_left_out(parent, model, tree)),
@@ -257,6 +257,13 @@ def _gradients(
     around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
     settings = GradTreeSettings(**run.settings)
     return gradtree.train_around(around, rows[0], settings, **how)
+
+
+def _of_first(tree: Tree) -> Tree:
+    """Return a tree whose notes say that they are of the tree that was edited."""
+    first = "Of the first tree: "
+    notes = [note if note.startswith(first) else first + note for note in tree.notes]
+    return replace(tree, notes=tuple(notes))
 
 
 def run_constraints(run: Run) -> Constraints:

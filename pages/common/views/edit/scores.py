@@ -25,7 +25,7 @@ def show_scores(editing: Editing) -> None:
             width="content",
         )
         leaves, own = (_leaves(tree) for tree in (editing.now, editing.before))
-        change = f"{leaves - own:+d}".replace("-", "−") if leaves != own else None
+        change = f"{leaves - own:+d}" if leaves != own else None
         st.metric("Leaves", f"{leaves:,}", change, delta_color="off", width="content")
         if session.seen_test is not None:
             now, before = (
@@ -83,7 +83,7 @@ def _difference(now: float, before: float) -> str | None:
     moved = now - before
     if not math.isfinite(moved) or moved == 0:
         return None
-    return f"{moved:+.4f}".replace("-", "−")
+    return f"{moved:+.4f}"  # with a hyphen, by which Streamlit knows a fall
 
 
 def _explained(editing: Editing) -> str:
