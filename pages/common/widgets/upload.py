@@ -17,6 +17,28 @@ KINDS = [
 ]
 LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite and others"
 
+# What a person may say of a text file, where it was found out wrong.
+_TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
+    "delimiter": (
+        "Between columns",
+        {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"},
+    ),
+    "decimal": ("Decimal sign", {".": "point, 1,234.5", ",": "comma, 1.234,5"}),
+    "encoding": (
+        "Encoding",
+        {
+            "utf-8": "UTF-8",
+            "cp1252": "Western European (Windows-1252)",
+            "cp1250": "Central European (Windows-1250)",
+            "cp1251": "Cyrillic (Windows-1251)",
+            "iso8859-15": "Western European (ISO 8859-15)",
+            "utf-16": "UTF-16",
+            "shift_jis": "Japanese (Shift JIS)",
+            "gb18030": "Chinese (GB 18030)",
+        },
+    ),
+}
+
 
 def upload_box() -> None:
     """Offer a place for a file or a text; what comes is read before the page is."""
@@ -55,6 +77,17 @@ def _choice_box(is_database: bool) -> None:
             placeholder="found out",
             key="upload-header",
         )
+    if not is_database and not choices:
+        with st.expander("If it was read wrong", key="upload-how"):
+            for key, (label, options) in _TEXT_OPTIONS.items():
+                st.selectbox(
+                    label,
+                    list(options),
+                    index=None,
+                    placeholder="found out",
+                    format_func=options.__getitem__,
+                    key=f"upload-{key}",
+                )
     if is_database:
         st.text_area(
             "Or what a query finds",
@@ -88,7 +121,8 @@ def clear_report() -> None:
 def _store_upload() -> None:
     """Read the uploaded file; one that cannot be read changes nothing."""
     clear_report()
-    for key in ("upload-choices", "upload-header", "upload-query"):
+    own = ("choices", "header", "query", *_TEXT_OPTIONS)
+    for key in (f"upload-{name}" for name in own):
         st.session_state.pop(key, None)
     file = st.session_state["upload"]
     if file is not None:  # else it was removed again
@@ -108,6 +142,7 @@ def _store_chosen() -> None:
         sheet=sheet,
         query=query,
         header=st.session_state.get("upload-header"),
+        **{name: st.session_state.get(f"upload-{name}") for name in _TEXT_OPTIONS},
     )
 
 
@@ -125,11 +160,14 @@ def _store(
     *,
     sheet: str | None = None,
     query: str | None = None,
-    header: int | None = None,
+    **how,
 ) -> bool:
-    """Read and store a table and turn to it; whether there was one."""
+    """Read and store a table and turn to it; whether there was one.
+
+    ``how`` is what a person said of the file, as ``read_table`` takes it.
+    """
     try:
-        found = read_table(content, file_name, header=header, sheet=sheet, query=query)
+        found = read_table(content, file_name, sheet=sheet, query=query, **how)
         title = f"{file_name}, {sheet}" if sheet and not query else file_name
         key = store().add_table(found.frame, _free_name(title))
         choose_table(key)

@@ -36,6 +36,17 @@ def add_table(parser: ArgumentParser) -> None:
         help="line or row that names the columns; 0 if none does (default: found out)",
     )
     parser.add_argument(
+        "--delimiter", metavar="C", help="between columns of a text (default: found)"
+    )
+    parser.add_argument(
+        "--decimal",
+        choices=(".", ","),
+        help="decimal sign of a text (default: found out for each column)",
+    )
+    parser.add_argument(
+        "--encoding", help="of a text, such as cp1252 (default: found out)"
+    )
+    parser.add_argument(
         "--query", metavar="SELECT", help="what to read from an SQLite database"
     )
 

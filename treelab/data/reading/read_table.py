@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -24,16 +25,50 @@ from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
 
 
-@dataclass(frozen=True)
-class _How:
-    """What a person said of a file, as ``read_table`` takes it."""
+class ReadOptions(TypedDict, total=False):
+    """What a person may say of a file; what is left out, or None, is found out.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        One character between fields, else found among comma, semicolon, tab, vertical
+        bar and spaces.
+    header : int or None
+        The line, of a workbook the row, that names the columns, from 1; 0 (or False)
+        if none does.
+    encoding : str or None
+        Else UTF-8 is tried, and then a guess.
+    decimal : {",", "."} or None
+        The decimal sign of a delimited text, else found for each column.
+    one_column : bool
+        Whether a table of one column will do: there is something to predict from it,
+        but nothing to learn. Else it will not.
+    sheet : str or None
+        Which sheet of a workbook, or table of a database, else the only one.
+    query : str or None
+        A SELECT on a database, else all of one table.
+    """
 
     delimiter: str | None
     header: int | None
     encoding: str | None
+    decimal: str | None
     one_column: bool
     sheet: str | None
     query: str | None
+
+
+@dataclass(frozen=True)
+class _How:
+    """The options of ``read_table``, all of them."""
+
+    delimiter: str | None = None
+    header: int | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    one_column: bool = False
+    sheet: str | None = None
+    query: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,15 +91,7 @@ class ReadResult:
 
 
 def read_table(
-    source: str | Path | bytes,
-    name: str = "",
-    *,
-    delimiter: str | None = None,
-    header: int | None = None,
-    encoding: str | None = None,
-    one_column: bool = False,
-    sheet: str | None = None,
-    query: str | None = None,
+    source: str | Path | bytes, name: str = "", **options: Unpack[ReadOptions]
 ) -> ReadResult:
     """Read a table from a file, packed by gzip or zip or not.
 
@@ -82,21 +109,8 @@ def read_table(
         The file or its content.
     name : str, default=""
         What messages call the file; the path's own name where there is one.
-    delimiter : str or None, default=None
-        One character between fields; None finds it among comma, semicolon, tab,
-        vertical bar and spaces.
-    header : int or None, default=None
-        The line, of a workbook the row, that names the columns, from 1; 0 (or False)
-        if none does; None finds out.
-    encoding : str or None, default=None
-        None tries UTF-8 and then guesses.
-    one_column : bool, default=False
-        Whether a table of one column will do: there is something to predict from it,
-        but nothing to learn.
-    sheet : str or None, default=None
-        Which sheet of a workbook, or table of a database; None takes the only one.
-    query : str or None, default=None
-        A SELECT on a database; None takes all of one table.
+    **options
+        What a person says of the file, see ``ReadOptions``.
 
     Returns
     -------
@@ -124,9 +138,9 @@ def read_table(
     content = unpack(content, name)
     if not content or content.isspace():
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
-    how = _How(delimiter, header, encoding, one_column, sheet, query)
+    how = _How(**options)
     readings, notes = _read_content(content, name, how)
-    result = _assemble(readings, notes, name, one_column)
+    result = _assemble(readings, notes, name, how.one_column)
     pa.default_memory_pool().release_unused()
     return result
 
@@ -181,11 +195,14 @@ def _read_text(
         cells, nominal = read_arff(text, name)
         return _read_columns(cells, notes, nominal)
     cells = read_cells(text, name, how.delimiter, how.header, one_column=how.one_column)
-    return _read_columns(cells, notes)
+    return _read_columns(cells, notes, decimal=how.decimal)
 
 
 def _read_columns(
-    cells: Cells, notes: list[str], words: Collection[str] = ()
+    cells: Cells,
+    notes: list[str],
+    words: Collection[str] = (),
+    decimal: str | None = None,
 ) -> tuple[list[ColumnReading], list[str]]:
     """Read columns, which are gone from ``cells`` afterwards; ``words`` stay text."""
     notes = [*notes, *cells.notes]
@@ -197,7 +214,7 @@ def _read_columns(
             readings.append(
                 read_words(column, name)
                 if name in words
-                else read_column(column, name, cells.place_of, cells.delimiter)
+                else read_column(column, name, cells.place_of, cells.delimiter, decimal)
             )
     return readings, notes
 

@@ -53,7 +53,11 @@ class ColumnReading:
 
 
 def read_column(
-    cells: pa.Array, name: str, place_of: Callable[[int], str], delimiter: str
+    cells: pa.Array,
+    name: str,
+    place_of: Callable[[int], str],
+    delimiter: str,
+    decimal: str | None = None,
 ) -> ColumnReading:
     """Read a column of text.
 
@@ -66,6 +70,8 @@ def read_column(
         Where in the file a row (from 0) stands, such as "line 7", for messages.
     delimiter : str
         Of the file: commas inside its fields mean decimals where it is no comma.
+    decimal : {",", "."} or None, default=None
+        The decimal sign; None finds it out.
 
     Returns
     -------
@@ -79,6 +85,9 @@ def read_column(
     absent = missing | infinite
     reading = ColumnReading(pd.Series(dtype="str"))
 
+    words = _with_points(words, absent, decimal)
+    if decimal is not None:  # no comma is left to be taken for a decimal sign
+        delimiter = ","
     values = _numbers(words, absent, delimiter, name, reading.notes)
     also_missing = absent | _is_in(words, MISSING_NUMBER)
     if values is None and not reading.notes and (also_missing & ~absent).any():
@@ -124,6 +133,17 @@ def read_words(cells: pa.Array, name: str) -> ColumnReading:
         pd.Series(pd.array(known, dtype="str"), name=name),
         {mark["values"]: mark["counts"] for mark in marks},
     )
+
+
+def _with_points(words: pa.Array, absent: np.ndarray, decimal: str | None) -> pa.Array:
+    """Write numbers with the decimal sign that a person named as Python does."""
+    pattern = {",": DECIMAL_COMMA, ".": THOUSANDS_COMMA}.get(decimal or "")
+    present = pa.array(~absent)
+    if pattern is None or not _matches(words.filter(present), pattern).all():
+        return words
+    plain = pc.replace_substring(words, "." if decimal == "," else ",", "")
+    plain = pc.replace_substring(plain, ",", ".")
+    return pc.if_else(present, plain, words)
 
 
 def _numbers(
