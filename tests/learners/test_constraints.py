@@ -66,8 +66,15 @@ def fitted(kind, constraints, seed=0):
     return CartRegressor(**given, tune=False, max_leaf_nodes=12).fit(X, y)
 
 
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("kind", ["cart", "cart regression", "gradtree"])
+LONG = {("gradtree", "allowed"), ("gradtree", "together"), ("gradtree", "rows")}
+EACH = [
+    pytest.param(kind, asked, marks=pytest.mark.slow if (kind, asked) in LONG else ())
+    for kind in ("cart", "cart regression", "gradtree")
+    for asked in ASKED
+]
+
+
+@pytest.mark.parametrize(("kind", "asked"), EACH)
 def test_single_trees_keep_what_is_asked_at_every_size(kind, asked):
     learner = fitted(kind, ASKED[asked])
     assert learner.constraints_ == Constraints.read(ASKED[asked])
@@ -84,6 +91,7 @@ def test_a_gradient_regression_tree_is_monotone_where_the_free_one_is_not():
     assert not violations(kept, asked)
 
 
+@pytest.mark.slow
 def test_a_tuned_tree_keeps_what_is_asked_at_every_size():
     X, y = table(40)
     asked = Constraints(monotone="age: up", min_samples_leaf=3)

@@ -26,6 +26,7 @@ from treelab.reports.explanations import (
 )
 from treelab.reports.facts import RunFacts
 from treelab.runs.store.run import Run
+from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text.numerals import counted, percent, significant
 
@@ -190,7 +191,7 @@ def training_section(found: Sequence[RunFacts]) -> Section:
         spec = find_spec(run.learner)
         defaults = spec.defaults(run.problem.task) if spec else {}
         rows = [
-            [name, _setting(value), _setting(defaults.get(name))]
+            [name, _setting(value, name), _setting(defaults.get(name), name)]
             for name, value in run.settings.items()
         ]
         if rows:
@@ -218,8 +219,10 @@ def _training_lines(run: Run) -> list[list[str]]:
     ]
 
 
-def _setting(value) -> str:
-    """Write a setting's value."""
+def _setting(value, name: str) -> str:
+    """Write a setting's value, constraints in words."""
+    if name == "constraints":
+        return str(Constraints.read(value))
     return "none" if value is None else str(value)
 
 

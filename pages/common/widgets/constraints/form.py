@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from pages.common.cached.store import table
@@ -151,5 +150,9 @@ def _classes(problem: Problem) -> list[str] | None:
     """Labels of the target in a learner's order, as text; None for numbers."""
     if problem.task == "regression":
         return None
-    labels = table(problem.table_id)[problem.target].dropna().unique()
-    return [str(label) for label in np.sort(labels).tolist()]
+    labels = table(problem.table_id)[problem.target].dropna().unique().tolist()
+    try:
+        labels = sorted(labels)
+    except TypeError:  # numbers and text, which no learner takes either
+        labels = sorted(labels, key=str)
+    return [str(label) for label in labels]
