@@ -92,3 +92,15 @@ def test_an_ensemble_is_not_offered(visit, store):
     add_run(store, "grande")
     app = visit("edit")
     assert "No run of a single tree yet" in app.info[0].value
+
+
+def test_other_categories_go_left_by_choice(visit, store):
+    run = add_run(store, "cart", "weight")
+    app = visit("edit", run=run, node="r0")
+    left = app.multiselect(key=f"edit-left-{run}-L-colour-0")
+    other = [name for name in left.options if name not in left.value][:1]
+    left.set_value(other).run()
+    press(app, "set-split", run)
+    (edit,) = app.session_state[f"edits-{run}"].current
+    assert edit.categories == tuple(other)
+    assert app.multiselect(key=f"edit-left-{run}-L-colour-1").value == other

@@ -92,6 +92,8 @@ def category_figure(
     figure = _empty(title, mode)
     names = [escape_html(shorten(categories[code], NAME_LENGTH)) for code in shown]
     for name, members, color in groups:
+        if not members.any():
+            continue
         of_group = np.bincount(codes[(codes >= 0) & members], minlength=len(categories))
         figure.add_bar(
             x=[*range(len(shown))],
@@ -115,6 +117,11 @@ def side_groups(is_left: np.ndarray) -> Groups:
         ("left: yes", is_left, color),
         ("right: no", ~is_left, with_alpha(color, 0.45)),
     ]
+
+
+def one_group(n_rows: int) -> Groups:
+    """Return all rows of a node as one group, where nothing tells them apart."""
+    return [("rows", np.ones(n_rows, dtype=bool), LEARNER_COLORS["get"])]
 
 
 def _empty(title: str, mode: Mode) -> go.Figure:

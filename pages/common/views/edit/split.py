@@ -20,6 +20,7 @@ from treelab.figures.editing.node_rows import (
     Groups,
     category_figure,
     number_figure,
+    one_group,
     side_groups,
 )
 from treelab.trees.feature import Feature
@@ -219,7 +220,7 @@ def _show_categories(
             codes,
             feature.categories,
             left,
-            _groups(editing, at, is_left),
+            _groups(editing, at, None),
             title=feature.column,
             mode=mode(),
         ),
@@ -257,11 +258,11 @@ def _offer(editing: Editing, edit: SetSplit) -> None:
     )
 
 
-def _groups(editing: Editing, at: np.ndarray, is_left: np.ndarray) -> Groups:
-    """Colour the rows of the node by class, or by their side."""
+def _groups(editing: Editing, at: np.ndarray, is_left: np.ndarray | None) -> Groups:
+    """Colour the rows of the node by class, or by their side where that is given."""
     classes = editing.now.tree.classes
     if classes is None:
-        return side_groups(is_left)
+        return one_group(len(at)) if is_left is None else side_groups(is_left)
     codes = bench(editing.loaded).train.y[at]
     return [
         (str(label), codes == classes.index(label), color)
