@@ -43,7 +43,7 @@ LAYERS = {
 OUTSIDE = {
     "ops": {"torch", "numpy", "numba", "entmax", "triton"},
     "trees": {"numpy", "pandas", "safetensors", "scipy", "onnx"},
-    "training": {"torch", "pandas", "numpy"},
+    "training": {"torch", "pandas", "numpy", "safetensors"},
     "editing": {"numpy"},
     "data": {
         *("numpy", "pandas", "sklearn", "pyarrow", "charset_normalizer", "scipy"),

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from treelab.training.events import Monitor
-from treelab.training.loop import TrainingPlan, TrainResult, train
+from treelab.training.loop import TrainResult, train
+from treelab.training.plan import TrainingPlan
 
 
 class Lines(torch.nn.Module):

@@ -12,7 +12,7 @@ class BestCheckpoints:
     Parameters
     ----------
     candidates : Module
-        See ``treelab.training.loop.Candidates``.
+        See ``treelab.training.plan.Candidates``.
     n_saved : int, default=1
         Checkpoints saved of each candidate: the last that improved.
 
@@ -73,6 +73,24 @@ class BestCheckpoints:
             for slot, saved in enumerate(self._saved):
                 total += torch.where(self._of(name, n_filled > slot), saved[name], 0)
             now.copy_(total / self._of(name, n_filled))
+
+    def state_dict(self, *, of_saved: bool = True) -> dict:
+        """State for a checkpoint; without the parameters once they are restored."""
+        return {
+            "loss": self.loss,
+            "epoch": self.epoch,
+            "n_improved": self._n_improved,
+            "saved": self._saved if of_saved else [],
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go back to a state."""
+        self.loss = state["loss"].to(self.loss.device)
+        self.epoch = state["epoch"].to(self.epoch.device)
+        self._n_improved = state["n_improved"].to(self._n_improved.device)
+        for own, saved in zip(self._saved, state["saved"]):
+            for name, tensor in own.items():
+                tensor.copy_(saved[name])
 
     @torch.no_grad()
     def _save(self, improved: Tensor):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from treelab.training.checkpointer import Checkpointer, Stage
+
 HISTORY = ["epoch", "train_loss", "valid_loss", "seconds", "stage"]
 """Columns of a learner's ``history_``."""
 
@@ -172,6 +174,42 @@ class Monitor:
             epoch_offset=offset,
             epochs_before=before,
         )
+
+    @property
+    def checkpointers(self) -> list[Checkpointer]:
+        """Those of the callbacks that save checkpoints: one, or none."""
+        return [each for each in self.callbacks if isinstance(each, Checkpointer)]
+
+    def begin_stage(self) -> Stage:
+        """Begin a training loop, which may go on from a checkpoint."""
+        found = self.checkpointers
+        return found[0].begin() if found else Stage()
+
+    def position(self) -> tuple[int, ...]:
+        """Return how much was reported so far; see ``since``."""
+        return len(self.history), len(self._losses)
+
+    def since(self, position: tuple[int, ...]) -> dict:
+        """Return what was reported since a ``position``, for a checkpoint."""
+        losses = self._losses[position[1] :]
+        return {
+            "history": self.history[position[0] :],
+            "losses": [np.array(each) for each in zip(*losses)],
+            "last_epoch": self._last_epoch,
+            "seconds": time.monotonic() - self.started,
+        }
+
+    def resume(self, position: tuple[int, ...], saved: dict) -> None:
+        """Put back what ``since`` returned, and show the callbacks the curve so far."""
+        self.history[position[0] :] = [tuple(row) for row in saved["history"]]
+        self._losses[position[1] :] = list(zip(*saved["losses"]))
+        self._last_epoch = saved["last_epoch"]
+        self.started = time.monotonic() - saved["seconds"]
+        own_epoch = self._last_epoch - self.epoch_offset
+        report = self._progress(own_epoch, math.nan, math.nan)
+        if self.history:
+            report = replace(report, retained=RetainedCurve(self.history_frame()))
+        notify(self.callbacks, report)
 
     def is_due(self) -> bool:
         """Whether the last report is so old that an interim one is wanted."""

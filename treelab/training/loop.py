@@ -2,86 +2,25 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from treelab.training.checkpointer import Stage
 from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Monitor
-
-
-class Candidates(Protocol):
-    """K independent models in one module, trained as one batch.
-
-    Every parameter has the K candidates as its first axis, unless K is 1. Where a
-    parameter belongs to some of them alone, ``parameter_candidates`` maps its name to
-    the slice of candidates along its first axis.
-    """
-
-    n_candidates: int
-
-    def named_parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """Names and parameters, as an ``nn.Module`` has them."""
-        ...
-
-    def batch_loss(self, rows: Tensor) -> Tensor:
-        """Training loss (K,) on the training rows of these indices, with gradient."""
-        ...
-
-    def valid_loss(self) -> Tensor:
-        """Validation loss (K,) of the model as it would be exported, no gradient."""
-        ...
-
-
-class Scheduler(Protocol):
-    """What changes from step to step, as learning rates do."""
-
-    def step(self) -> None:
-        """Called after each step of the optimizer."""
-        ...
-
-
-@dataclass(frozen=True)
-class TrainingPlan:
-    """How long to train, and in what batches.
-
-    Attributes
-    ----------
-    n_rows : int
-        Training rows; batches are drawn without replacement each epoch.
-    batch_size : int
-        Rows a step; a last batch under a quarter of it is left out of the epoch.
-    max_epochs : int
-        Epochs at the latest.
-    patience : int
-        Epochs without a better validation loss of any candidate until training ends.
-    evaluate_every : int, default=1
-        Epochs from one measurement of the validation loss to the next.
-    n_averaged : int, default=1
-        With 2 or more, the mean of that many of a candidate's best checkpoints is
-        tried at the end and retained where its validation loss is lower; where nothing
-        is validated, the mean of the last epochs' parameters is retained.
-    first_epoch : int, default=1
-        The first whose parameters may be retained; patience counts from it.
-    validates : bool, default=True
-        Whether a validation loss is measured; without one training goes to its end.
-    """
-
-    n_rows: int
-    batch_size: int
-    max_epochs: int
-    patience: int
-    evaluate_every: int = 1
-    n_averaged: int = 1
-    first_epoch: int = 1
-    validates: bool = True
-
-    def evaluates(self, epoch: int) -> bool:
-        """Whether the validation loss is measured after an epoch, counted from 1."""
-        return epoch % self.evaluate_every == 0 or epoch == self.max_epochs
+from treelab.training.plan import Candidates, Scheduler, TrainingPlan
+from treelab.training.state import (
+    fits,
+    generators_of,
+    pack,
+    set_generators,
+    set_parameters,
+    unpack,
+)
+from treelab.training.steps import Epoch, Steps
 
 
 @dataclass
@@ -150,11 +89,14 @@ def train(
     generator : torch.Generator
         On the device of the data; draws the batches.
     monitor : Monitor, optional
-        Gets the reports and records the history.
+        Gets the reports and records the history. Where its callbacks have a
+        ``Checkpointer``, training is saved now and then, and goes on from what was
+        saved before.
     scheduler : Scheduler, optional
         Its ``step`` is called after each step of the optimizer.
     after_epoch : callable, optional
-        Gets each validation loss (K,), for schedules that depend on it.
+        Gets each validation loss (K,), for schedules that depend on it. One that has
+        a ``state_dict`` is saved in checkpoints, too.
 
     Raises
     ------
@@ -162,98 +104,166 @@ def train(
         If no candidate had a finite validation loss even once.
     """
     monitor = Monitor(plan.max_epochs) if monitor is None else monitor
-    checkpoints = BestCheckpoints(candidates, plan.n_averaged)
-    steps = _Steps(candidates, optimizer, scheduler, plan, generator)
-    epoch, epochs_in_vain, reason = 0, 0, None
-    while reason is None and epoch < plan.max_epochs:
-        epoch += 1
-        train_loss, stopped = steps.run_epoch(epoch, monitor, checkpoints)
-        if not plan.evaluates(epoch) and not stopped:
-            continue
+    stage = monitor.begin_stage()
+    training = _Training(
+        candidates,
+        plan,
+        Steps(candidates, optimizer, scheduler, plan, generator, after_epoch),
+        BestCheckpoints(candidates, plan.n_averaged),
+        monitor,
+        stage,
+    )
+    if stage.saved is not None and training.resume(unpack(stage.saved)):
+        return training.result()
+    training.run()
+    return training.result()
+
+
+@dataclass
+class _Training:
+    """One call of ``train``, and how far it has come."""
+
+    candidates: Candidates
+    plan: TrainingPlan
+    steps: Steps
+    checkpoints: BestCheckpoints
+    monitor: Monitor
+    stage: Stage
+    epoch: int = 0  # begun
+    epochs_in_vain: int = 0
+    reason: str | None = None
+    under_way: Epoch | None = None
+
+    def __post_init__(self) -> None:
+        """Note what the monitor had before this training."""
+        self._before = self.monitor.position()
+
+    def run(self) -> None:
+        """Train to the end, and put the best parameters into the module."""
+        plan, monitor = self.plan, self.monitor
+        while self.reason is None:
+            if self.under_way is None:
+                if self.epoch >= plan.max_epochs:
+                    break
+                self.epoch += 1
+            train_loss, stopped = self._run_epoch()
+            if plan.evaluates(self.epoch) or stopped:
+                self._evaluate(train_loss, stopped)
+        if plan.validates:
+            _restore_best(self.candidates, self.checkpoints, plan, monitor)
+        elif plan.n_averaged > 1:
+            self.checkpoints.average()
+        if self.reason == "callback":
+            self.stage.stop()
+        else:
+            self.stage.finish(lambda: pack(self._ended()))
+
+    def result(self) -> TrainResult:
+        """How the training went."""
+        best = self.checkpoints
+        return TrainResult(
+            best.loss, best.epoch, self.reason or "max_epochs", self.epoch
+        )
+
+    def resume(self, saved: dict) -> bool:
+        """Go back to where a checkpoint was; return whether training had ended then."""
+        if not fits(self.candidates, saved["parameters"]):
+            return False
+        set_parameters(self.candidates, saved["parameters"])
+        set_generators(self._generators, saved["generators"])
+        self.checkpoints.load_state_dict(saved["best"])
+        self.epoch, self.reason = saved["epoch"], saved["reason"]
+        self.monitor.resume(self._before, saved["monitor"])
+        if self.stage.is_finished:
+            return True
+        self.epochs_in_vain = saved["epochs_in_vain"]
+        self.steps.load_state_dict(saved["steps"])
+        epoch, total = saved["under_way"], self.checkpoints.loss
+        self.under_way = Epoch(
+            epoch["order"].to(self.steps.generator.device),
+            epoch["total"].to(total.device),
+            epoch["step"],
+        )
+        return False
+
+    def _evaluate(self, train_loss: Tensor, stopped: bool) -> None:
+        """Measure and report the losses; see whether training is to end."""
+        plan, epoch, checkpoints = self.plan, self.epoch, self.checkpoints
         valid_loss = torch.full_like(checkpoints.loss, math.nan)
         if plan.validates:
-            valid_loss = _valid_loss(candidates)
-            if after_epoch is not None:
-                after_epoch(valid_loss)
-        stopped |= monitor.report(
+            valid_loss = _valid_loss(self.candidates)
+            if self.steps.after_epoch is not None:
+                self.steps.after_epoch(valid_loss)
+        stopped |= self.monitor.report(
             epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
         )
         if plan.validates and (epoch >= plan.first_epoch or stopped):
             improved = checkpoints.update(valid_loss, epoch)
-            epochs_in_vain += plan.evaluate_every
+            self.epochs_in_vain += plan.evaluate_every
             if bool(improved.any()):
-                epochs_in_vain = 0
+                self.epochs_in_vain = 0
         if not plan.validates and plan.n_averaged > 1:
             checkpoints.update(torch.full_like(checkpoints.loss, -epoch))
         measured = valid_loss if plan.validates else train_loss
         if stopped:
-            reason = "callback"
+            self.reason = "callback"
         elif not bool(torch.isfinite(measured).any()):
-            reason = "nan"
-        elif epochs_in_vain >= plan.patience:
-            reason = "patience"
-    if plan.validates:
-        _restore_best(candidates, checkpoints, plan, monitor)
-    elif plan.n_averaged > 1:
-        checkpoints.average()
-    return TrainResult(
-        checkpoints.loss, checkpoints.epoch, reason or "max_epochs", epoch
-    )
+            self.reason = "nan"
+        elif self.epochs_in_vain >= plan.patience:
+            self.reason = "patience"
 
-
-def steps_per_epoch(n_rows: int, batch_size: int) -> int:
-    """Batches that an epoch has: a last one under a quarter of the size is left out."""
-    n_full, rest = divmod(n_rows, batch_size)
-    return max(1, n_full + (rest >= batch_size // 4 and rest > 0))
-
-
-@dataclass(frozen=True)
-class _Steps:
-    """The optimizer's steps of one training."""
-
-    candidates: Candidates
-    optimizer: torch.optim.Optimizer
-    scheduler: Scheduler | None
-    plan: TrainingPlan
-    generator: torch.Generator
-
-    def run_epoch(
-        self, epoch: int, monitor: Monitor, checkpoints: BestCheckpoints
-    ) -> tuple[Tensor, bool]:
+    def _run_epoch(self) -> tuple[Tensor, bool]:
         """Take an epoch's steps, with interim reports when they are due.
 
         Returns the mean training loss of the steps taken, (K,), float64, and whether a
         callback asked to stop.
         """
-        batches = self._draw_batches()
-        total = torch.zeros_like(checkpoints.loss)
-        for step, rows in enumerate(batches, start=1):
-            total += self._step(rows)
-            if step == len(batches) and self.plan.evaluates(epoch):
+        if self.under_way is None:
+            nothing = torch.zeros_like(self.checkpoints.loss)
+            self.under_way = Epoch(self.steps.draw_order(), nothing)
+        epoch = self.under_way
+        batches = self.steps.batches(epoch.order)
+        while epoch.step < len(batches):
+            if self.stage.is_due:
+                self.stage.save(pack(self._state(epoch)))
+            epoch.total = epoch.total + self.steps.take(batches[epoch.step])
+            epoch.step += 1
+            if epoch.step == len(batches) and self.plan.evaluates(self.epoch):
                 break  # the epoch's own report follows at once
-            if monitor.is_due():
-                leader = int(torch.argmin(checkpoints.loss))
-                done = epoch - 1 + step / len(batches)
-                if monitor.notify(done, float(total[leader]) / step, math.nan):
-                    return total.double() / step, True
-        return total.double() / len(batches), False
+            if self.monitor.is_due():
+                leader = int(torch.argmin(self.checkpoints.loss))
+                done = self.epoch - 1 + epoch.step / len(batches)
+                loss = float(epoch.total[leader]) / epoch.step
+                if self.monitor.notify(done, loss, math.nan):
+                    self.under_way = None
+                    return epoch.total.double() / epoch.step, True
+        self.under_way = None
+        return epoch.total.double() / len(batches), False
 
-    def _step(self, rows: Tensor) -> Tensor:
-        """Take one step on a batch of rows; return its loss (K,)."""
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.candidates.batch_loss(rows)  # (K,)
-        loss.sum().backward()
-        self.optimizer.step()
-        if self.scheduler is not None:
-            self.scheduler.step()
-        return loss.detach()
+    @property
+    def _generators(self) -> list[torch.Generator]:
+        """What draws batches, and what the candidates draw from."""
+        return generators_of(self.steps.generator, self.candidates)
 
-    def _draw_batches(self) -> tuple[Tensor, ...]:
-        """Shuffled row indices in batches; a tiny rest is left for the next shuffle."""
-        plan, device = self.plan, self.generator.device
-        order = torch.randperm(plan.n_rows, generator=self.generator, device=device)
-        n_steps = steps_per_epoch(plan.n_rows, plan.batch_size)
-        return order.split(plan.batch_size)[:n_steps]
+    def _ended(self) -> dict:
+        """State in the end: what follows reads no more than this."""
+        return {
+            "parameters": dict(self.candidates.named_parameters()),
+            "generators": [each.get_state() for each in self._generators],
+            "best": self.checkpoints.state_dict(of_saved=False),
+            "epoch": self.epoch,
+            "reason": self.reason,
+            "monitor": self.monitor.since(self._before),
+        }
+
+    def _state(self, epoch: Epoch) -> dict:
+        """State before a step."""
+        return self._ended() | {
+            "best": self.checkpoints.state_dict(),
+            "epochs_in_vain": self.epochs_in_vain,
+            "steps": self.steps.state_dict(),
+            "under_way": vars(epoch),
+        }
 
 
 @torch.no_grad()

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+_PLATEAU = ("learning_rate", "best", "waited")  # of a CutOnPlateau
+
 
 class QHAdam(torch.optim.Optimizer):
     """Adam whose step mixes the momentum with the plain gradient.
@@ -94,3 +96,12 @@ class CutOnPlateau:
         due = self.waited >= self.patience
         self.learning_rate.mul_(torch.where(due, self.factor, 1.0))
         self.waited.masked_fill_(due, 0.0)
+
+    def state_dict(self) -> dict:
+        """State for a checkpoint: the learning rates among it."""
+        return {name: getattr(self, name) for name in _PLATEAU}
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go back to a state; the learning rates change in place."""
+        for name in _PLATEAU:
+            getattr(self, name).copy_(state[name])

@@ -21,7 +21,8 @@ from treelab.training.events import (
     RetainedCurve,
     notify,
 )
-from treelab.training.loop import TrainingPlan, train
+from treelab.training.loop import train
+from treelab.training.plan import TrainingPlan
 from treelab.training.qhadam import CutOnPlateau, QHAdam
 from treelab.trees.tree import Tree
 
@@ -194,6 +195,19 @@ class _EveryTree(Monitor):
         epoch_of_all = self.epoch_offset + epoch
         self.points.append((epoch_of_all, train_loss, valid_loss, seconds, self.stage))
         return super().report(epoch, train_loss, valid_loss)
+
+    def position(self):
+        """Count the points, too."""
+        return *super().position(), len(self.points)
+
+    def since(self, position):
+        """Return the points, too."""
+        return super().since(position) | {"points": self.points[position[2] :]}
+
+    def resume(self, position, saved):
+        """Put back the points, too."""
+        self.points[position[2] :] = [tuple(point) for point in saved["points"]]
+        super().resume(position, saved)
 
 
 def _train(

@@ -18,7 +18,8 @@ from treelab.learners.get.rows import Rows
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import HardTrees, standardise_margins
 from treelab.training.events import Monitor
-from treelab.training.loop import TrainingPlan, train
+from treelab.training.loop import train
+from treelab.training.plan import TrainingPlan
 from treelab.training.schedule import cosine_decay
 
 N_EVALUATIONS = 15  # of the hard loss in a stage
@@ -99,7 +100,9 @@ def train_stages(
     for number, (low, high) in enumerate(stages, start=1):
         if fit.stopped and number > 1:
             break
-        monitor = Monitor(n_epochs, [lambda _: fit.should_stop()])
+        monitor = Monitor(
+            n_epochs, [lambda _: fit.should_stop(), *fit.monitor.checkpointers]
+        )
         if reports:
             fit.monitor = monitor = fit.monitor.next_stage(
                 f"stage {number} of {len(stages)}",

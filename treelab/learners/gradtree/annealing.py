@@ -19,8 +19,16 @@ from treelab.learners.gradtree.starts import (
     greedy_start,
     random_start,
 )
+from treelab.training.checkpointer import State
 from treelab.training.events import Monitor
 from treelab.training.schedule import cosine_decay
+from treelab.training.state import (
+    fits,
+    pack,
+    set_generators,
+    set_parameters,
+    unpack,
+)
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.tree import Tree
 
@@ -203,7 +211,13 @@ def descend(
         return monitor.report(step * batch_size / n_rows, loss.cpu().numpy(), none)
 
     report(0)
-    for step in range(n_steps):
+    stage, first = monitor.begin_stage(), 0
+    descent = _Descent(trees, optimizer, scheduler, generator, monitor)
+    if stage.saved is not None:
+        first, order = descent.resume(unpack(stage.saved), order)
+    for step in range(first, n_steps):
+        if stage.is_due:
+            stage.save(descent.state(step, order))
         if len(order) < batch_size:
             order = torch.randperm(n_rows, generator=generator, device=generator.device)
         batch, order = order[:batch_size], order[batch_size:]
@@ -219,5 +233,41 @@ def descend(
                     "smaller learning_rate_values or learning_rate_leaf."
                 )
             if report(step + 1):
+                stage.stop()
                 return True
+    if not stage.is_finished:
+        stage.finish(lambda: descent.state(n_steps, order))
     return False
+
+
+class _Descent:
+    """What a checkpoint holds of the steps."""
+
+    def __init__(self, trees, optimizer, scheduler, generator, monitor):
+        self.trees, self.generator, self.monitor = trees, generator, monitor
+        self.stateful = (optimizer, scheduler)
+        self.before = monitor.position()
+
+    def state(self, step: int, order: torch.Tensor) -> State:
+        """Return the state before a step, ``order`` the rows that are left to draw."""
+        return pack(
+            {
+                "parameters": dict(self.trees.named_parameters()),
+                "stateful": [each.state_dict() for each in self.stateful],
+                "generators": [self.generator.get_state()],
+                "order": order,
+                "step": step,
+                "monitor": self.monitor.since(self.before),
+            }
+        )
+
+    def resume(self, saved: dict, order: torch.Tensor) -> tuple[int, torch.Tensor]:
+        """Go back to a state, unless it is of other trees; return step and order."""
+        if not fits(self.trees, saved["parameters"]):
+            return 0, order
+        set_parameters(self.trees, saved["parameters"])
+        for each, own in zip(self.stateful, saved["stateful"]):
+            each.load_state_dict(own)
+        set_generators([self.generator], saved["generators"])
+        self.monitor.resume(self.before, saved["monitor"])
+        return saved["step"], saved["order"].to(order.device)

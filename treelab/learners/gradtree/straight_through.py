@@ -22,7 +22,8 @@ from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.ops.axis_trees import axis_trees
 from treelab.ops.select import chosen_split
 from treelab.training.events import Monitor
-from treelab.training.loop import TrainingPlan, steps_per_epoch, train
+from treelab.training.loop import train
+from treelab.training.plan import TrainingPlan, steps_per_epoch
 
 N_CHECKPOINTS = 5  # whose mean is tried
 RARE = 0.25  # a rarer smallest class, over (classes - 1), is oversampled

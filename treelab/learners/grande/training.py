@@ -9,7 +9,8 @@ from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Monitor
-from treelab.training.loop import Scheduler, TrainingPlan, TrainResult, train
+from treelab.training.loop import TrainResult, train
+from treelab.training.plan import Scheduler, TrainingPlan
 from treelab.training.schedule import cosine_decay
 
 CONCENTRATING = 0.15  # of the epochs, at the beginning: the concentration grows
@@ -94,6 +95,18 @@ class Concentration:
             self._done += 1
             now = self.last ** (self._done / self.n_steps)
             self.network.concentration.data.fill_(now)
+
+    def state_dict(self) -> dict:
+        """State for a checkpoint."""
+        rates = self.learning_rates
+        own = {} if rates is None else {"learning_rates": rates.state_dict()}
+        return {"done": self._done, **own}
+
+    def load_state_dict(self, saved: dict) -> None:
+        """Go back to a state; the concentration itself is a parameter."""
+        self._done = saved["done"]
+        if self.learning_rates is not None:
+            self.learning_rates.load_state_dict(saved["learning_rates"])
 
 
 def train_network(

@@ -13,6 +13,7 @@ from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import Fitted, run_estimator
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
@@ -221,7 +222,10 @@ def _with_snapshots(
     def changed(build: Callable[[], Tree]) -> Callable[[], Tree]:
         return lambda: change(build())
 
-    return [wrap(callback) for callback in callbacks]
+    return [
+        callback if isinstance(callback, Checkpointer) else wrap(callback)
+        for callback in callbacks
+    ]
 
 
 def name_clusters(tree: Tree) -> Tree:
