@@ -29,6 +29,7 @@ page = st.navigation(
             ),
             st.Page(open_first_page, url_path="data", visibility="hidden"),
             st.Page("pages/train.py", title="Train", icon=":material/show_chart:"),
+            st.Page("pages/sweep.py", title="Sweep", icon=":material/search:"),
         ],
         "Explore": [
             st.Page("pages/tree.py", title="Tree", icon=":material/account_tree:"),

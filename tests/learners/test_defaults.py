@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.cli.common.settings import parse_settings
 from treelab.cli.main import build_parser
 from treelab.data.problem import make_problem
 from treelab.learners.registry import (
@@ -15,6 +14,7 @@ from treelab.learners.registry import (
     complete_settings,
     make_estimator,
 )
+from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.fit import run_estimator
 from treelab.runs.store.run_store import RunStore

@@ -1,6 +1,7 @@
 """The Tree page."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -39,8 +40,12 @@ TEXTS = [
     "Python function",
     "SQL CASE",
     "C function",
+    "PMML",
+    *(["ONNX"] if find_spec("onnx") else []),
+    "Rules (text)",
+    "Model (treelab.load)",
+    "Data (JSON)",
 ]
-TEXTS += ["Rules (text)", "Data (JSON)"]
 
 
 @pytest.mark.parametrize(

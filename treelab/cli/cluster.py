@@ -13,10 +13,10 @@ from treelab.cli.common.arguments import (
     add_table,
 )
 from treelab.cli.common.run_report import print_report
-from treelab.cli.common.settings import parse_settings
 from treelab.cli.common.tables import read_named_table
 from treelab.cli.progress_bar import ProgressBar
 from treelab.learners.registry import CLUSTERS, complete_settings
+from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run

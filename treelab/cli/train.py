@@ -11,10 +11,10 @@ from treelab.cli.common.arguments import (
     add_settings,
 )
 from treelab.cli.common.run_report import print_report, print_splits, run_facts
-from treelab.cli.common.settings import parse_settings
 from treelab.cli.common.tables import read_problem, store_problem
 from treelab.cli.progress_bar import ProgressBar
 from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.repeats import create_repeats, runs_by_seed
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run

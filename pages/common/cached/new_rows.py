@@ -37,7 +37,7 @@ class GivenTable:
     notes: tuple[str, ...] = ()
 
 
-@st.cache_resource(show_spinner="Reading the table…", max_entries=2)
+@st.cache_resource(show_spinner="Reading the new rows…", max_entries=2)
 def read_given(key: str, name: str, sheet: str | None, _content: bytes) -> ReadResult:
     """Read a table that a visitor brought; it is not stored."""
     return read_table(_content, name, one_column=True, sheet=sheet)

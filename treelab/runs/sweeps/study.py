@@ -103,9 +103,8 @@ def _score(trial: FrozenTrial) -> float:
 
 def best_trial(study: Study) -> FrozenTrial | None:
     """Return the trial of the highest score, of equals that with the fewest leaves."""
-    done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     return max(
-        done,
+        _done(study),
         key=lambda trial: (trial.value, -trial.user_attrs.get("leaves", 0)),
         default=None,
     )
@@ -121,3 +120,21 @@ def end_stale_trials(study: Study) -> None:
     """Fail the trials of a worker that is gone; the study has one worker at a time."""
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         study.tell(trial.number, state=TrialState.FAIL)
+
+
+def setting_importance(study: Study) -> dict[str, float]:
+    """Return how much of the differences in score each setting makes, by name.
+
+    Optuna's estimate (PED-ANOVA), from trials that are done; empty where all of them
+    have the same score.
+    """
+    scores = {trial.value for trial in _done(study)}
+    if len(scores) < 2:
+        return {}
+    evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+    return optuna.importance.get_param_importances(study, evaluator=evaluator)
+
+
+def _done(study: Study) -> list[FrozenTrial]:
+    """List the trials that came to an end."""
+    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))

@@ -1,4 +1,4 @@
-"""The option ``--set NAME=VALUE``: settings of a learner, read by their kinds."""
+"""Settings of a learner as text, ``NAME=VALUE``, read by their kinds."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treelab.cli.common.settings import parse_settings
+from treelab.learners.setting_text import parse_settings
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""A sweep: what it tries, how it goes, what it found."""

@@ -1,0 +1,210 @@
+"""A sweep as it goes: its progress, its trials in pictures, and a trial as a run."""
+
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from pages.common.cached.store import find_run, queue, store
+from pages.common.page import show_figure
+from pages.common.store_trouble import guarded
+from pages.common.theme import mode
+from pages.common.words import duration, plain
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.figures.explanations.importance import importance_figure
+from treelab.figures.sweeps.trials import (
+    history_figure,
+    parallel_figure,
+    size_figure,
+)
+from treelab.learners.registry import LEARNERS
+from treelab.runs.jobs.sweep import create_trial_run
+from treelab.runs.store.run import Run
+from treelab.runs.sweeps.plan import SweepPlan
+from treelab.runs.sweeps.study import (
+    JOURNAL,
+    read_study,
+    setting_importance,
+    trial_table,
+)
+from treelab.trees.text.numerals import counted
+
+MIN_TRIALS = 4  # of which the settings' importance is estimated
+
+
+def show_sweep(run: Run) -> None:
+    """Show a sweep, while it goes on and afterwards."""
+    text = store().sweep(run.id)
+    if text is None:
+        return
+    plan = SweepPlan.from_json(text)
+
+    @st.fragment(run_every=None if run.is_finished else "2s")
+    @guarded
+    def watch() -> None:
+        """Draw what the sweep has found so far; goes on until it has ended."""
+        queue().check()
+        now = find_run(run.id)
+        if now is None or now.is_finished != run.is_finished:
+            st.rerun()
+        else:
+            _show(now, plan)
+
+    with st.container(key="sweep-live"):
+        watch()
+
+
+def _show(run: Run, plan: SweepPlan) -> None:
+    """Draw a sweep as it is now."""
+    trials, importance = _trials(store().folder(run.id), _stamp(run))
+    _show_state(run, plan, trials)
+    done = trials[trials["state"] == "done"]
+    if done.empty:
+        return
+    title = TITLES[headline(run.problem.task)]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(history_figure(trials, title, mode=mode()), "sweep-history")
+        st.caption(f"Each point is a trial, the line the highest {title} so far.")
+    with right:
+        show_figure(size_figure(trials, title, mode=mode()), "sweep-size")
+        st.caption("The line joins the best trials for their number of leaves.")
+    labels = _labels(run, plan)
+    if len(done) >= MIN_TRIALS and len(labels) > 1:
+        show_figure(
+            parallel_figure(trials, labels, title, mode=mode()), "sweep-parallel"
+        )
+        st.caption(
+            f"Each line is a trial, from its settings to its {title}; drag along an "
+            "axis to see some of them."
+        )
+    if importance:
+        names = sorted(importance, key=importance.__getitem__, reverse=True)
+        show_figure(
+            importance_figure(
+                [labels.get(name, name) for name in names],
+                [importance[name] for name in names],
+                title=f"share of the differences in {title}",
+                mode=mode(),
+            ),
+            "sweep-importance",
+        )
+        st.caption(
+            "How much of the differences between trials each setting makes, estimated "
+            "by Optuna."
+        )
+    _show_table(run, trials, labels, title)
+
+
+def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
+    """Say how far the sweep is and what it found; show how to stop it."""
+    ended = int(trials["state"].isin(["done", "pruned", "failed"]).sum())
+    best = trials.loc[trials["state"] == "done", "score"].max()
+    title = TITLES[headline(run.problem.task)]
+    words = f"**{ended} of {counted(plan.n_trials, 'trial')}**"
+    if best == best:
+        words += f", highest {title} {best:.3f} over the rows held out"
+    if run.state == "failed":
+        st.error(plain(run.error), icon=":material/error:")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(words, width="content")
+        if not run.is_finished:
+            left = f", about {duration(run.remaining)} left" if run.remaining else ""
+            waits = queue().position(run.id)
+            state = f"in the queue, place {waits}" if waits else run.stage or run.state
+            st.caption(f"{state}{left}", width="content")
+            st.button(
+                "Stop and train with the best",
+                icon=":material/stop:",
+                key="sweep-stop",
+                on_click=store().request_stop,
+                args=(run.id,),
+                disabled=run.stop_requested,
+            )
+        elif run.has_model:
+            scored = run.metrics.get("test", {}).get(headline(run.problem.task))
+            if scored is not None:
+                st.caption(f"Trained with the best: test {title} {scored:.3f}")
+            params = {"run": run.id}
+            st.page_link("pages/tree.py", label="See the tree", query_params=params)
+            st.page_link("pages/compare.py", label="Compare")
+    if not run.is_finished:
+        st.progress(run.progress)
+
+
+def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> None:
+    """List the trials; a ticked one becomes a run."""
+    ranked = trials.sort_values("score", ascending=False, na_position="last")
+    known = [name for name in ("leaves", "depth", "seconds") if name in ranked]
+    settings = [name for name in labels if name in ranked]
+    shown = ranked[["trial", "state", "score", *known, *settings]]
+    mixed = [name for name in settings if _is_mixed(shown, name)]
+    shown = shown.astype(dict.fromkeys(mixed, "string"))
+    event = st.dataframe(
+        shown,
+        hide_index=True,
+        selection_mode="single-row",
+        on_select="rerun",
+        key=f"sweep-table-{run.id}",
+        height=min(38 * (len(shown) + 1), 420),
+        column_config={
+            "score": st.column_config.NumberColumn(title, format="%.3f"),
+            "leaves": st.column_config.NumberColumn(format="%.1f"),
+            "depth": st.column_config.NumberColumn(format="%.1f"),
+            "seconds": st.column_config.NumberColumn(format="%.1f"),
+        }
+        | {name: st.column_config.Column(labels[name]) for name in settings},
+    )
+    picked = event["selection"]["rows"]
+    row = ranked.iloc[picked[0]] if picked else None
+    label = "Train this trial" if row is None else f"Train trial {int(row['trial'])}"
+    if st.button(
+        label,
+        icon=":material/play_arrow:",
+        disabled=row is None,
+        key="sweep-train",
+        help="A run with this trial's settings; tick a row of the table first.",
+    ):
+        drawn = _drawn(run, int(row["trial"]))
+        run_id = create_trial_run(store(), run, {**run.settings, **drawn})
+        queue().submit(run_id)
+        st.session_state["run"] = run_id
+        st.switch_page("pages/train.py", query_params={"run": run_id})
+
+
+def _drawn(run: Run, number: int) -> dict:
+    """Return the settings that a trial drew."""
+    study = read_study(store().folder(run.id))
+    return {} if study is None else dict(study.trials[number].params)
+
+
+def _labels(run: Run, plan: SweepPlan) -> dict[str, str]:
+    """Return the names of the settings that are tried, as the form has them."""
+    settings = {setting.name: setting for setting in LEARNERS[run.learner].settings}
+    return {
+        name: settings[name].label or name.replace("_", " ")
+        for name in plan.space
+        if name in settings
+    }
+
+
+def _is_mixed(table: pd.DataFrame, name: str) -> bool:
+    """Whether a column holds more than numbers."""
+    return table[name].map(lambda value: not isinstance(value, int | float)).any()
+
+
+def _stamp(run: Run) -> tuple:
+    """Return what changes when a trial is added."""
+    path = store().folder(run.id) / JOURNAL
+    return (path.stat().st_size,) if path.is_file() else ()
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _trials(folder: Path, stamp: tuple) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Read a sweep's trials and what its settings matter; cached until one is added."""
+    study = read_study(folder)
+    if study is None:
+        return pd.DataFrame(columns=["trial", "state", "score"]), {}
+    table = trial_table(study)
+    enough = int((table["state"] == "done").sum()) >= MIN_TRIALS
+    return table, setting_importance(study) if enough else {}

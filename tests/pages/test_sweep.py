@@ -1,0 +1,57 @@
+"""Sweep starts a search, shows its trials, and makes a run of one."""
+
+from tests.pages.stores import table
+from treelab.data.problem import make_problem
+from treelab.learners.common.search_space import Range
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.jobs.sweep import create_sweep
+from treelab.runs.sweeps.plan import SweepPlan
+
+
+def fruit_problem(store):
+    frame = table()
+    table_id = store.add_table(frame, "fruit")
+    return make_problem(frame, "kind", table_id=table_id, table_name="fruit")
+
+
+def swept(store, n_trials=5):
+    plan = SweepPlan({"max_depth": Range(1, 4)}, n_trials, scoring="validation")
+    run_id = create_sweep(store, "cart", {"tune": False}, fruit_problem(store), plan)
+    run_one(run_id, store.home)
+    return run_id
+
+
+def test_a_sweep_is_started_with_the_space_that_is_shown(store, visit):
+    app = visit("sweep")
+    assert "No sweep on this table yet" in app.info[0].value
+    app.selectbox(key="sweep-learner").select("cart").run()
+    app.number_input(key="sweep-trials").set_value(7).run()
+    app.button(key="sweep-start").click().run()
+    assert not app.exception
+    (run,) = store.runs()
+    plan = SweepPlan.from_json(store.sweep(run.id))
+    assert (run.learner, plan.n_trials, plan.scoring) == ("cart", 7, "folds")
+    assert "max_depth" in plan.space
+
+
+def test_a_finished_sweep_shows_its_trials(store, visit):
+    run_id = swept(store)
+    app = visit("sweep", sweep=run_id)
+    assert not app.exception
+    assert any("5 of 5 trials" in text.value for text in app.markdown)
+    table = app.dataframe[-1].value
+    assert len(table) == 5
+    scores = table["score"].dropna()
+    assert scores.is_monotonic_decreasing
+    assert app.button(key="sweep-train").disabled
+
+
+def test_a_sweep_without_a_trial_says_how_far_it_is(store, visit):
+    plan = SweepPlan({"max_depth": Range(1, 4)}, 5)
+    run_id = create_sweep(store, "cart", {"tune": False}, fruit_problem(store), plan)
+    store.submit(run_id)
+    app = visit("sweep", sweep=run_id)
+    assert not app.exception
+    assert any("0 of 5 trials" in text.value for text in app.markdown)
+    app.button(key="sweep-stop").click().run()
+    assert not app.exception
