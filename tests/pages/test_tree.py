@@ -57,7 +57,7 @@ def test_the_tree_can_be_exported(visit, store, monkeypatch, dot, pictures):
     monkeypatch.setattr("pages.common.widgets.export.has_dot", lambda: dot)
     app = visit("tree", run=add_run(store, "cart"))
     assert app.selectbox(key="export-as").options == [*pictures, *TEXTS]
-    assert ("With Graphviz's dot installed" in page_text(app)) == (not dot)
+    assert ("with Graphviz's dot SVG and PDF" in page_text(app)) == (not dot)
 
 
 @pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])

@@ -56,7 +56,7 @@ def show_sweep(run: Run) -> None:
 
 def _show(run: Run, plan: SweepPlan) -> None:
     """Draw a sweep as it is now."""
-    trials, importance = _trials(store().folder(run.id), _stamp(run))
+    trials, importance = _trials(store().folder(run.id), _length(run))
     _show_state(run, plan, trials)
     done = trials[trials["state"] == "done"]
     if done.empty:
@@ -193,14 +193,14 @@ def _is_mixed(table: pd.DataFrame, name: str) -> bool:
     return table[name].map(lambda value: not isinstance(value, int | float)).any()
 
 
-def _stamp(run: Run) -> tuple:
+def _length(run: Run) -> tuple:
     """Return what changes when a trial is added."""
     path = store().folder(run.id) / JOURNAL
     return (path.stat().st_size,) if path.is_file() else ()
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _trials(folder: Path, stamp: tuple) -> tuple[pd.DataFrame, dict[str, float]]:
+def _trials(folder: Path, length: tuple) -> tuple[pd.DataFrame, dict[str, float]]:
     """Read a sweep's trials and what its settings matter; cached until one is added."""
     study = read_study(folder)
     if study is None:
