@@ -107,7 +107,6 @@ def parallel_figure(
                 "color": done["score"].tolist(),
                 "colorscale": [[0, theme.grid], [1, theme.accent]],
             },
-            labelangle=-32,  # so that names stand clear on a narrow window
             labelfont={"color": theme.text, "size": 13},
             tickfont={"color": theme.muted, "size": 12},
             rangefont={"color": "rgba(0,0,0,0)", "size": 1},
@@ -115,8 +114,8 @@ def parallel_figure(
     )
     return figure.update_layout(
         template=template(mode),
-        height=HEIGHT + 100,
-        margin={"l": 32, "r": 84, "t": 110, "b": 24},
+        height=HEIGHT + 60,
+        margin={"l": 60, "r": 60, "t": 60, "b": 24},
     )
 
 
