@@ -90,6 +90,11 @@ class Checkpointer:
         """Raise an error in the loop of the stage, once its state is saved."""
         self._ending = error
 
+    def flush(self) -> None:
+        """Save the stages that have finished, as the fit is about to end."""
+        if self._pending:
+            self.write(None)
+
     def close(self) -> None:
         """Save nothing more, as what follows a stop is not what was to be trained."""
         self._closed, self.in_stage = True, False

@@ -207,9 +207,8 @@ class Monitor:
         self.started = time.monotonic() - saved["seconds"]
         own_epoch = self._last_epoch - self.epoch_offset
         report = self._progress(own_epoch, math.nan, math.nan)
-        if self.history:
-            report = replace(report, retained=RetainedCurve(self.history_frame()))
-        notify(self.callbacks, report)
+        curve = RetainedCurve(self.history_frame())
+        notify(self.callbacks, replace(report, retained=curve))
 
     def is_due(self) -> bool:
         """Whether the last report is so old that an interim one is wanted."""

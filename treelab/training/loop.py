@@ -167,7 +167,7 @@ class _Training:
 
     def resume(self, saved: dict) -> bool:
         """Go back to where a checkpoint was; return whether training had ended then."""
-        if not fits(self.candidates, saved["parameters"]):
+        if not fits(self.candidates, self._generators, saved):
             return False
         set_parameters(self.candidates, saved["parameters"])
         set_generators(self._generators, saved["generators"])

@@ -58,10 +58,13 @@ def generators_of(*owners: Any) -> list[torch.Generator]:
     return found
 
 
-def fits(module, saved: dict[str, Tensor]) -> bool:
-    """Whether saved parameters have the names and shapes of a module's."""
+def fits(module, generators: list[torch.Generator], saved: dict) -> bool:
+    """Whether saved parameters are of a module, and generators of the same device."""
     own = {name: each.shape for name, each in module.named_parameters()}
-    return own == {name: each.shape for name, each in saved.items()}
+    states = [each.get_state().shape for each in generators]
+    return own == {
+        name: each.shape for name, each in saved["parameters"].items()
+    } and states == [each.shape for each in saved["generators"]]
 
 
 @torch.no_grad()

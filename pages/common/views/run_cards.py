@@ -18,6 +18,7 @@ STATE_COLORS = {
     "stopped": "muted",
     "failed": "bad",
     "interrupted": "warn",
+    "paused": "muted",
 }
 
 

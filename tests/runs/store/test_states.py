@@ -115,6 +115,52 @@ def test_a_queued_run_stops_at_once_and_a_running_one_is_asked(store, queued):
     assert len(store.events(runs)) == 1  # the point itself is not lost
 
 
+def test_a_run_is_paused_and_goes_on_with_its_curve(store, queued):
+    (run_id,) = queued("slow")
+    store.start(run_id, ME)
+    store.request_pause(run_id)
+    assert not store.add_event(run_id, Progress(1, 2, 0.5, 0.5, 0.1))
+    assert store.is_pause_requested(run_id)
+    assert not store.resume(run_id)  # still running
+    assert store.finish(run_id, "paused")
+    assert store.resume(run_id)
+    run = store.run(run_id)
+    assert (run.state, run.attempts, len(store.events(run_id))) == ("queued", 1, 1)
+    assert not run.stop_requested
+    assert not run.pause_requested
+    assert store.claim_next(ME) is None  # before it is submitted
+    store.submit(run_id)
+    assert store.claim_next(ME) == run_id
+    assert store.run(run_id).attempts == 2
+
+
+def test_a_queued_run_is_paused_at_once(store, queued):
+    (run_id,) = queued("slow")
+    store.request_pause(run_id)
+    assert store.run(run_id).state == "paused"
+    assert store.claim_next(ME) is None
+
+
+@pytest.mark.parametrize("state", sorted(FINISHED))
+def test_runs_that_did_not_end_by_themselves_are_resumed(store, queued, state):
+    (run_id,) = queued("slow")
+    store.start(run_id, ME)
+    store.finish(run_id, state, error="why")
+    resumable = state in ("failed", "interrupted", "paused")
+    assert store.run(run_id).can_resume == resumable
+    assert store.resume(run_id) == resumable
+    run = store.run(run_id)
+    assert (run.state, run.error) == (("queued", "") if resumable else (state, "why"))
+
+
+def test_of_many_who_resume_a_run_one_succeeds(store, queued):
+    (run_id,) = queued("slow")
+    store.start(run_id, ME)
+    store.finish(run_id, "interrupted")
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(store.resume, [run_id] * 8)) == 1
+
+
 @pytest.mark.parametrize("state", [None, *sorted(FINISHED)])
 def test_a_run_that_does_not_train_is_deleted_at_once(store, queued, state):
     (run_id,) = queued("slow")

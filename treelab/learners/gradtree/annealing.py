@@ -263,7 +263,7 @@ class _Descent:
 
     def resume(self, saved: dict, order: torch.Tensor) -> tuple[int, torch.Tensor]:
         """Go back to a state, unless it is of other trees; return step and order."""
-        if not fits(self.trees, saved["parameters"]):
+        if not fits(self.trees, [self.generator], saved):
             return 0, order
         set_parameters(self.trees, saved["parameters"])
         for each, own in zip(self.stateful, saved["stateful"]):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from treelab.runs.jobs.model_facts import target_names
 from treelab.runs.store.run_store import RunStore
+from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Progress, RetainedCurve
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.tree import Tree
@@ -17,6 +18,10 @@ SNAPSHOT_FRACTION = 0.05  # of the training's time may go into snapshots
 
 class Interrupted(Exception):
     """Training was aborted, because its process has to end."""
+
+
+class Paused(Interrupted):
+    """Training was aborted, because somebody paused it."""
 
 
 class EventRecorder:
@@ -34,6 +39,8 @@ class EventRecorder:
     run_id : str
     should_abort : callable, optional
         Called at each report; when it returns True, ``Interrupted`` is raised.
+    checkpointer : Checkpointer, optional
+        Of the training: what aborts it is raised once its state is saved.
 
     Attributes
     ----------
@@ -46,7 +53,9 @@ class EventRecorder:
         store: RunStore,
         run_id: str,
         should_abort: Callable[[], bool] = lambda: False,
+        checkpointer: Checkpointer | None = None,
     ):
+        self._checkpointer = checkpointer
         self.stop_requested = False
         self._store = store
         self._run_id = run_id
@@ -73,7 +82,7 @@ class EventRecorder:
             self._stage, self._next_write, self._next_snapshot = stage, 0.0, 0.0
         self._pending.append(report)
         if self._should_abort():
-            raise Interrupted
+            self._abort(Interrupted())
         if time.monotonic() >= self._next_write:
             self.write()
             if not self.stop_requested:
@@ -82,10 +91,26 @@ class EventRecorder:
         return self.stop_requested
 
     def write(self) -> None:
-        """Write the pending reports; called once more when training has ended."""
+        """Write the pending reports; raises ``Paused`` where a pause was asked for."""
+        if not self.flush() and not self.stop_requested:
+            if self._store.is_pause_requested(self._run_id):
+                self._abort(Paused())
+            else:
+                self.stop_requested = True
+
+    def flush(self) -> bool:
+        """Write the pending reports, as training has ended; whether it was to go on."""
         reports, self._pending = _lowest_and_last(self._pending), []
-        if reports and not self._store.add_events(self._run_id, reports):
-            self.stop_requested = True
+        return not reports or self._store.add_events(self._run_id, reports)
+
+    def _abort(self, error: Interrupted) -> None:
+        """End the training, after a checkpoint where one can be made."""
+        if self._checkpointer is not None and self._checkpointer.in_stage:
+            self._checkpointer.end_with(error)
+            return
+        if self._checkpointer is not None:
+            self._checkpointer.flush()
+        raise error
 
     def _retain(self, curve: RetainedCurve) -> None:
         """Put the curve and the trees of the retained candidate in the place of all."""

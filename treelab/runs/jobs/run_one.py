@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from treelab.learners.registry import CLUSTERS
+from treelab.runs.jobs.checkpoints import checkpointer_of, drop_checkpoints
 from treelab.runs.jobs.clusters import fit_clusters
 from treelab.runs.jobs.edited import fit_edited
-from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted
+from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted, Paused
 from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.save_model import save_fitted
@@ -79,33 +80,38 @@ def train(
     callbacks : sequence of callable
         Called with the training's reports, beside the event recorder.
     should_abort : callable, optional
-        Returns True once the process has to end: the run becomes "interrupted".
+        Returns True once the process has to end: the run becomes "interrupted". As one
+        that was paused, it goes on from its last checkpoint when it is resumed.
 
     Returns
     -------
     str
         The state in which the run ended.
     """
-    recorder = EventRecorder(store, run_id, should_abort)
+    run = store.run(run_id)
+    if auto_device is not None and run.device in ("auto", "cuda"):
+        run = replace(run, device=auto_device)
+    checkpointer = checkpointer_of(store, run)
+    recorder = EventRecorder(store, run_id, should_abort, checkpointer)
     callback = CallbackList([recorder, *callbacks])
     try:
-        run = store.run(run_id)
-        if auto_device is not None and run.device in ("auto", "cuda"):
-            run = replace(run, device=auto_device)
         fit = _fit_of(store, run)
         began = time.monotonic()
-        fitted = fit(store, run, [callback])
-        seconds = time.monotonic() - began
-        recorder.write()
+        fitted = fit(store, run, [callback, checkpointer])
+        seconds = time.monotonic() - began + checkpointer.seconds_before
+        recorder.flush()
         metrics, summary = save_fitted(store, run, fitted, seconds)
         state = "stopped" if callback.stop_requested else "done"
         store.finish(run_id, state, metrics=metrics, summary=summary)
-    except Interrupted:
-        recorder.write()
-        state = "interrupted"
-        store.finish(run_id, state, error=PROCESS_ENDED)
+        drop_checkpoints(store, run_id)
+    except Interrupted as ending:
+        recorder.flush()
+        state, error = "interrupted", PROCESS_ENDED
+        if isinstance(ending, Paused):
+            state, error = "paused", ""
+        store.finish(run_id, state, error=error)
     except Exception as error:
-        recorder.write()
+        recorder.flush()
         _log(store.folder(run_id), traceback.format_exc())
         state = "failed"
         store.finish(run_id, state, error=error_sentence(error))

@@ -29,7 +29,9 @@ CREATE TABLE runs (
     error TEXT NOT NULL DEFAULT '', has_model INTEGER NOT NULL DEFAULT 0,
     stop_requested INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,
     owner TEXT, heartbeat REAL, repeat_of TEXT NOT NULL DEFAULT '',
-    first_report REAL, first_epoch REAL
+    first_report REAL, first_epoch REAL,
+    pause_requested INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
+    seconds_before REAL NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_by_state ON runs (state, priority, created);
 CREATE TABLE events (

@@ -92,6 +92,11 @@ def replace_events(database: Path, run_id: str, history: pd.DataFrame) -> None:
     with writing(database) as db:
         db.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
         db.executemany(_INSERT, rows)
+        # The pace counts from the next report: these may be of an attempt before.
+        db.execute(
+            "UPDATE runs SET first_report = NULL, first_epoch = NULL WHERE id = ?",
+            (run_id,),
+        )
 
 
 def read_events(database: Path, run_id: str, after: float = -1) -> pd.DataFrame:

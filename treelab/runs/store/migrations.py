@@ -19,9 +19,17 @@ def _add_first_report(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE runs ADD COLUMN first_epoch REAL")
 
 
+def _add_attempts(db: sqlite3.Connection) -> None:
+    """Runs are paused and go on: their attempts, and the seconds of earlier ones."""
+    db.execute("ALTER TABLE runs ADD COLUMN pause_requested INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE runs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0")
+    db.execute("UPDATE runs SET attempts = started IS NOT NULL")
+
+
 # The first step leads from version 1 to 2, and so on. A step is never changed once it
 # was published, and _SCHEMA in database.py always has what all of them lead to.
-STEPS: tuple[Step, ...] = (_add_repeat_of, _add_first_report)
+STEPS: tuple[Step, ...] = (_add_repeat_of, _add_first_report, _add_attempts)
 
 
 def schema_version() -> int:

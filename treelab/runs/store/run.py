@@ -8,10 +8,12 @@ from typing import Any
 
 from treelab.data.problem import Problem
 from treelab.learners.common.origin import Origin
+from treelab.learners.registry import IMPORTED
 
-STATES = ("queued", "running", "done", "stopped", "failed", "interrupted")
+STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paused")
 FIRST_ESTIMATE = 0.05  # of the epochs, before which no time left is estimated
-FINISHED = frozenset(STATES[2:])
+FINISHED = frozenset(STATES[2:])  # nobody trains them any more
+RESUMABLE = frozenset(STATES[4:])
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,12 @@ class Run:
         Whether somebody asked the run to stop.
     repeat_of : str
         Id of the run that it repeats on another data split, "" for none.
+    pause_requested : bool
+        Whether that stop is a pause.
+    attempts : int
+        How often its training was begun or taken up again.
+    seconds_before : float
+        From start to end of the attempts before the last.
     """
 
     id: str
@@ -79,6 +87,9 @@ class Run:
     has_model: bool = False
     stop_requested: bool = False
     repeat_of: str = ""
+    pause_requested: bool = False
+    attempts: int = 0
+    seconds_before: float = 0.0
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Run":
@@ -105,12 +116,20 @@ class Run:
             has_model=bool(row["has_model"]),
             stop_requested=bool(row["stop_requested"]),
             repeat_of=row["repeat_of"],
+            pause_requested=bool(row["pause_requested"]),
+            attempts=row["attempts"],
+            seconds_before=row["seconds_before"],
         )
 
     @property
     def is_finished(self) -> bool:
         """Whether the run has ended, in whatever state."""
         return self.state in FINISHED
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether its training can be taken up again, from where it was if possible."""
+        return self.state in RESUMABLE and self.learner != IMPORTED
 
     @property
     def short_title(self) -> str:
@@ -142,15 +161,16 @@ class Run:
 
     @property
     def elapsed(self) -> float:
-        """Seconds from start to end, or to now while it runs; 0 before the start."""
+        """Seconds of training, to now while it runs; 0 before the start."""
         if self.started is None:
-            return 0.0
-        return max((self.finished or time.time()) - self.started, 0.0)
+            return self.seconds_before
+        last = (self.finished or time.time()) - self.started
+        return self.seconds_before + max(last, 0.0)
 
     @property
     def progress(self) -> float:
         """Fraction of ``max_epochs`` that is done, in [0, 1]; 1 once finished."""
-        if self.is_finished:
+        if self.is_finished and not self.can_resume:
             return 1.0
         return min(self.epoch / self.max_epochs, 1.0) if self.max_epochs else 0.0
 

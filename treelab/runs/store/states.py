@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from treelab.learners.registry import IMPORTED
 from treelab.runs.store.database import reading, writing
 from treelab.runs.store.process import ProcessId
-from treelab.runs.store.run import FINISHED
+from treelab.runs.store.run import FINISHED, RESUMABLE
 
 SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
 TRAINER_ENDED = "The process that trained it ended in the middle of the run."
@@ -21,8 +22,9 @@ QUICK_PRIORITY, NORMAL_PRIORITY, REPEAT_PRIORITY = 0, 1, 2  # lower is taken fir
 class RunStates:
     """The part of the run store that workers, queue and visitors compete for.
 
-    A run goes from "queued" to "running" to one of ``FINISHED``; each step is one
-    transaction that asks for the state it leaves. So of two who would take or end a
+    A run goes from "queued" to "running" to one of ``FINISHED``, and from one of
+    ``RESUMABLE`` back to "queued"; each step is one transaction that asks for the state
+    it leaves. So of two who would take or end a
     run, one succeeds and the other learns that it did not.
     """
 
@@ -87,7 +89,7 @@ class RunStates:
 
         Parameters
         ----------
-        state : {"done", "stopped", "failed", "interrupted"}
+        state : {"done", "stopped", "failed", "interrupted", "paused"}
         metrics, summary : dict, optional
             See ``Run``.
         error : str, default=""
@@ -202,6 +204,56 @@ class RunStates:
                 (run_id,),
             )
 
+    def request_pause(self, run_id: str) -> None:
+        """Ask a run to save where it is and wait; a queued one waits at once."""
+        with writing(self._path) as db:
+            db.execute(
+                "UPDATE runs SET state = 'paused', finished = ?"
+                " WHERE id = ? AND state = 'queued'",
+                (time.time(), run_id),
+            )
+            db.execute(
+                "UPDATE runs SET stop_requested = 1, pause_requested = 1"
+                " WHERE id = ? AND state = 'running' AND NOT stop_requested",
+                (run_id,),
+            )
+
+    def is_pause_requested(self, run_id: str) -> bool:
+        """Whether the stop that was asked for is a pause."""
+        with reading(self._path) as db:
+            row = db.execute(
+                "SELECT pause_requested FROM runs WHERE id = ? AND NOT deleted",
+                (run_id,),
+            ).fetchone()
+        return row is not None and bool(row[0])
+
+    def resume(self, run_id: str) -> bool:
+        """Queue a paused, interrupted or failed run again, with its curve so far.
+
+        As after ``create``, no worker takes it before ``submit``, and until then it is
+        the calling process's.
+
+        Returns
+        -------
+        bool
+            Whether it was in one of these states, and so is queued by this call.
+        """
+        marks = ", ".join("?" * len(RESUMABLE))
+        with writing(self._path) as db:
+            return (
+                db.execute(
+                    "UPDATE runs SET state = 'queued', submitted = 0, owner = ?,"
+                    " stop_requested = 0, pause_requested = 0, error = '',"
+                    " seconds_before = seconds_before"
+                    " + max(coalesce(finished - started, 0), 0),"
+                    " started = NULL, finished = NULL, first_report = NULL,"
+                    " first_epoch = NULL WHERE id = ? AND NOT deleted"
+                    f" AND learner != ? AND state IN ({marks})",
+                    (str(ProcessId.here()), run_id, IMPORTED, *RESUMABLE),
+                ).rowcount
+                == 1
+            )
+
     def delete(self, run_id: str) -> None:
         """Delete a run. One that trains is hidden at once, stopped, then removed."""
         with writing(self._path) as db:
@@ -230,8 +282,8 @@ def _start(db: sqlite3.Connection, run_id: str, owner: ProcessId) -> bool:
     now = time.time()
     return (
         db.execute(
-            "UPDATE runs SET state = 'running', owner = ?, started = ?, heartbeat = ?"
-            " WHERE id = ? AND state = 'queued'",
+            "UPDATE runs SET state = 'running', owner = ?, started = ?, heartbeat = ?,"
+            " attempts = attempts + 1 WHERE id = ? AND state = 'queued'",
             (str(owner), now, now, run_id),
         ).rowcount
         == 1

@@ -50,6 +50,19 @@ class Queue:
         self.store.submit(run_id)
         self.ensure_workers()
 
+    def resume(self, run_id: str) -> bool:
+        """Have a paused, interrupted or failed run go on; False if it is none.
+
+        Raises
+        ------
+        ImportError, OSError
+            See ``submit``.
+        """
+        if not self.store.resume(run_id):
+            return False
+        self.submit(run_id)
+        return True
+
     def position(self, run_id: str) -> int:
         """Place of a run in the queue, from 1; 0 when it does not wait."""
         waiting = self.store.queued()

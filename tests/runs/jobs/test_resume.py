@@ -1,0 +1,133 @@
+"""A run that was paused or cut off goes on where it was, and ends as it would have."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from treelab.runs.jobs import checkpoints
+from treelab.runs.jobs.run_one import run_one
+
+PAPER = {"recipe": "paper", "n_restarts": 2, "max_epochs": 40, "batch_size": 64}
+LONG = {  # trained for some seconds
+    "gradtree": {"n_restarts": 4, "n_steps": 400, "max_leaf_nodes": 16},
+    "grande": {"n_estimators": 64, "max_epochs": 150, "patience": 150},
+    "get": {"max_depth": 4, "n_steps": 700, "n_starts": 6},
+    "argmin": {"depth": 4, "max_epochs": 60},
+}
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """A checkpoint at every step."""
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+
+
+def tree_of(store, run_id):
+    """A run's model, to compare."""
+    return json.dumps(store.model(run_id).to_dict())
+
+
+def pauser(store, run_id, at):
+    """A callback that asks for a pause after some reports."""
+    n_reports = 0
+
+    def callback(_):
+        nonlocal n_reports
+        n_reports += 1
+        if n_reports == at:
+            store.request_pause(run_id)
+            time.sleep(0.11)  # so that the recorder writes again, and learns of it
+
+    return callback
+
+
+def test_a_paused_run_goes_on_and_ends_with_the_same_tree(store, problem):
+    whole, paused = (store.create("gradtree", PAPER, problem) for _ in range(2))
+    run_one(whole, store.home)
+    callback = pauser(store, paused, at=3)
+    assert run_one(paused, store.home, callbacks=[callback]) == "paused"
+    run = store.run(paused)
+    assert (run.error, run.has_model) == ("", False)
+    assert 0 < run.progress < 1
+    n_points = len(store.events(paused))
+    assert store.resume(paused)
+    assert run_one(paused, store.home) == "done"
+    assert tree_of(store, paused) == tree_of(store, whole)
+    curve, expected = store.events(paused), store.events(whole)
+    assert len(curve) >= n_points
+    assert curve["epoch"].is_monotonic_increasing
+    assert curve["epoch"].iloc[-1] == expected["epoch"].iloc[-1]
+    assert not (store.folder(paused) / checkpoints.FOLDER).exists()
+    assert store.run(paused).attempts == 2
+
+
+def test_a_checkpoint_of_other_settings_is_not_used(store, problem):
+    run_id = store.create("gradtree", PAPER, problem)
+    run_one(run_id, store.home, callbacks=[pauser(store, run_id, at=3)])
+    run = store.run(run_id)
+    assert not checkpoints.checkpointer_of(store, run).is_empty
+    run.settings["n_restarts"] = 3
+    assert checkpoints.checkpointer_of(store, run).is_empty
+
+
+def test_a_damaged_checkpoint_is_not_used(store, problem):
+    whole, run_id = (store.create("gradtree", PAPER, problem) for _ in range(2))
+    run_one(whole, store.home)
+    run_one(run_id, store.home, callbacks=[pauser(store, run_id, at=3)])
+    for path in (store.folder(run_id) / checkpoints.FOLDER).iterdir():
+        path.write_bytes(path.read_bytes()[:-9])
+    store.resume(run_id)
+    assert run_one(run_id, store.home) == "done"
+    assert tree_of(store, run_id) == tree_of(store, whole)
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_run(store, problem, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("treelab.training.checkpointer.os.fsync", full)
+    run_id = store.create("gradtree", PAPER, problem)
+    assert run_one(run_id, store.home) == "done"
+
+
+TRAINER = (
+    "import sys; from treelab.runs.jobs import checkpoints;"
+    "checkpoints.CHECKPOINT_SECONDS = 0.05;"
+    "from treelab.runs.jobs.run_one import run_one; run_one(*sys.argv[1:])"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LONG)
+def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
+    def start(run_id):
+        command = [sys.executable, "-c", TRAINER, run_id, str(store.home)]
+        return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+    options = {"device": "cpu"}
+    whole, killed = (
+        store.create(learner, LONG[learner], problem, **options) for _ in range(2)
+    )
+    assert start(whole).wait() == 0
+    n_killed = 0
+    for moment in np.linspace(0.2, 0.8, 3):
+        process = start(killed)
+        while process.poll() is None and store.run(killed).progress < moment:
+            time.sleep(0.005)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            n_killed += 1
+            assert store.interrupt_dead_runs() == [killed]
+            assert store.resume(killed)
+    assert n_killed == 3
+    assert not checkpoints.checkpointer_of(store, store.run(killed)).is_empty
+    assert start(killed).wait() == 0
+    assert store.run(killed).attempts == 4
+    assert tree_of(store, killed) == tree_of(store, whole)
