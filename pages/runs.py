@@ -7,6 +7,7 @@ from pages.common.cached.store import folder_words, store
 from pages.common.page import page_title
 from pages.common.views.compare.others import MOST_OTHERS
 from pages.common.views.run_cards import state_color
+from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.widgets.settings import setting_words
 from pages.common.words import has_default_name, origin_words, plain, score
 from treelab.evaluation.comparison.split_band import mean_over_splits
@@ -188,6 +189,10 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
             key="open",
         ):
             st.switch_page("pages/tree.py", query_params={"run": run.id})
+        if run.can_resume:
+            resume_button(run, "run-resume")
+        elif not run.is_finished:
+            pause_button(run, "run-pause")
         if st.button("See the curves", icon=":material/show_chart:", key="open-train"):
             st.switch_page("pages/train.py", query_params={"run": run.id})
         with st.popover("Rename", icon=":material/edit:"):

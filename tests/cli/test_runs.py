@@ -42,3 +42,16 @@ def test_runs_are_json_for_machines(trained, table, capsys):
     call = ["train", table, "--target", "kind", "--learner", "cart", "--json"]
     assert main([*call, "--set", "tune=false"]) == 0
     assert json.loads(capsys.readouterr().out)["settings"]["tune"] is False
+
+
+def test_a_run_is_paused_and_resumed(trained, refused, capsys):
+    store = RunStore()
+    run_id = store.create("cart", {"tune": False}, store.run(trained).problem)
+    store.submit(run_id)
+    assert main(["runs", "--pause", run_id]) == 0
+    assert store.run(run_id).state == "paused"
+    assert main(["runs", "--resume", run_id]) == 0
+    assert "(done)" in capsys.readouterr().out
+    assert store.run(run_id).has_model
+    assert "is done" in refused("runs", "--pause", run_id)
+    assert "only one that is paused" in refused("runs", "--resume", run_id)

@@ -110,6 +110,20 @@ def test_stop_asks_the_run_to_stop(store, visit):
     assert "stopping" in cards(app)
 
 
+def test_a_run_is_paused_and_resumed_by_its_card(store, visit):
+    run_id = add_run(store, "gradtree", state="running")
+    report(store, run_id)
+    app = visit("train", run=run_id)
+    app.button(key=f"pause-{run_id}").click().run()
+    assert store.run(run_id).pause_requested
+    assert "pausing" in cards(app)
+    store.finish(run_id, "paused")
+    app.run()
+    assert "paused at 50%" in cards(app)
+    app.button(key=f"resume-{run_id}").click().run()
+    assert store.run(run_id).state == "queued"
+
+
 def test_curves_hold_every_point_whoever_opens_the_page(store, visit):
     run_id = add_run(store, "gradtree", state="running")
     report(store, run_id, n=4)
@@ -129,7 +143,7 @@ def test_a_run_whose_worker_died_is_interrupted_and_keeps_its_curve(
     app = visit("train", run=run_id)
     assert store.run(run_id).state == "interrupted"
     assert "interrupted" in cards(app)
-    assert len(app.session_state["events"][run_id, True]) == 5
+    assert len(app.session_state["events"][run_id, 1, True]) == 5
     app.button(key="train").click().run()
     assert len(store.runs()) == 3
 

@@ -1,4 +1,4 @@
-"""``python -m treelab runs``: list the runs of a store."""
+"""``python -m treelab runs``: list the runs of a store, pause and resume them."""
 
 import json
 import time
@@ -7,8 +7,10 @@ from sys import stderr
 
 from treelab.cli.common.arguments import add_home, add_json
 from treelab.cli.common.printable import printable
-from treelab.cli.common.run_report import run_facts
+from treelab.cli.common.run_report import print_report, run_facts
+from treelab.cli.progress_bar import ProgressBar
 from treelab.evaluation.metrics import headline
+from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -16,15 +18,65 @@ from treelab.runs.store.run_store import RunStore
 
 def add_command(commands) -> None:
     """Add ``runs`` to the commands."""
-    parser = commands.add_parser("runs", help="list the runs, newest first")
+    parser = commands.add_parser(
+        "runs", help="list the runs, newest first; pause or resume one"
+    )
+    verbs = parser.add_mutually_exclusive_group()
+    verbs.add_argument(
+        "--pause",
+        metavar="RUN",
+        help="let a run save where its training is, and wait",
+    )
+    verbs.add_argument(
+        "--resume",
+        metavar="RUN",
+        help="train a paused, interrupted or failed run on from there, here and now",
+    )
     add_home(parser)
     add_json(parser, "print all that is known of the runs as JSON")
-    parser.set_defaults(command=list_runs)
+    parser.set_defaults(command=runs)
 
 
-def list_runs(arguments: Namespace) -> None:
-    """Print a line for each run."""
+def runs(arguments: Namespace) -> int:
+    """List the runs, or pause or resume one; return the exit code."""
     store = RunStore(arguments.home)
+    if arguments.pause:
+        return pause(store, arguments.pause)
+    if arguments.resume:
+        return resume(store, arguments.resume)
+    list_runs(store, arguments)
+    return 0
+
+
+def pause(store: RunStore, run_id: str) -> int:
+    """Ask a run to save where it is; return 0."""
+    run = store.run(run_id)
+    if run.is_finished:
+        raise ValueError(
+            f"The run {run_id} is {run.state}; only one that waits or "
+            "trains can be paused."
+        )
+    store.request_pause(run_id)
+    print(f"{printable(run.title)} is paused once its training is saved.")
+    return 0
+
+
+def resume(store: RunStore, run_id: str) -> int:
+    """Train a run on, and print its scores; return 0 when it has a model, else 2."""
+    store.interrupt_dead_runs()
+    run = store.run(run_id)
+    if not store.resume(run_id):
+        raise ValueError(
+            f"The run {run_id} is {run.state}; only one that is paused, interrupted or "
+            "failed, and was trained here, can be resumed."
+        )
+    with ProgressBar() as bar:
+        run_one(run_id, store.home, callbacks=[bar])
+    return print_report(store, store.run(run_id))
+
+
+def list_runs(store: RunStore, arguments: Namespace) -> None:
+    """Print a line for each run."""
     try:
         store.interrupt_dead_runs()
     except StoreError as error:  # the list can still be read

@@ -10,9 +10,10 @@ from treelab.runs.store.run import Run
 def run_events(run: Run) -> pd.DataFrame:
     """Return a row an epoch, reading from the store only what is new."""
     # Read once more at the end: the curve may then be another, see RetainedCurve.
-    known: dict[tuple[str, bool], pd.DataFrame]
+    known: dict[tuple[str, int, bool], pd.DataFrame]
     known = st.session_state.setdefault("events", {})
-    before = known.get((run.id, run.is_finished))
+    key = run.id, run.attempts, run.is_finished  # a resumed run's may be fewer
+    before = known.get(key)
     if run.is_finished and before is not None:
         return before
     last = -1 if before is None else before["epoch"].max()
@@ -24,5 +25,5 @@ def run_events(run: Run) -> pd.DataFrame:
     else:
         return before
     if len(events):
-        known[run.id, run.is_finished] = events
+        known[key] = events
     return events

@@ -33,7 +33,9 @@ def run_card(run: Run, name: str, color: str) -> str:
     done = min(done, 1.0)
     settings = setting_words(run.learner, run.settings, run.problem.task)
     state = state_color(run.state)
-    word = "stopping" if run.state == "running" and run.stop_requested else run.state
+    word = run.state
+    if run.state == "running" and run.stop_requested:
+        word = "pausing" if run.pause_requested else "stopping"
     under = f'<small class="quiet">{html.escape(settings)}</small>' if settings else ""
     return (
         '<div class="run">'
@@ -52,12 +54,16 @@ def _note(run: Run) -> str:
     """Write what matters about a run in its state."""
     if run.state == "queued":
         place = queue().position(run.id)
-        return "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
+        words = "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
+        wait = queue().expected_start(run.id)
+        return words if wait is None else f"{words}, begins within {duration(wait)}"
     if run.state == "running":
         return _progress(run)
     found = score_words(run) if run.metrics else ""
     if run.learner == CLUSTERS.key:
         found = clusters_found(run)
+    if run.state == "paused":
+        return f"paused at {run.progress:.0%}" if run.attempts else "not begun"
     if run.state in ("failed", "interrupted") or not found:
         return run.error
     return f"{found} · {duration(run.elapsed)}"
@@ -65,6 +71,8 @@ def _note(run: Run) -> str:
 
 def _progress(run: Run) -> str:
     """Write how far a run in training has come."""
+    if run.pause_requested:
+        return "saves where it is"
     if run.stop_requested:
         return "saves its best tree so far"
     if not run.max_epochs:

@@ -6,8 +6,10 @@ import streamlit as st
 
 from pages.common.cached.store import queue, store
 from pages.common.store_trouble import guarded
+from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.words import plain, run_name
 from treelab.figures.style.colors import learner_color
+from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
 
 MOST_JOBS = 4
@@ -26,18 +28,32 @@ def _jobs() -> None:
     st.caption(f":material/memory: {plain(queue().device())}")
     if error := queue().startup_error():
         st.error(plain(error), icon=":material/error:")
-    jobs = [run for run in reversed(store().runs()) if not run.is_finished]
+    waiting = (run for run in reversed(store().runs()))
+    jobs = [run for run in waiting if not run.is_finished or run.state == "paused"]
     for run in jobs[:MOST_JOBS]:
         color = learner_color(run.learner, run.settings)
-        st.page_link(
-            "pages/train.py",
-            label=plain(run_name(run))
-            + (f" {run.progress:.0%}" if run.state == "running" else " queued"),
-            query_params={"run": run.repeat_of or run.id},
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.page_link(
+                "pages/train.py",
+                label=plain(run_name(run)) + _state_words(run),
+                query_params={"run": run.repeat_of or run.id},
+                width="stretch",
+            )
+            if run.can_resume:
+                resume_button(run, "job-resume", has_word=False)
+            else:
+                pause_button(run, "job-pause", has_word=False)
         st.html(
             f'<div class="job" title="{html.escape(run.title, quote=True)}">'
             f'<span style="width:{run.progress:.0%};background:{color}"></span></div>'
         )
     if len(jobs) > MOST_JOBS:
         st.caption(f"and {counted(len(jobs) - MOST_JOBS, 'more job')}")
+
+
+def _state_words(run: Run) -> str:
+    """Write how far a job is, or where it waits."""
+    if run.state == "running":
+        return f" {run.progress:.0%}"
+    place = queue().position(run.id)
+    return f" {run.state}" if place <= 1 else f" queued, place {place}"

@@ -22,6 +22,7 @@ from pages.common.views.results import (
 )
 from pages.common.views.run_cards import run_card
 from pages.common.views.tree_viewer import tree_viewer
+from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.words import origin_words, plain
 from treelab.data.problem import Problem
 from treelab.runs.store.run import Run
@@ -150,7 +151,9 @@ def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
             disabled=is_live,
             help="Shows this run's tree beside the curves.",
         )
-        if run.is_finished:
+        if run.can_resume:
+            resume_button(run, "resume")
+        elif run.is_finished:
             st.page_link(
                 "pages/tree.py",
                 label="Open",
@@ -160,6 +163,7 @@ def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
                 width=86,
             )
         else:
+            pause_button(run, "pause")
             st.button(
                 "Stop",
                 icon=":material/stop:",

@@ -1,13 +1,16 @@
 """The queue hands runs to the workers of this machine, or to a cluster."""
 
 import sys
+import time
 import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.runs.workers.test_worker_pool import BROKEN
+from treelab.runs.store.process import ProcessId
 from treelab.runs.workers.queue import Queue
+from treelab.training.events import Progress
 
 
 def test_no_slot_means_no_worker(store, problem, monkeypatch):
@@ -18,6 +21,27 @@ def test_no_slot_means_no_worker(store, problem, monkeypatch):
     assert queue.check() == []
     assert queue.workers() == []
     assert queue.position(run_id) == 1
+
+
+def test_a_run_that_waits_knows_when_it_begins_at_the_latest(
+    store, problem, monkeypatch
+):
+    monkeypatch.setenv("TREELAB_SLOTS", "0")
+    queue = Queue(store, command=BROKEN)
+    store.worker_registry.register("cpu:0", ProcessId.here())
+    runs, next_one, later = (store.create("slow", {}, problem) for _ in range(3))
+    for run_id in (runs, next_one, later):
+        queue.submit(run_id)
+    store.start(runs, ProcessId.here())
+    assert queue.expected_start(next_one) is None  # nothing reported yet
+    now = time.time()
+    with monkeypatch.context() as before:
+        before.setattr("treelab.runs.store.events.time.time", lambda: now - 10)
+        store.add_event(runs, Progress(0, 100, 1.0, 1.0, 0.0))
+    store.add_event(runs, Progress(50, 100, 1.0, 1.0, 10.0))
+    assert queue.expected_start(next_one) == pytest.approx(10, abs=2)
+    assert queue.expected_start(later) is None
+    assert queue.expected_start(runs) is None
 
 
 def test_a_missing_dask_is_a_sentence(store, problem, monkeypatch):

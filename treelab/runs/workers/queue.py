@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from functools import cached_property
 
+from treelab.learners.registry import find_spec
 from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.worker_registry import WorkerInfo
 from treelab.runs.workers.dask_cluster import cluster_address, cluster_executor
-from treelab.runs.workers.slots import describe_device
+from treelab.runs.workers.slots import QUICK, describe_device
 from treelab.runs.workers.worker_pool import WORKER_COMMAND, WorkerPool
 
 
@@ -68,6 +70,22 @@ class Queue:
         waiting = self.store.queued()
         return waiting.index(run_id) + 1 if run_id in waiting else 0
 
+    def expected_start(self, run_id: str) -> float | None:
+        """Seconds until a waiting run begins, at the latest; None where unknown.
+
+        Runs that train now tell how long they take; what stands before it in the queue
+        does not yet, so only as many runs as there are workers have an answer.
+        """
+        place = self.position(run_id)
+        running = [run for run in self.store.runs() if run.state == "running"]
+        n_workers = sum(worker.slot != QUICK for worker in self.workers())
+        left = [run.remaining for run in running if not _is_quick(run)]
+        known = sorted(seconds for seconds in left if seconds is not None)
+        free = n_workers - len(left)
+        if not place or place <= free or len(known) < len(left):
+            return None
+        return known[place - 1 - free] if place - free <= len(known) else None
+
     def check(self) -> list[str]:
         """Look after runs and workers; pages call it about once a second.
 
@@ -121,3 +139,9 @@ class Queue:
     def _cluster(self) -> Executor:
         """The cluster's executor, connected once."""
         return cluster_executor(cluster_address())
+
+
+def _is_quick(run: Run) -> bool:
+    """Whether the quick worker trains it."""
+    spec = find_spec(run.learner)
+    return spec is not None and spec.is_quick

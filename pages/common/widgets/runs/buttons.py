@@ -1,0 +1,46 @@
+"""Buttons that pause a run, or take up one that did not end by itself."""
+
+import streamlit as st
+
+from pages.common.cached.store import queue, store
+from treelab.runs.store.run import Run
+
+RESUME_WORDS = {
+    "paused": ("Resume", "Goes on where it was, to the same tree."),
+    "interrupted": (
+        "Resume",
+        "Goes on from the last checkpoint, to the tree it would have become.",
+    ),
+    "failed": ("Retry", "Tries again, from the last checkpoint where there is one."),
+}
+WIDTH = 100  # pixels of a button with a word
+
+
+def pause_button(run: Run, key: str, *, has_word: bool = True) -> None:
+    """Show the button that pauses a run; with an icon alone where room is short."""
+    st.button(
+        "Pause" if has_word else "",
+        icon=":material/pause:",
+        key=f"{key}-{run.id}",
+        on_click=store().request_pause,
+        args=(run.id,),
+        type="tertiary",
+        disabled=run.stop_requested,
+        help="Saves where the training is; Resume goes on from there.",
+        width=WIDTH if has_word else "content",
+    )
+
+
+def resume_button(run: Run, key: str, *, has_word: bool = True) -> None:
+    """Show the button that takes up a paused, interrupted or failed run."""
+    word, help_words = RESUME_WORDS[run.state]
+    st.button(
+        word if has_word else "",
+        icon=":material/replay:" if word == "Retry" else ":material/play_arrow:",
+        key=f"{key}-{run.id}",
+        on_click=queue().resume,
+        args=(run.id,),
+        type="tertiary",
+        help=help_words,
+        width=WIDTH if has_word else "content",
+    )
