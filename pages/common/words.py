@@ -37,7 +37,7 @@ def duration(seconds: float | None) -> str:
 def run_name(run: Run) -> str:
     """Return a run's name without its table, which the page names already."""
     if not has_default_name(run):
-        return run.title
+        return run.short_title
     paper = " (paper)" if run.follows_paper else ""
     return f"{learner_title(run.learner)}{paper}"
 
