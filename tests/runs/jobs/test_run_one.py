@@ -6,6 +6,8 @@ import pytest
 from tests.runs.conftest import small_table
 from treelab.evaluation.metrics import scores
 from treelab.learners.registry import LEARNERS
+from treelab.runs.jobs.fit import fit_learner
+from treelab.runs.jobs.memory import needed_bytes
 from treelab.runs.jobs.run_one import error_sentence, run_one
 from treelab.trees.text.rules import to_text
 
@@ -167,3 +169,63 @@ def test_a_regression_has_its_unit(store):
 )
 def test_an_error_becomes_one_sentence(error, sentence):
     assert error_sentence(error) == sentence
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch's is called."""
+
+
+def fail_first(monkeypatch, n_failures):
+    """Let the first fits run out of a GPU's memory; return the batch sizes seen."""
+    seen = []
+
+    def fit(store, run, callbacks):
+        seen.append(run.settings["batch_size"])
+        if len(seen) <= n_failures:
+            raise OutOfMemoryError("CUDA out of memory")
+        return fit_learner(store, run, callbacks)
+
+    monkeypatch.setattr("treelab.runs.jobs.run_one.fit_learner", fit)
+    return seen
+
+
+@pytest.mark.parametrize("n_failures", [1, 2])
+def test_where_a_gpu_is_too_small_the_batch_is_halved_once(
+    store, problem, monkeypatch, n_failures
+):
+    seen = fail_first(monkeypatch, n_failures)
+    tiny = {"recipe": "paper", "n_restarts": 1, "max_epochs": 2, "batch_size": 32}
+    run = train(store, problem, "gradtree", tiny)
+    assert seen == [32, 16]
+    assert run.settings["batch_size"] == 16
+    if n_failures == 1:
+        assert "batches of 32 rows" in str(run.summary["notes"])
+    else:
+        assert run.state == "failed"
+        assert "try a smaller batch_size" in run.error
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "word"),
+    [
+        ("gradtree", {"max_leaf_nodes": 8, "n_restarts": 10**6}, "n_restarts"),
+        ("grande", {"n_estimators": 2**20, "depth": 10}, "n_estimators"),
+        ("get", {"n_starts": 10**6}, "n_starts"),
+        ("argmin", {"depth": 8, "batch_size": 10**6}, "batch_size"),
+    ],
+)
+def test_a_training_that_cannot_fit_is_refused_before_it_begins(
+    store, problem, monkeypatch, learner, settings, word
+):
+    small = 1e7 if learner == "argmin" else 1e9
+    monkeypatch.setattr("treelab.runs.jobs.memory.free_bytes", lambda: small / 10)
+    run = train(store, problem, learner, settings)
+    assert run.state == "failed"
+    assert "GB of memory, and 0." in run.error
+    assert word in run.error
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS])
+def test_the_defaults_fit_into_little_memory_on_a_small_table(problem, learner):
+    settings = LEARNERS[learner].defaults("binary")
+    assert needed_bytes(learner, settings, problem, 1000) < 0.5e9

@@ -39,11 +39,11 @@ class EventRecorder:
     run_id : str
     should_abort : callable, optional
         Called at each report; when it returns True, ``Interrupted`` is raised.
-    checkpointer : Checkpointer, optional
-        Of the training: what aborts it is raised once its state is saved.
 
     Attributes
     ----------
+    checkpointer : Checkpointer or None
+        Of the training under way: what aborts it is raised once its state is saved.
     stop_requested : bool
         Whether the training was asked to stop.
     """
@@ -53,9 +53,8 @@ class EventRecorder:
         store: RunStore,
         run_id: str,
         should_abort: Callable[[], bool] = lambda: False,
-        checkpointer: Checkpointer | None = None,
     ):
-        self._checkpointer = checkpointer
+        self.checkpointer: Checkpointer | None = None
         self.stop_requested = False
         self._store = store
         self._run_id = run_id
@@ -105,11 +104,11 @@ class EventRecorder:
 
     def _abort(self, error: Interrupted) -> None:
         """End the training, after a checkpoint where one can be made."""
-        if self._checkpointer is not None and self._checkpointer.in_stage:
-            self._checkpointer.end_with(error)
+        if self.checkpointer is not None and self.checkpointer.in_stage:
+            self.checkpointer.end_with(error)
             return
-        if self._checkpointer is not None:
-            self._checkpointer.flush()
+        if self.checkpointer is not None:
+            self.checkpointer.flush()
         raise error
 
     def _retain(self, curve: RetainedCurve) -> None:

@@ -14,6 +14,7 @@ from treelab.runs.jobs.edited import fit_edited
 from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted, Paused
 from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
+from treelab.runs.jobs.memory import check_memory
 from treelab.runs.jobs.save_model import save_fitted
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
@@ -88,17 +89,14 @@ def train(
     str
         The state in which the run ended.
     """
-    run = store.run(run_id)
-    if auto_device is not None and run.device in ("auto", "cuda"):
-        run = replace(run, device=auto_device)
-    checkpointer = checkpointer_of(store, run)
-    recorder = EventRecorder(store, run_id, should_abort, checkpointer)
+    recorder = EventRecorder(store, run_id, should_abort)
     callback = CallbackList([recorder, *callbacks])
     try:
-        fit = _fit_of(store, run)
-        began = time.monotonic()
-        fitted = fit(store, run, [callback, checkpointer])
-        seconds = time.monotonic() - began + checkpointer.seconds_before
+        run = store.run(run_id)
+        if auto_device is not None and run.device in ("auto", "cuda"):
+            run = replace(run, device=auto_device)
+        check_memory(store, run)
+        fitted, seconds = _fit(store, run, callback, recorder)
         recorder.flush()
         metrics, summary = save_fitted(store, run, fitted, seconds)
         state = "stopped" if callback.stop_requested else "done"
@@ -119,6 +117,41 @@ def train(
         store.finish(run_id, "interrupted", error=PROGRAM_ENDED)
         raise
     return state
+
+
+def _fit(
+    store: RunStore, run: Run, callback: Callback, recorder: EventRecorder
+) -> tuple[Fitted, float]:
+    """Fit a run; where a GPU's memory is too small, once more with half the batch.
+
+    Returns what was fitted, and the seconds that it took.
+    """
+    try:
+        return _fit_once(store, run, callback, recorder)
+    except Exception as error:
+        batch_size = run.settings.get("batch_size")
+        if not is_out_of_memory(error) or not batch_size or batch_size < 2:
+            raise
+    # Outside of the clause: the error holds on to what it ran out of memory for.
+    drop_checkpoints(store, run.id)
+    run = replace(run, settings=run.settings | {"batch_size": batch_size // 2})
+    store.set_settings(run.id, run.settings)
+    fitted, seconds = _fit_once(store, run, callback, recorder)
+    note = (
+        f"The GPU's memory was too small for batches of {batch_size:,} rows, so it was "
+        f"trained with {batch_size // 2:,}."
+    )
+    return replace(fitted, notes=(*fitted.notes, note)), seconds
+
+
+def _fit_once(
+    store: RunStore, run: Run, callback: Callback, recorder: EventRecorder
+) -> tuple[Fitted, float]:
+    """Fit a run, from its checkpoint where it has one."""
+    recorder.checkpointer = checkpointer = checkpointer_of(store, run)
+    began = time.monotonic()
+    fitted = _fit_of(store, run)(store, run, [callback, checkpointer])
+    return fitted, time.monotonic() - began + checkpointer.seconds_before
 
 
 def _fit_of(store: RunStore, run: Run) -> Callable[..., Fitted]:
@@ -148,14 +181,21 @@ class CallbackList:
         return self.stop_requested
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a GPU's memory was too small."""
+    return type(error).__name__ == "OutOfMemoryError"  # torch's; importing it is slow
+
+
 def error_sentence(error: Exception) -> str:
     """Explain in one sentence, to those who started the run, what went wrong."""
-    if type(error).__name__ == "OutOfMemoryError":  # torch's, which we do not import
+    if is_out_of_memory(error):
         return (
             "The GPU has too little free memory for this run; try a smaller batch_size "
             "or fewer trees, or train on the CPU."
         )
     if isinstance(error, MemoryError):
+        if str(error).startswith("This training"):  # ours says how much
+            return str(error)
         return "This machine has too little free memory for this run."
     message = str(error).strip().split("\n")[0]
     explained = (ValueError, ArithmeticError, OSError, ImportError)

@@ -1,0 +1,150 @@
+"""How much memory a training needs, coarsely, before it begins.
+
+What counts is the largest tensors of a step, times how often a step holds one of their
+size: values, gradients and what lies between. Checked against measured peaks, the
+figures are within a factor of three or so; a run is refused only where even a third of
+its estimate is more than all memory that is free, so that none is refused in vain.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from treelab.data.problem import Problem
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+
+FLOAT32, FLOAT64 = 4, 8  # bytes
+TABLE_COPIES = 10  # of the columns as float64: the frame, its parts, their encodings
+STEP_COPIES = 10  # of a step's largest tensor
+OPTIMIZER_COPIES = 6  # of parameters: gradient, two averages, the best, the start
+RIVALS = 4  # columns that a split of GradTree chooses from
+GET_DEPTH = 6  # levels that GET trains as a whole
+TRIED = 60  # columns and sums of them that a greedy oblique split tries
+CERTAIN = 3.0  # by which an estimate may be too high
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def check_memory(store: RunStore, run: Run) -> None:
+    """Raise MemoryError, with what to try, where a training cannot fit here."""
+    rows = {info.id: info.n_rows for info in store.tables()}
+    n_rows, free = rows.get(run.problem.table_id, 0), free_bytes()
+    needed = needed_bytes(run.learner, run.settings, run.problem, n_rows)
+    if needed > CERTAIN * free:
+        raise MemoryError(
+            f"This training needs about {_gigabytes(needed)} of memory, and "
+            f"{_gigabytes(free)} are free: {n_rows:,} rows, "
+            f"{len(run.problem.columns):,} columns. {_advice(run.settings)}"
+        )
+
+
+def needed_bytes(learner: str, settings: dict, problem: Problem, n_rows: int) -> float:
+    """Estimate the memory that a training takes, in bytes.
+
+    Parameters
+    ----------
+    learner : str
+        Its key; one without an estimate of its own needs what its table takes.
+    settings : dict
+        All of its settings.
+    problem : Problem
+    n_rows : int
+        Rows of the table.
+    """
+    n_columns = max(len(problem.columns), 1)
+    table = FLOAT64 * TABLE_COPIES * n_rows * n_columns
+    own = _ESTIMATES.get(learner)
+    return table + (0.0 if own is None else own(settings, n_rows, n_columns))
+
+
+def free_bytes() -> float:
+    """Memory that a process here may still take: the machine's, or its container's."""
+    free = float(psutil.virtual_memory().available)
+    try:
+        limit = (CGROUP / "memory.max").read_text().strip()
+        used = (CGROUP / "memory.current").read_text().strip()
+        if limit != "max":
+            free = min(free, float(limit) - float(used))
+    except (OSError, ValueError):  # no container, or none that says
+        pass
+    return max(free, 0.0)
+
+
+def _gradtree(settings: dict, n_rows: int, n_columns: int) -> float:
+    """Soft splits of every plan, fold and restart, E S K B; weights of rows, E n."""
+    n_restarts = settings["n_restarts"]
+    batch = min(settings["batch_size"], n_rows)
+    if settings.get("recipe") == "paper":
+        n_splits = n_restarts * 2 ** settings["max_depth"]
+        parameters = 2 * FLOAT32 * n_splits * n_columns
+        return OPTIMIZER_COPIES * parameters + FLOAT32 * STEP_COPIES * n_splits * batch
+    n_sets = max(15, n_restarts)  # folds by repeats, each with trees of all sizes
+    n_sizes = 2 + math.log2(max(settings["max_leaf_nodes"], 2))
+    n_splits = n_sets * 2 * settings["max_leaf_nodes"]
+    step = FLOAT32 * STEP_COPIES * n_splits * RIVALS * batch
+    return step + FLOAT32 * n_sets * n_rows * (n_sizes + 2 * n_columns)
+
+
+def _grande(settings: dict, n_rows: int, n_columns: int) -> float:
+    """Logits and thresholds of every split and column, E N F; weights of rows, G n."""
+    fraction = settings["selected_variables"]
+    used = min(fraction, 1.0) * n_columns if fraction > 0 else n_columns
+    n_splits = settings["n_estimators"] * (2 ** settings["depth"] - 1)
+    parameters = 2 * FLOAT32 * n_splits * used
+    seen = settings["n_estimators"] if settings["data_fraction"] < 1 else 0
+    return OPTIMIZER_COPIES * parameters + n_rows * (
+        seen + FLOAT32 * settings["n_folds"]
+    )
+
+
+def _get(settings: dict, n_rows: int, n_columns: int) -> float:
+    """Margins E N B of a step; what greedy splits try of all rows, n F."""
+    batch = min(settings["batch_size"] or n_rows, n_rows)
+    depth = settings["max_depth"]
+    depth = GET_DEPTH if isinstance(depth, str) else depth
+    if settings.get("recipe") != "paper":
+        depth = min(depth, GET_DEPTH)
+    n_splits = settings["n_starts"] * 2**depth
+    step = FLOAT32 * STEP_COPIES * n_splits * batch
+    parameters = OPTIMIZER_COPIES * FLOAT32 * n_splits * n_columns
+    return step + parameters + FLOAT64 * n_rows * (n_columns + TRIED)
+
+
+def _argmin(settings: dict, n_rows: int, n_columns: int) -> float:
+    """Traversals E T B of a step; scores of all rows where splits get sparse, E N n."""
+    strengths = settings["pruning_strength"]
+    n_trees = len(strengths) if isinstance(strengths, list | tuple) else 1
+    n_nodes = n_trees * 2 ** (settings["depth"] + 1)
+    step = FLOAT32 * STEP_COPIES * n_nodes * min(settings["batch_size"], n_rows)
+    parameters = OPTIMIZER_COPIES * FLOAT32 * n_nodes * n_columns
+    return step + parameters + FLOAT32 * n_nodes * n_rows
+
+
+def _optimal(settings: dict, n_rows: int, n_columns: int) -> float:
+    """A number for each row and candidate threshold, as the search holds it, too."""
+    return 2 * FLOAT32 * n_rows * n_columns * settings["n_thresholds"]
+
+
+_ESTIMATES: dict[str, Callable[[dict, int, int], float]] = {
+    "gradtree": _gradtree,
+    "grande": _grande,
+    "get": _get,
+    "argmin": _argmin,
+    "optimal": _optimal,
+}
+
+
+def _advice(settings: dict) -> str:
+    """Name the settings that make a training smaller."""
+    known = ("n_estimators", "n_restarts", "n_starts", "batch_size", "depth")
+    smaller = [name for name in known if isinstance(settings.get(name), int)]
+    if not smaller:
+        return "Try fewer rows or columns."
+    return f"Try a smaller {' or '.join(smaller[:2])}, or fewer rows or columns."
+
+
+def _gigabytes(n_bytes: float) -> str:
+    """Write a size."""
+    return f"{n_bytes / 1e9:,.1f} GB"
