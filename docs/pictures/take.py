@@ -35,6 +35,7 @@ WIDTH, HEIGHT = 1280, 860
 PATIENCE = 240_000  # milliseconds that a step may take on a busy machine
 MOST_FRAMES = 60
 FRAME_MS, LAST_MS = 250, 3000
+WAITING_MS = 2000
 # Pointers, the bar of a running script and the developer's menu are not of the page.
 TIDY = (
     "*, *::before, *::after { animation: none !important; caret-color: transparent "
@@ -132,16 +133,22 @@ class Camera:
         self.page.locator(".st-key-loss .js-plotly-plot").first.wait_for()
         frames: list[Image.Image] = []
         done = self.page.locator(until)
+        tree = self.page.locator(".st-key-live [role=treeitem]")
         while done.count() == 0:
             frames.append(self.frame())
+            if tree.count() == 0:  # cross-validation, of which little is seen
+                self.page.wait_for_timeout(WAITING_MS)
         self.settled()
         frames.append(self.frame())
         save_moving(frames, self.folder / f"{name}.gif")
 
     def frame(self) -> Image.Image:
         """Photograph the page without its sidebar, from the curves downwards."""
-        main = self.page.get_by_test_id("stMain")
-        main.evaluate("one => { one.scrollTop = 340 }")
+        curves = self.page.locator(".st-key-loss").first
+        curves.evaluate("""one => {
+          one.style.scrollMarginTop = '150px';
+          one.scrollIntoView({block: 'start'});
+        }""")
         clip = {"x": 310, "y": 60, "width": WIDTH - 310, "height": HEIGHT - 130}
         taken = Image.open(io.BytesIO(self.page.screenshot(clip=clip)))
         return taken.convert("RGB")

@@ -18,6 +18,8 @@ BLOCK = re.compile(
     r"(?:^<!-- not run: ([^\n]+) -->\n)?" + FENCE.pattern, re.MULTILINE | re.DOTALL
 )
 RUN = re.compile(r"\brun (\w+-\w+)")
+FIGURE = re.compile(r"^print\(.*\)  # (0\.\d{3})$", re.MULTILINE)
+NUMBER = re.compile(r"0\.\d+")
 TABLE = "table.csv"
 
 
@@ -69,6 +71,13 @@ def given(page: Path) -> dict:
     return dict(zip(names, (X[:90], X[90:], y[:90], y[90:])))
 
 
+def check_figures(text: str, printed: str) -> None:
+    """Compare the figures that a block says it prints, ``print(...)  # 0.5``."""
+    said = FIGURE.findall(text)
+    found = [float(line) for line in printed.splitlines() if NUMBER.fullmatch(line)]
+    assert not said or [f"{value:.3f}" for value in found] == said
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
@@ -79,7 +88,10 @@ def test_blocks_run_as_they_stand(page, desk):
         if why:
             continue
         if language == "python":
-            exec(compile(text, name_of(page), "exec"), names)
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(text, name_of(page), "exec"), names)
+            check_figures(text, printed.getvalue())
         elif language == "sh":
             for line in text.splitlines():
                 run = run_line(line, run)

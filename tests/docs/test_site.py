@@ -12,6 +12,11 @@ import yaml
 import treelab
 from tests.docs.pages import DOCS, LINK, PAGES, ROOT, anchors, name_of, without_code
 from treelab.cli.main import build_parser
+from treelab.learners.registry import find_spec
+
+here = importlib.util.spec_from_file_location("tables", DOCS / "settings_tables.py")
+settings_tables = importlib.util.module_from_spec(here)
+here.loader.exec_module(settings_tables)
 
 LISTED = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \|", re.MULTILINE)
 COMMAND = re.compile(r"^(?: {4})?python -m treelab (\S.*)$", re.MULTILINE)
@@ -81,6 +86,15 @@ def test_the_reference_has_every_public_name_and_no_other():
     named = re.findall(r"^::: (\S+)$", (DOCS / "reference.md").read_text(), re.M)
     homes = [f"{treelab._HOMES[name]}.{name}" for name in treelab.__all__]
     assert named == homes
+
+
+@pytest.mark.parametrize("key", settings_tables.KEYS)
+def test_a_learners_page_has_its_settings_as_they_are_declared(key):
+    text = (DOCS / "learners" / f"{key}.md").read_text("utf-8")
+    hint = "run python docs/settings_tables.py"
+    assert text == settings_tables.with_table(text, find_spec(key)), hint
+    for heading in ("when-to-use-it", "settings"):
+        assert heading in anchors(text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
