@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind, column_note
+from treelab.data.leaks import leaks
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, rare_class_notes
 from treelab.data.split_by import assign_by
@@ -81,8 +82,9 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
     findings += _truth_findings(frame, problem)
     for name in problem.columns:
         findings += _column_findings(frame[name], problem)
-    findings += _copies_of_target(frame, problem)
     findings += _split_findings(frame, problem)
+    if all(finding.level != "error" for finding in findings):
+        findings += _leak_findings(frame, problem)
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 
@@ -252,26 +254,17 @@ def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         )
 
 
-def _copies_of_target(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
-    """Yield the columns that match the target one to one, which is seldom meant."""
-    if problem.task == "regression":
-        return
-    target = frame[problem.target]
-    known = target.notna()
-    codes, labels = pd.factorize(target[known])
-    if len(labels) < 2:
-        return
-    for name in problem.columns:
-        column = frame.loc[known, name]
-        if column.nunique(dropna=False) != len(labels):
-            continue
-        pairs = pd.factorize(column, use_na_sentinel=False)[0] * len(labels) + codes
-        if len(np.unique(pairs)) == len(labels):
-            yield _note(
-                f"Column {name!r} determines the target {problem.target!r}. If it "
-                "is known only afterwards, take it out.",
-                name,
-            )
+def _leak_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield the columns that settle the target by themselves."""
+    found = leaks(frame[list(problem.columns)], frame[problem.target], problem.task)
+    measure = "an R² of" if problem.task == "regression" else "a balanced accuracy of"
+    for name, score in found:
+        yield _note(
+            f"Column {name!r} alone determines the target {problem.target!r}: a small "
+            f"tree of it has {measure} {score:.3f} on held-out rows. If it is known "
+            "only afterwards, take it out.",
+            name,
+        )
 
 
 def _error(sentence: str, column: object) -> Finding:

@@ -1,0 +1,56 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.builtin import BUILTIN
+from treelab.data.leaks import leaks
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_a_column_that_settles_the_target_is_found_with_its_score(rng):
+    y = pd.Series(rng.choice(["a", "b", "c"], 400))
+    codes = y.map({"a": 3.0, "b": 1.0, "c": 2.0})
+    columns = pd.DataFrame(
+        {
+            "copy": y.str.upper(),
+            "code": codes + rng.uniform(-0.3, 0.3, 400),
+            "missing": y.where(y != "a"),
+            "hint": codes + rng.normal(0, 1, 400),
+            "noise": rng.normal(size=400),
+        }
+    )
+    assert dict(leaks(columns, y, "multiclass")) == {
+        "copy": 1.0,
+        "code": 1.0,
+        "missing": 1.0,
+    }
+
+
+def test_a_rare_class_that_is_missed_is_no_leak(rng):
+    y = pd.Series(np.where(rng.random(2000) < 0.005, "rare", "usual"))
+    assert not list(leaks(pd.DataFrame({"x": rng.normal(size=2000)}), y, "binary"))
+
+
+def test_a_number_that_follows_from_one_column_is_found(rng):
+    x = rng.normal(size=1000)
+    columns = pd.DataFrame({"x": x, "loose": x + rng.normal(0, 0.5, 1000)})
+    (found,) = leaks(columns, pd.Series(np.exp(x / 4)), "regression")
+    assert found[0] == "x"
+    assert found[1] > 0.99
+
+
+def test_of_few_rows_nothing_is_said():
+    y = pd.Series(["a", "b"] * 10)
+    assert not list(leaks(pd.DataFrame({"x": y}), y, "binary"))
+
+
+@pytest.mark.parametrize("key", sorted({*BUILTIN} - {"digits"}))
+def test_the_built_in_tables_have_none(key):
+    table = BUILTIN[key]
+    frame = table.load()
+    columns = frame.drop(columns=table.target)
+    assert not list(leaks(columns, frame[table.target], table.task))

@@ -1,0 +1,78 @@
+"""Columns that settle the target by themselves, which is seldom meant."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import balanced_accuracy_score, r2_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from treelab.data.columns import column_kind
+from treelab.data.values import class_labels
+
+SETTLED = 0.99  # of held-out rows: balanced accuracy, or R2
+MOST_LEAVES = 32
+MOST_ROWS, FEWEST_ROWS = 2000, 300
+MOST_CELLS = 200_000  # of wide tables fewer rows are looked at
+TOO_FEW = 40  # rows, of which nothing can be said
+
+
+def leaks(
+    columns: pd.DataFrame, target: pd.Series, task: str
+) -> Iterator[tuple[str, float]]:
+    """Yield the columns from which alone a small tree predicts the target.
+
+    A tree of at most ``MOST_LEAVES`` leaves is fitted to a half of a sample of rows and
+    scored on the other half.
+
+    Parameters
+    ----------
+    columns : DataFrame of shape (n_rows, n_columns)
+        Numbers or categories; missing values are a value of their own.
+    target : Series of shape (n_rows,)
+        Rows without a value are left out.
+    task : {"binary", "multiclass", "regression"}
+
+    Yields
+    ------
+    name : str
+    score : float
+        On held-out rows: balanced accuracy, or R2 for a regression; at least
+        ``SETTLED``.
+    """
+    rows = _sample(target, columns.shape[1])
+    if len(rows) < TOO_FEW or target.iloc[rows].nunique() < 2:
+        return
+    y = target.iloc[rows]
+    y = y.to_numpy(np.float64) if task == "regression" else class_labels(y).to_numpy()
+    half = len(rows) // 2
+    for name in columns.columns:
+        x = _codes(columns[name].iloc[rows])[:, None]
+        if (score := _score(x, y, half, task)) >= SETTLED:
+            yield str(name), score
+
+
+def _sample(target: pd.Series, n_columns: int) -> np.ndarray:
+    """Return places of rows with a target, in random order."""
+    known = np.flatnonzero(target.notna())
+    most = int(np.clip(MOST_CELLS // max(n_columns, 1), FEWEST_ROWS, MOST_ROWS))
+    return np.random.default_rng(0).permutation(known)[:most]
+
+
+def _codes(column: pd.Series) -> np.ndarray:
+    """Return a column as numbers, missing values below all others."""
+    if column_kind(column) != "number":
+        return pd.factorize(column)[0].astype(np.float64)
+    values = column.to_numpy(np.float64, na_value=np.nan)
+    finite = np.clip(values, -1e30, 1e30)
+    return np.where(np.isnan(values), -1e31, finite)
+
+
+def _score(x: np.ndarray, y: np.ndarray, half: int, task: str) -> float:
+    """Return how well one column predicts the second half of the rows."""
+    kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
+    tree = kind(max_leaf_nodes=MOST_LEAVES, random_state=0).fit(x[:half], y[:half])
+    predicted = tree.predict(x[half:])
+    if task == "regression":
+        return float(r2_score(y[half:], predicted))
+    return float(balanced_accuracy_score(y[half:], predicted))
