@@ -30,6 +30,7 @@ TYPES = {
     "WeightedTrees": "treelab.trees.ensemble",
     "PruningPath": "treelab.trees.pruning.path",
     "SizePath": "treelab.trees.pruning.size_path",
+    "RashomonSet": "treelab.trees.rashomon.rashomon_set",
 }
 MOST_BYTES = 2**26  # of a model as JSON, whose values take twenty times the memory
 MOST_ARRAY_BYTES = 2**30

@@ -83,6 +83,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         The fitted tree, thresholds in the units of ``X``.
     path_ : SizePath
         The best tree at each number of leaves, with its cross-validated score.
+    batch_ : Batch
+        All trees that were trained on all rows, by treelab's recipe.
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame
@@ -235,6 +237,8 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         The fitted tree, thresholds in the units of ``X``.
     path_ : SizePath
         The best tree at each number of leaves, with its cross-validated score.
+    batch_ : Batch
+        All trees that were trained on all rows, by treelab's recipe.
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame

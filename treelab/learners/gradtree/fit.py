@@ -27,8 +27,10 @@ from treelab.learners.gradtree.annealing import (
     PlannedStart,
     epochs_of,
     make_starts,
+    plans_of,
     train,
 )
+from treelab.learners.gradtree.batch import Batch
 from treelab.learners.gradtree.cross_validation import Choice, cross_validate
 from treelab.learners.gradtree.encodings import Encoding
 from treelab.learners.gradtree.hard_tree import HardTree
@@ -137,6 +139,7 @@ class GradTreeFit(GrownTree):
             snapshot=export,
         )
         hard = trees.hard_trees()
+        self.batch_ = Batch(hard, encoding.encoder, table.target.classes, weights)
         retained = _retained(table, choice, starts, hard, encoding)
         whole = {plan: export(hard[place]) for plan, place in retained.items()}
         self.path_ = self._path(table, choice, whole, weights)
@@ -155,6 +158,65 @@ class GradTreeFit(GrownTree):
         self._retain(self.path_.tree, start, origin, table)
         monitor.retain(place, {0.0: lambda: start, epochs: lambda: self.model_})
         self.history_ = monitor.history_frame()
+
+    def train_batch(
+        self,
+        X,
+        y,
+        *,
+        most_leaves: int,
+        n_restarts: int,
+        weights: np.ndarray,
+        callbacks: Sequence[Callback] = (),
+    ) -> Batch:
+        """Train more trees on all rows, none of which is chosen; ``fit`` is not needed.
+
+        Parameters
+        ----------
+        X, y
+            As in ``fit``.
+        most_leaves : int
+            Of the largest trees; smaller ones are trained beside them.
+        n_restarts : int
+            Trees of each size.
+        weights : ndarray of shape (n_classes,)
+            Of the classes in the leaves; (1,) for regression.
+        callbacks : sequence of callable
+            As in ``fit``.
+        """
+        settings = read_settings(GradTreeSettings, self)
+        random = check_random_state(self.random_state)
+        data = self._read(X, y, None, None, numbers="none")
+        table = self._table(data.frame, data.y, settings)
+        encoding = table.encode(np.zeros(len(table.frame), dtype=bool))
+        sizes = sorted({plan.size for plan in plans_of(settings)})
+        largest = next((size for size in sizes if size >= most_leaves), sizes[-1])
+        starts = make_starts(
+            [encoding],
+            table.target.y,
+            table.values,
+            [plan for plan in plans_of(settings) if plan.size <= largest],
+            n_restarts,
+            settings,
+            random,
+        )
+        device = resolve_device(self.device)
+        generator = torch.Generator(device).manual_seed(random.randint(2**31))
+        export = partial(self._export, table, encoding.encoder, weights=weights)
+        epochs = math.ceil(epochs_of(settings, len(table.frame)))
+        trees, _ = train(
+            [encoding],
+            starts,
+            table.target.y,
+            table.objective,
+            settings,
+            Monitor(epochs, callbacks),
+            generator,
+            snapshot=export,
+        )
+        return Batch(
+            trees.hard_trees(), encoding.encoder, table.target.classes, weights
+        )
 
     def _fit_paper(
         self, table: Table, held_out, validation: str, settings, callbacks, generator

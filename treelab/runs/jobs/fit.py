@@ -7,11 +7,14 @@ from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
+from treelab.runs.jobs.model_facts import fitted_split
+from treelab.runs.jobs.rashomon.trees_of_run import rashomon_set
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
 from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.rashomon.rashomon_set import RashomonSet
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Fitted:
         How the model came about.
     path : SizePath or None
         The best tree at each number of leaves, where the learner finds them.
+    rashomon : RashomonSet or None
+        Other trees that score alike, where the learner trains several.
     """
 
     model: Model
@@ -42,6 +47,7 @@ class Fitted:
     measured: dict[str, float | str] = field(default_factory=dict)
     origin: Origin | None = None
     path: SizePath | None = None
+    rashomon: RashomonSet | None = None
 
 
 def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
@@ -62,12 +68,20 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
         callbacks=callbacks,
     )
     path = getattr(estimator, "path_", None)  # ensembles have none
+    path = path if isinstance(path, SizePath) else None  # argmin's is its model
+    batch = getattr(estimator, "batch_", None)
+    rashomon = None
+    if batch is not None and estimator.model_.n_splits:
+        rows = split.rows(fitted_split(estimator.model_, split))
+        trees = batch.export(*rows)
+        rashomon = rashomon_set(run, estimator.model_, trees, rows, path)
     return Fitted(
         estimator.model_,
         run.problem,
         split,
         origin=estimator.origin_,
-        path=path if isinstance(path, SizePath) else None,  # argmin's is its model
+        path=path,
+        rashomon=rashomon,
     )
 
 

@@ -7,6 +7,9 @@ from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
+# What a run's summary names the run by from which its tree was taken.
+BY_HAND = ("pruned_from", "edited_from", "more_from", "chosen_from")
+
 
 def can_be_repeated(run: Run) -> bool:
     """Whether a run was trained by a learner that can train it on other rows.
@@ -14,7 +17,7 @@ def can_be_repeated(run: Run) -> bool:
     A model from elsewhere was not, nor a tree that was edited or whose size was chosen
     by hand; clusters are found in all rows.
     """
-    by_hand = {"pruned_from", "edited_from"} & run.summary.keys()
+    by_hand = any(own in run.summary for own in BY_HAND)
     return run.learner in LEARNERS and not by_hand and not run.problem.origin
 
 

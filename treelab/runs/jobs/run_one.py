@@ -15,6 +15,7 @@ from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted, Paused
 from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.memory import check_memory
+from treelab.runs.jobs.rashomon.more_trees import fit_more
 from treelab.runs.jobs.save_model import save_fitted
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
@@ -155,12 +156,14 @@ def _fit_once(
 
 
 def _fit_of(store: RunStore, run: Run) -> Callable[..., Fitted]:
-    """Return what fits a run: its learner, from an edited tree or not, or clusters.
+    """Return what fits a run: its learner, an edited tree, more trees, or clusters.
 
     A sweep fits its learner many times.
     """
     if store.edits(run.id) is not None:
         return fit_edited
+    if store.more(run.id) is not None:
+        return fit_more
     if store.sweep(run.id) is not None:
         from treelab.runs.jobs.sweep import fit_sweep  # loads Optuna
 

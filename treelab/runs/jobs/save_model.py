@@ -23,7 +23,7 @@ from treelab.trees.pruning.shown_tree import Model
 def save_fitted(
     store: RunStore, run: Run, fitted: Fitted, seconds: float
 ) -> tuple[dict, dict]:
-    """Save and score the model of a training, and save its path by size.
+    """Save and score the model of a training, and save its other trees.
 
     Parameters
     ----------
@@ -54,6 +54,9 @@ def save_fitted(
     if fitted.path is not None:
         names = target_names(fitted.problem)
         store.add_path(run.id, fitted.path.with_target(*names))
+    if fitted.rashomon is not None:
+        names = target_names(fitted.problem)
+        store.add_rashomon(run.id, fitted.rashomon.with_target(*names))
     if fitted.origin is not None:
         summary["origin"] = fitted.origin.to_dict()
     return metrics, summary | fitted.measured

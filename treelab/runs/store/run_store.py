@@ -29,6 +29,7 @@ from treelab.runs.store.worker_registry import WorkerRegistry
 from treelab.training.events import Progress
 from treelab.trees.io import Stored, load
 from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.rashomon.rashomon_set import RashomonSet
 from treelab.trees.tree import Tree
 
 __all__ = ["Run", "RunStore", "TableInfo", "default_home"]
@@ -334,14 +335,39 @@ class RunStore(RunStates):
 
     def add_edits(self, run_id: str, log: str) -> None:
         """Save the log of the edits that a run's tree came from, as JSON."""
-        part = self.folder(run_id) / "edits.part"
-        with open_private(part, "w", "utf-8") as file:
-            file.write(log)
-        part.replace(self.folder(run_id) / "edits.json")
+        self._write(run_id, "edits", log)
 
     def edits(self, run_id: str) -> str | None:
         """Read the log of a run's edits; None where its tree was not edited."""
-        path = self.folder(self.run(run_id).id) / "edits.json"
+        return self._read(run_id, "edits")
+
+    def add_more(self, run_id: str, more: str) -> None:
+        """Save of which run a run is to find more trees, and how many, as JSON."""
+        self._write(run_id, "more", more)
+
+    def more(self, run_id: str) -> str | None:
+        """Read what ``add_more`` saved; None where the run trains a tree of its own."""
+        return self._read(run_id, "more")
+
+    def add_rashomon(self, run_id: str, trees: RashomonSet) -> None:
+        """Save the trees that score nearly as well as a run's own, or better."""
+        self._save(run_id, "rashomon", trees)
+
+    def rashomon(self, run_id: str) -> RashomonSet | None:
+        """Load a run's Rashomon set; None where none was stored."""
+        folder = self.folder(self.run(run_id).id) / "rashomon"
+        return RashomonSet.load(folder) if folder.is_dir() else None
+
+    def _write(self, run_id: str, name: str, text: str) -> None:
+        """Write JSON into a run's folder, whole or not at all."""
+        part = self.folder(run_id) / f"{name}.part"
+        with open_private(part, "w", "utf-8") as file:
+            file.write(text)
+        part.replace(self.folder(run_id) / f"{name}.json")
+
+    def _read(self, run_id: str, name: str) -> str | None:
+        """Read JSON from a run's folder, None where it has none of this name."""
+        path = self.folder(self.run(run_id).id) / f"{name}.json"
         return path.read_text("utf-8") if path.is_file() else None
 
     def add_sweep(self, run_id: str, plan: str) -> None:

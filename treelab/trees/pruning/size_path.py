@@ -1,5 +1,6 @@
 """SizePath: the best tree at each number of leaves, with its cross-validated score."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,12 +92,7 @@ class SizePath(Stored):
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        settings: list[dict] = []
-        arrays: dict[str, np.ndarray] = {}
-        for i, tree in enumerate(self.trees):
-            own, parts = tree.pack()
-            settings.append(own)
-            arrays |= {f"{i}.{name}": part for name, part in parts.items()}
+        settings, arrays = pack_trees(self.trees)
         return (
             {"trees": settings, "scores": self.scores, "chosen": int(self.chosen)},
             arrays,
@@ -105,12 +101,28 @@ class SizePath(Stored):
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "SizePath":
         """Rebuild the path that ``pack`` took apart."""
-        parts: list[dict] = [{} for _ in settings["trees"]]
-        for name, array in arrays.items():
-            i, _, part = name.partition(".")
-            parts[int(i)][part] = array
-        trees = [Tree.unpack(s, own) for s, own in zip(settings["trees"], parts)]
+        trees = unpack_trees(settings["trees"], arrays)
         return cls(tuple(trees), settings["scores"], settings["chosen"])
+
+
+def pack_trees(trees: Sequence[Tree]) -> tuple[list[dict], dict[str, np.ndarray]]:
+    """Take several trees apart, as ``Stored.pack`` does one."""
+    settings: list[dict] = []
+    arrays: dict[str, np.ndarray] = {}
+    for i, tree in enumerate(trees):
+        own, parts = tree.pack()
+        settings.append(own)
+        arrays |= {f"{i}.{name}": part for name, part in parts.items()}
+    return settings, arrays
+
+
+def unpack_trees(settings: list[dict], arrays: dict[str, np.ndarray]) -> list[Tree]:
+    """Rebuild the trees that ``pack_trees`` took apart."""
+    parts: list[dict] = [{} for _ in settings]
+    for name, array in arrays.items():
+        i, _, part = name.partition(".")
+        parts[int(i)][part] = array
+    return [Tree.unpack(own, part) for own, part in zip(settings, parts)]
 
 
 def within_one_standard_error(fold_scores: np.ndarray) -> tuple[int, np.ndarray]:

@@ -1,0 +1,110 @@
+"""Rates by group, against counting row by row, and against fairlearn where it is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.evaluation.fairness.rates import (
+    MISSING,
+    OTHERS,
+    RATES,
+    gaps_of_models,
+    groups_of,
+    rate_gaps,
+    rates_by_group,
+)
+
+
+def rows(n: int = 400):
+    rng = np.random.default_rng(1)
+    group = rng.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
+    truth = rng.random(n) < np.where(group == "a", 0.5, 0.3)
+    predicted = np.where(rng.random(n) < 0.8, truth, rng.random(n) < 0.5)
+    return truth, predicted, group
+
+
+def share(rows) -> float:
+    """Fraction of a list of bools, by adding them up."""
+    return sum(rows) / len(rows) if rows else np.nan
+
+
+def slow_rates(truth, predicted, group, name) -> list[float]:
+    """The rates of one group, row by row."""
+    own = [(t, p) for t, p, g in zip(truth, predicted, group) if g == name]
+    return [
+        share([p for _, p in own]),
+        share([t == p for t, p in own]),
+        share([p for t, p in own if t]),
+        share([p for t, p in own if not t]),
+        share([t for t, p in own if p]),
+    ]
+
+
+def test_rates_are_those_counted_row_by_row():
+    truth, predicted, group = rows()
+    found = rates_by_group(truth, predicted, group)
+    assert [*found.index] == ["a", "b", "c"]  # the largest first
+    assert found["n_rows"].sum() == len(truth)
+    for name in found.index:
+        expected = slow_rates(truth, predicted, group, name)
+        assert found.loc[name, list(RATES)].tolist() == pytest.approx(expected)
+
+
+def test_gaps_are_highest_minus_lowest_and_lie_in_their_interval():
+    truth, predicted, group = rows()
+    table = rates_by_group(truth, predicted, group)
+    for name, found in rate_gaps(truth, predicted, group).items():
+        assert found.difference == pytest.approx(table[name].max() - table[name].min())
+        assert found.ratio == pytest.approx(table[name].min() / table[name].max())
+        assert 0 <= found.low <= found.high <= 1
+    several = np.stack([predicted, truth])
+    own = gaps_of_models(several, truth, group, "true positive rate")
+    difference = rate_gaps(truth, predicted, group)["true positive rate"].difference
+    assert own.tolist() == pytest.approx([difference, 0])
+
+
+def test_a_group_without_the_class_has_no_true_positive_rate():
+    truth = np.array([True, False, False, False])
+    table = rates_by_group(truth, truth, ["a", "a", "b", "b"])
+    assert np.isnan(table.loc["b", "true positive rate"])
+    assert np.isnan(
+        rate_gaps(truth, truth, ["a", "a", "b", "b"])["true positive rate"].difference
+    )
+
+
+def test_groups_are_categories_or_quarters_of_numbers():
+    assert set(groups_of(pd.Series(["x", None, "y"]))) == {"x", "y", MISSING}
+    assert groups_of(pd.Series(np.arange(100.0))).nunique() == 4
+    many = groups_of(pd.Series([str(i % 20) for i in range(100)]))
+    assert many.nunique() == 8
+    assert OTHERS in set(many)
+
+
+def test_rates_equal_those_of_fairlearn():
+    metrics = pytest.importorskip("fairlearn.metrics")
+    from sklearn.metrics import accuracy_score, precision_score
+
+    truth, predicted, group = rows()
+    frame = metrics.MetricFrame(
+        metrics={
+            "selection rate": metrics.selection_rate,
+            "accuracy": accuracy_score,
+            "true positive rate": metrics.true_positive_rate,
+            "false positive rate": metrics.false_positive_rate,
+            "precision": precision_score,
+        },
+        y_true=truth,
+        y_pred=predicted,
+        sensitive_features=group,
+    )
+    found = rates_by_group(truth, predicted, group)[list(RATES)]
+    pd.testing.assert_frame_equal(
+        found.sort_index(), frame.by_group.astype(float), check_names=False
+    )
+    gaps = rate_gaps(truth, predicted, group)
+    assert [g.difference for g in gaps.values()] == pytest.approx(
+        frame.difference().astype(float).tolist()
+    )
+    assert [g.ratio for g in gaps.values()] == pytest.approx(
+        frame.ratio().astype(float).tolist()
+    )

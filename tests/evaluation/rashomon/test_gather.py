@@ -1,0 +1,144 @@
+"""The Rashomon set: which trees differ, and what each scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.evaluation.metrics import confusion_matrix, macro_f1
+from treelab.evaluation.rashomon.filters import TreeFilter, passing
+from treelab.evaluation.rashomon.gather import gather
+from treelab.evaluation.rashomon.likeness import (
+    column_use,
+    likeness,
+    places,
+    predictions,
+)
+from treelab.evaluation.rashomon.multiplicity import otherwise, row_multiplicity
+from treelab.evaluation.rashomon.refitted import RefittedScorer
+from treelab.learners.cart.estimators import CartClassifier
+from treelab.trees.feature import Feature
+from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.tree import Tree
+
+FEATURES = tuple(Feature(name, fill=0.5) for name in "abc")
+ONES = np.ones(2)
+
+
+def table(n: int = 120) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.random((n, 3)).round(2), columns=list("abc"))
+    return X, (X["a"] + X["b"] + rng.normal(0, 0.1, n) > 1).map(str).to_numpy()
+
+
+def tree(features, thresholds) -> Tree:
+    """A complete tree of these splits; its leaves are not fitted."""
+    n = len(features)
+    return Tree.complete(
+        FEATURES,
+        np.array(features),
+        np.array(thresholds, dtype=float),
+        np.zeros(n, dtype=bool),
+        np.full((n + 1, 2), 0.5),
+        classes=("False", "True"),
+    )
+
+
+def fitted(own: Tree) -> Tree:
+    own = own.with_rows(*table())
+    assert own.class_counts is not None
+    return replace(own, value=own.class_counts / own.n_rows[:, None])
+
+
+def test_equal_trees_are_counted_once_and_empty_branches_do_not_make_a_tree_new():
+    X, y = table()
+    first = tree([0], [0.505])
+    same = tree([0], [0.5049])  # no row lies between
+    with_empty = tree([0, 1, 1], [0.505, 5.0, 5.0])
+    other = tree([1], [0.5])
+    found = gather(first, [same, with_empty, other], (X, y), ONES)
+    assert sorted(own.columns for own in found.trees) == [("a",), ("b",)]
+    assert found.tree.columns == ("a",)
+
+
+def test_a_score_is_that_of_leaves_fitted_without_the_fold():
+    X, y = table()
+    own = tree([0, 1, 2], [0.5, 0.4, 0.6])
+    codes = (y == "True").astype(int)
+    scorer = RefittedScorer.of("binary", codes, ONES)
+    leaf = own.apply(X)
+    score, error = scorer.score(own, leaf)
+    total = []
+    for folds in scorer.folds:
+        predicted = np.empty_like(codes)
+        for fold in np.unique(folds):
+            for place in np.unique(leaf):
+                at = codes[(folds != fold) & (leaf == place)]
+                predicted[(folds == fold) & (leaf == place)] = at.mean() > 0.5
+        total.append(confusion_matrix(codes, predicted, 2))
+    assert score == pytest.approx(macro_f1(np.sum(total, axis=0)))
+    assert 0 < error < 0.1
+
+
+def test_the_runs_tree_has_its_cross_validated_score_and_others_differ_from_it():
+    X, y = table()
+    estimator = CartClassifier(tune=False, max_leaf_nodes=6).fit(X, y)
+    own = estimator.tree_
+    path = SizePath(
+        (own,),
+        pd.DataFrame({"n_leaves": [6], "score": [0.7], "standard_error": [0.0]}),
+        0,
+    )
+    found = gather(own, [tree([0, 1, 1], [0.5, 0.5, 0.3])], (X, y), ONES, path)
+    assert found.score[found.chosen] == pytest.approx(0.7)
+    assert found.tree is own
+    assert found.chosen in found.within(0)
+    assert (np.diff(found.score) <= 0).all()
+
+
+def test_it_is_stored_and_read_again(tmp_path):
+    X, y = table()
+    found = gather(tree([0], [0.5]), [tree([1], [0.5])], (X, y), ONES)
+    found.save(tmp_path / "set")
+    again = RashomonSet.load(tmp_path / "set")
+    assert (len(again), again.chosen) == (len(found), found.chosen)
+    pd.testing.assert_frame_equal(again.scores, found.scores, check_dtype=False)
+    for one, other in zip(again.trees, found.trees):
+        assert (one.predict(X) == other.predict(X)).all()
+
+
+def test_likeness_is_the_fraction_of_rows_predicted_alike():
+    X, _ = table()
+    trees = [fitted(tree([j], [0.5])) for j in range(3)]
+    predicted, value = predictions(trees, X)
+    assert (np.array(trees[0].classes)[predicted[0]] == trees[0].predict(X)).all()
+    alike = likeness(predicted, 2)
+    assert alike[0, 1] == pytest.approx((predicted[0] == predicted[1]).mean())
+    at = places(alike)
+    apart = np.linalg.norm(at[:, None] - at[None], axis=-1)
+    assert apart == pytest.approx(1 - alike, abs=0.05)  # three points lie in a plane
+    assert column_use(trees[:2], list("abc")).to_dict() == {"a": 1, "b": 1, "c": 0}
+    row = row_multiplicity(predicted[:, 0], value[:, 0], 0)
+    assert row.n_trees == 3
+    assert row.n_otherwise == (predicted[:, 0] != predicted[0, 0]).sum()
+    assert row.lowest <= value[0, 0, predicted[0, 0]] <= row.highest
+    assert otherwise(predicted, 0)[0] == pytest.approx(row.n_otherwise / 3)
+
+
+def test_values_are_as_alike_as_they_are_near():
+    predicted = np.array([[1.0, 2, 3], [1, 2, 3], [3, 2, 1]])
+    alike = likeness(predicted, 0)
+    assert alike[0, 1] == pytest.approx(1)
+    assert alike[0, 2] == 0
+
+
+def test_filters_look_at_columns_leaves_and_order():
+    up, wide = fitted(tree([0], [0.5])), fitted(tree([0, 1, 2], [0.5, 0.4, 0.6]))
+    trees = [up, wide]
+    assert passing(trees, TreeFilter(without=("b",))).tolist() == [True, False]
+    assert passing(trees, TreeFilter(most_leaves=2)).tolist() == [True, False]
+    assert passing([up], TreeFilter(monotone=(("a", "up"),))).tolist() == [True]
+    assert passing([up], TreeFilter(monotone=(("a", "down"),))).tolist() == [False]
+    assert passing([up], TreeFilter()).tolist() == [True]

@@ -1,0 +1,1 @@
+"""Predictions by group: rates of each group, and how far they are apart."""

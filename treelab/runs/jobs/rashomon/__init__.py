@@ -1,0 +1,1 @@
+"""Trees that score alike: those of a run, more of them, one of them chosen."""

@@ -1,0 +1,53 @@
+"""The Rashomon set of a run: what its training left, scored on the rows it learnt."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from treelab.editing.leaves import class_weights
+from treelab.evaluation.rashomon.gather import gather
+from treelab.runs.store.run import Run
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.violations import violations
+from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.tree import Tree
+
+
+def rashomon_set(
+    run: Run,
+    own: Tree,
+    others: Sequence[Tree],
+    rows: tuple[pd.DataFrame, Any],
+    path: SizePath | None,
+) -> RashomonSet:
+    """Return the trees near a run's own that keep the run's constraints.
+
+    Parameters
+    ----------
+    run : Run
+    own : Tree
+        The run's tree.
+    others : sequence of Tree
+        What else its training left; the trees of the path are looked at as well.
+    rows : (X, y)
+        That they were trained on.
+    path : SizePath or None
+        The run's trees by size.
+    """
+    constraints = Constraints.read(run.settings.get("constraints"))
+    trees = [*others, *(() if path is None else path.trees)]
+    return gather(
+        own,
+        trees,
+        rows,
+        class_weights(own),
+        path,
+        keeps=lambda tree: not violations(tree, constraints),
+    )
+
+
+def can_be_chosen_from(tree: Tree) -> bool:
+    """Whether other trees compare with a run's: it splits, its leaves are constant."""
+    return bool(tree.n_splits) and tree.leaf_weights is None

@@ -1,0 +1,1 @@
+"""The Rashomon set: different trees that score nearly as well as the best."""
