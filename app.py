@@ -35,6 +35,9 @@ page = st.navigation(
             st.Page("pages/tree.py", title="Tree", icon=":material/account_tree:"),
             st.Page("pages/edit.py", title="Edit", icon=":material/edit:"),
             st.Page("pages/pruning.py", title="Pruning", icon=":material/content_cut:"),
+            st.Page(
+                "pages/rashomon.py", title="Rashomon set", icon=":material/grid_view:"
+            ),
             st.Page("pages/routing.py", title="Routing", icon=":material/alt_route:"),
             st.Page("pages/explain.py", title="Explain", icon=":material/help:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),

@@ -10,6 +10,7 @@ from pages.common.views.explain.contributions import show_contributions
 from pages.common.views.explain.counterfactual import show_counterfactuals
 from pages.common.views.explain.ensemble import explain_ensemble
 from pages.common.views.explain.explanation import explain_tree, show_prediction
+from pages.common.views.explain.others import show_other_trees
 from pages.common.views.explain.overall import show_overall
 from pages.common.views.explain.which_row import pick_place
 from pages.common.widgets.row import pick_row
@@ -46,6 +47,7 @@ else:
 if not loaded.has_predictor:
     show_contributions(loaded, row)
 show_counterfactuals(loaded, row, place)
+show_other_trees(loaded, row)
 if loaded.is_ensemble:
     show_simple_rules(loaded)
 show_overall(loaded, row)

@@ -1,0 +1,1 @@
+"""Trees that score alike: which to show, how alike they are, choosing one."""

@@ -1,0 +1,63 @@
+"""The Rashomon set's page, and what Explain says of other trees."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.pages.shown import page_text
+from tests.pages.stores import add_run
+from treelab.runs.jobs.rashomon.trees_of_run import rashomon_set
+from treelab.trees.tree import Tree
+
+
+@pytest.fixture
+def run(store) -> str:
+    """A run whose set holds trees of other thresholds."""
+    run_id = add_run(store, "gradtree")
+    run = store.run(run_id)
+    own = store.model(run_id)
+    rows = run.problem.split(store.table(run.problem.table_id)).rows("train+valid")
+    moved = [
+        replace(own, threshold=own.threshold + shift, between=None, missing_rows=None)
+        for shift in (0.1, -0.1)
+    ]
+    turned = Tree.complete(
+        own.features,
+        np.array([1, 0, 0]),
+        np.array([6.05, 10.05, 10.05]),
+        np.zeros(3, dtype=bool),
+        np.full((4, 3), 1 / 3),
+        classes=own.classes,
+        target=own.target,
+    )
+    store.add_rashomon(run_id, rashomon_set(run, own, [*moved, turned], rows, None))
+    return run_id
+
+
+def test_the_page_shows_filters_and_chooses(visit, store, run):
+    app = visit("rashomon", run=run)
+    app.slider(key="rashomon-tolerance").set_value(0.05).run()
+    text = page_text(app).replace("\\", "")
+    assert "other tree" in text
+    assert "In all of them" in text
+    assert "At least one of these" in text
+    trees = store.rashomon(run)
+    near = trees.within(0.05)
+    assert len(near) > 2
+    app.multiselect(key="rashomon-without").set_value(["colour"]).run()
+    assert not app.exception
+    left = [i for i in near if "colour" not in trees.trees[i].columns]
+    assert f"{len(left)} of {len(near)} trees pass" in page_text(app).replace("\\", "")
+    place = int(left[0])
+    app.button(key=f"rashomon-choose-gallery-{run}-{place}").click().run()
+    newest = store.runs()[0]
+    assert newest.summary["chosen_from"] == run
+    assert f"One of {len(near)} trees within 0.05" in newest.provenance
+    assert app.selectbox(key="run").value == newest.id
+
+
+def test_explain_says_how_many_other_trees_predict_otherwise(visit, run):
+    text = page_text(visit("explain", run=run)).replace("\\", "")
+    assert "that score at most 0.01 below this one predict another class" in text
+    assert "the probability of" in text

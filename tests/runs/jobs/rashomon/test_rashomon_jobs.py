@@ -1,0 +1,82 @@
+"""A run's Rashomon set: stored by training, made larger, one of it chosen."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.pages.stores import table
+from treelab.data.problem import make_problem
+from treelab.runs.jobs.rashomon.more_trees import create_more
+from treelab.runs.jobs.rashomon.save_member import save_member
+from treelab.runs.jobs.repeats import can_be_repeated
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store.run_store import RunStore
+
+QUICK = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 20}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> tuple[RunStore, str]:
+    store = RunStore(tmp_path_factory.mktemp("home"))
+    frame = table(120)
+    wrong = np.random.default_rng(0).random(len(frame)) < 0.25  # so that trees differ
+    frame["ripe"] = frame["ripe"] ^ wrong
+    problem = make_problem(
+        frame,
+        "ripe",
+        table_id=store.add_table(frame, "fruit"),
+        table_name="fruit",
+        columns=["radius", "texture $x$", "colour"],
+    )
+    run_id = store.create("gradtree", QUICK, problem, device="cpu")
+    assert run_one(run_id, store.home) == "done", store.run(run_id).error
+    return store, run_id
+
+
+def test_training_stores_the_trees_beside_its_own(trained):
+    store, run_id = trained
+    found, model = store.rashomon(run_id), store.model(run_id)
+    X, _ = (
+        store.run(run_id).problem.split(store.table(_table(store, run_id))).rows("test")
+    )
+    assert (found.tree.predict(X) == model.predict(X)).all()
+    assert found.tree.target == "ripe"
+    path = store.path(run_id)
+    score = path.scores["score"].iloc[path.chosen]
+    assert found.score[found.chosen] == pytest.approx(score)
+
+
+def test_more_trees_are_found_as_a_run_whose_tree_is_the_same(trained):
+    store, run_id = trained
+    child = create_more(store, store.run(run_id), n_restarts=4)
+    assert json.loads(store.more(child))["run"] == run_id
+    assert run_one(child, store.home) == "done", store.run(child).error
+    run = store.run(child)
+    assert run.summary["more_from"] == run_id
+    assert not can_be_repeated(run)
+    before, after = store.rashomon(run_id), store.rashomon(child)
+    assert after.n_candidates >= before.n_candidates
+    assert run.metrics["test"] == store.run(run_id).metrics["test"]
+
+
+def test_a_chosen_tree_is_a_run_once_and_the_own_tree_is_the_run(trained):
+    store, run_id = trained
+    run, trees = store.run(run_id), store.rashomon(run_id)
+    assert save_member(store, run, trees, trees.chosen, 0.01) == run_id
+    other = next(i for i in range(len(trees)) if i != trees.chosen)
+    first = save_member(store, run, trees, other, 0.05)
+    assert save_member(store, run, trees, other, 0.01) == first
+    saved = store.run(first)
+    assert saved.summary["chosen_from"] == run_id
+    assert "trees within 0.05" in saved.provenance
+    assert {*saved.metrics} == {"train", "valid", "test"}
+    own = store.rashomon(first)
+    assert own.chosen == other
+    # From the chosen tree's page the first tree is the first run again.
+    assert save_member(store, saved, own, trees.chosen, 0.05) == run_id
+
+
+def _table(store: RunStore, run_id: str) -> str:
+    """Id of a run's table."""
+    return store.run(run_id).problem.table_id

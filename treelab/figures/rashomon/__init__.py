@@ -1,0 +1,1 @@
+"""Trees that score alike, in one picture."""
