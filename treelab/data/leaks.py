@@ -43,8 +43,11 @@ def leaks(
     rows = _sample(target, columns.shape[1])
     if len(rows) < TOO_FEW or target.iloc[rows].nunique() < 2:
         return
-    y = target.iloc[rows]
-    y = y.to_numpy(np.float64) if task == "regression" else class_labels(y).to_numpy()
+    known = target.iloc[rows]
+    if task == "regression":
+        y = known.to_numpy(np.float64)
+    else:
+        y = class_labels(known).to_numpy()
     half = len(rows) // 2
     for name in columns.columns:
         x = _codes(columns[name].iloc[rows])[:, None]
