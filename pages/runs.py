@@ -5,6 +5,7 @@ import streamlit as st
 
 from pages.common.cached.store import folder_words, store
 from pages.common.page import page_title
+from pages.common.state.started_runs import start_longer
 from pages.common.views.compare.others import MOST_OTHERS
 from pages.common.views.run_cards import state_color
 from pages.common.widgets.runs.buttons import pause_button, resume_button
@@ -15,6 +16,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.runs.jobs.repeats import repeats_of, runs_by_seed
+from treelab.runs.jobs.resume.longer import can_train_longer
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
 
@@ -193,6 +195,15 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
             resume_button(run, "run-resume")
         elif not run.is_finished:
             pause_button(run, "run-pause")
+        if can_train_longer(store(), run):
+            st.button(
+                "Train longer",
+                icon=":material/more_time:",
+                key="train-longer",
+                on_click=start_longer,
+                args=(run,),
+                help="Goes on where it ended, with twice the epochs, as a new run.",
+            )
         if st.button("See the curves", icon=":material/show_chart:", key="open-train"):
             st.switch_page("pages/train.py", query_params={"run": run.id})
         with st.popover("Rename", icon=":material/edit:"):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from treelab.learners.registry import make_estimator
-from treelab.training import events
+from treelab.training import checkpointer, events
 from treelab.training.checkpointer import Checkpointer
 
 
@@ -50,14 +50,18 @@ def fit(name, *callbacks):
     return json.dumps(fitted.model_.to_dict()), curve
 
 
-def fit_and_kill(name, folder, report):
-    """Fit it until a report, at which its process ends."""
-    count = 0
+@pytest.fixture(autouse=True)
+def steady(monkeypatch):
+    """Reports and checkpoints come by steps alone, however slow the machine is."""
+    monkeypatch.setattr(events, "REPORT_SECONDS", np.inf)
+    monkeypatch.setattr(checkpointer, "WRITING_FRACTION", np.inf)
 
-    def kill(_):
-        nonlocal count
-        count += 1
-        if count > report:
+
+def fit_and_kill(name, folder, epoch):
+    """Fit it until so many epochs are finished, when its process ends."""
+
+    def kill(report):
+        if report.retained is None and report.total_epoch >= epoch:
             raise Killed
 
     with pytest.raises(Killed):
@@ -66,15 +70,34 @@ def fit_and_kill(name, folder, report):
 
 @pytest.mark.parametrize("name", TINY)
 def test_a_learner_killed_at_three_moments_ends_with_the_tree_of_one_that_was_not(
-    name, tmp_path, monkeypatch
+    name, tmp_path
 ):
-    monkeypatch.setattr(events, "REPORT_SECONDS", np.inf)  # a slow step reports twice
     reports = []
-    model, curve = fit(name, lambda report: reports.append(report) and None)
+    model, curve = fit(name, reports.append)
+    epochs = max(report.total_epoch for report in reports)
     for moment in (0.2, 0.5, 0.85):  # of one fit, one after the other
-        fit_and_kill(name, tmp_path, 1 + int(moment * len(reports)))
+        fit_and_kill(name, tmp_path, moment * epochs)
     resumed = Checkpointer(tmp_path, interval=0.0)
     assert not resumed.is_empty
     again, curve_again = fit(name, resumed)
     assert again == model
     pd.testing.assert_frame_equal(curve_again, curve)
+
+
+@pytest.mark.parametrize("name", ["argmin", "gradtree paper"])
+def test_a_training_without_a_schedule_goes_on_as_if_it_had_had_more_epochs(
+    name, tmp_path, monkeypatch
+):
+    folder, settings = tmp_path / "checkpoint", TINY[name] | {"patience": 99}
+    monkeypatch.setitem(TINY, name, settings)
+    first = Checkpointer(folder)
+    short, _ = fit(name, first)
+    first.flush()
+    more = settings | {"max_epochs": 3 * settings["max_epochs"]}
+    monkeypatch.setitem(TINY, name, more)
+    reports = []
+    longer, _ = fit(name, Checkpointer(folder), reports.append)
+    assert reports[1].retained is not None  # it began with the curve so far
+    again, _ = fit(name)
+    assert longer == again
+    assert longer != short

@@ -45,6 +45,8 @@ class Checkpointer:
     ----------
     in_stage : bool
         Whether a stage is under way that will soon be saved when asked.
+    has_open_end : bool
+        Whether a stage ended only because its epochs were used up.
     seconds_before : float
         Training time of the attempts before this one, up to their last checkpoint.
     failure : str
@@ -54,7 +56,7 @@ class Checkpointer:
     def __init__(
         self, folder: Path, identity: str = "", interval: float = CHECKPOINT_SECONDS
     ):
-        self.in_stage = False
+        self.in_stage = self.has_open_end = False
         self.failure = ""
         self._folder, self._identity, self._interval = folder, identity, interval
         self._began = time.monotonic()
@@ -63,6 +65,7 @@ class Checkpointer:
         self._pending: dict[int, State] = {}  # finished, not written yet
         self._ending: BaseException | None = None
         self._closed = False
+        self._stale: list[Path] = []  # what a training that goes on has left behind
         self._found, self._under_way, self.seconds_before = self._read()
 
     def __call__(self, report: Any) -> None:
@@ -89,6 +92,11 @@ class Checkpointer:
     def end_with(self, error: BaseException) -> None:
         """Raise an error in the loop of the stage, once its state is saved."""
         self._ending = error
+
+    def reopen(self) -> None:
+        """Forget what came after the last stage that was begun, as it goes on."""
+        self._found, self.in_stage = {}, not self._closed
+        self._stale = sorted(self._folder.glob(f"finished-*{_ENDING}"))
 
     def flush(self) -> None:
         """Save the stages that have finished, as the fit is about to end."""
@@ -119,6 +127,9 @@ class Checkpointer:
                 self._pending = {}
             if under_way is not None:
                 self._write(_UNDER_WAY, {self._number - 1: under_way})
+                for path in self._stale:
+                    path.unlink(missing_ok=True)
+                self._stale = []
             self.failure = ""
         except OSError as error:  # a full disk ends no training
             self.failure = str(error)
@@ -210,6 +221,17 @@ class Stage:
         self._checkpointer = checkpointer
 
     @property
+    def is_saved(self) -> bool:
+        """Whether anything is saved of it."""
+        return self._checkpointer is not None
+
+    def reopen(self) -> None:
+        """Go on with a stage that had finished."""
+        self.is_finished = False
+        if self._checkpointer is not None:
+            self._checkpointer.reopen()
+
+    @property
     def is_due(self) -> bool:
         """Whether ``save`` is wanted now."""
         return self._checkpointer is not None and self._checkpointer.is_due()
@@ -219,9 +241,10 @@ class Stage:
         if self._checkpointer is not None:
             self._checkpointer.write(state)
 
-    def finish(self, state: Callable[[], State]) -> None:
+    def finish(self, state: Callable[[], State], *, has_open_end: bool = False) -> None:
         """Save how the stage ended, with the next checkpoint."""
         if self._checkpointer is not None:
+            self._checkpointer.has_open_end |= has_open_end
             self._checkpointer.write(None, finished=state())
 
     def stop(self) -> None:

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
@@ -149,6 +150,9 @@ class _Training:
             train_loss, stopped = self._run_epoch()
             if plan.evaluates(self.epoch) or stopped:
                 self._evaluate(train_loss, stopped)
+        on = None
+        if self.reason is None and plan.has_open_end and self.stage.is_saved:
+            on = deepcopy(self._state(None))  # before the best parameters are restored
         if plan.validates:
             _restore_best(self.candidates, self.checkpoints, plan, monitor)
         elif plan.n_averaged > 1:
@@ -156,7 +160,10 @@ class _Training:
         if self.reason == "callback":
             self.stage.stop()
         else:
-            self.stage.finish(lambda: pack(self._ended()))
+            self.stage.finish(
+                lambda: pack(self._ended() | {"goes_on": on}),
+                has_open_end=on is not None,
+            )
 
     def result(self) -> TrainResult:
         """How the training went."""
@@ -169,6 +176,10 @@ class _Training:
         """Go back to where a checkpoint was; return whether training had ended then."""
         if not fits(self.candidates, self._generators, saved):
             return False
+        goes_on = saved.get("goes_on")
+        if goes_on is not None and saved["epoch"] < self.plan.max_epochs:
+            saved = goes_on
+            self.stage.reopen()
         set_parameters(self.candidates, saved["parameters"])
         set_generators(self._generators, saved["generators"])
         self.checkpoints.load_state_dict(saved["best"])
@@ -179,11 +190,12 @@ class _Training:
         self.epochs_in_vain = saved["epochs_in_vain"]
         self.steps.load_state_dict(saved["steps"])
         epoch, total = saved["under_way"], self.checkpoints.loss
-        self.under_way = Epoch(
-            epoch["order"].to(self.steps.generator.device),
-            epoch["total"].to(total.device),
-            epoch["step"],
-        )
+        if epoch is not None:
+            self.under_way = Epoch(
+                epoch["order"].to(self.steps.generator.device),
+                epoch["total"].to(total.device),
+                epoch["step"],
+            )
         return False
 
     def _evaluate(self, train_loss: Tensor, stopped: bool) -> None:
@@ -256,13 +268,13 @@ class _Training:
             "monitor": self.monitor.since(self._before),
         }
 
-    def _state(self, epoch: Epoch) -> dict:
-        """State before a step."""
+    def _state(self, epoch: Epoch | None) -> dict:
+        """State before a step, or between epochs."""
         return self._ended() | {
             "best": self.checkpoints.state_dict(),
             "epochs_in_vain": self.epochs_in_vain,
             "steps": self.steps.state_dict(),
-            "under_way": vars(epoch),
+            "under_way": None if epoch is None else vars(epoch),
         }
 
 

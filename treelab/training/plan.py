@@ -71,6 +71,9 @@ class TrainingPlan:
         The first whose parameters may be retained; patience counts from it.
     validates : bool, default=True
         Whether a validation loss is measured; without one training goes to its end.
+    has_open_end : bool, default=False
+        Whether no schedule depends on ``max_epochs``, so that a training that reached
+        it may go on later, as if there had been more from the start.
     """
 
     n_rows: int
@@ -81,6 +84,7 @@ class TrainingPlan:
     n_averaged: int = 1
     first_epoch: int = 1
     validates: bool = True
+    has_open_end: bool = False
 
     def evaluates(self, epoch: int) -> bool:
         """Whether the validation loss is measured after an epoch, counted from 1."""

@@ -8,6 +8,7 @@ import streamlit as st
 from pages.common.cached.store import queue, store
 from treelab.data.problem import Problem
 from treelab.runs.jobs.repeats import create_repeats
+from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
 from treelab.runs.store.run import Run
 
 DOUBLE_CLICK = 2.0  # seconds
@@ -41,6 +42,22 @@ def start_repeats(runs: Sequence[Run], n_splits: int) -> list[str]:
         return ids
 
     return _once(([run.id for run in runs], n_splits), create)
+
+
+def start_longer(run: Run) -> str:
+    """Queue a finished run's training to go on, once a click; return the new run's id.
+
+    Where its checkpoint has gone meanwhile, nothing is started.
+    """
+
+    def create() -> list[str]:
+        if not can_train_longer(store(), run):
+            return []
+        ids = [train_longer(store(), run)]
+        _submit(ids)
+        return ids
+
+    return next(iter(_once(("longer", run.id), create)), "")
 
 
 def _submit(ids: list[str]) -> None:

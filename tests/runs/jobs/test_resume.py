@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from treelab.runs.jobs import checkpoints
+from treelab.runs.jobs.resume import checkpoints
+from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
 from treelab.runs.jobs.run_one import run_one
 
 PAPER = {"recipe": "paper", "n_restarts": 2, "max_epochs": 40, "batch_size": 64}
@@ -63,7 +64,6 @@ def test_a_paused_run_goes_on_and_ends_with_the_same_tree(store, problem):
     assert len(curve) >= n_points
     assert curve["epoch"].is_monotonic_increasing
     assert curve["epoch"].iloc[-1] == expected["epoch"].iloc[-1]
-    assert not (store.folder(paused) / checkpoints.FOLDER).exists()
     assert store.run(paused).attempts == 2
 
 
@@ -96,8 +96,32 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_run(store, problem, monkey
     assert run_one(run_id, store.home) == "done"
 
 
+@pytest.mark.parametrize("learner", ["argmin", "gradtree"])
+def test_a_finished_run_is_trained_longer(store, problem, learner):
+    settings = PAPER | {"max_epochs": 10}
+    if learner == "argmin":
+        settings = {"depth": 2, "pruning_strength": (0.0, 9.0), "max_epochs": 10}
+    first = store.create(learner, settings, problem)
+    run_one(first, store.home)
+    run = store.run(first)
+    assert can_train_longer(store, run)
+    longer = train_longer(store, run)
+    again = store.create(learner, settings | {"max_epochs": 20}, problem)
+    assert [run_one(each, store.home) for each in (longer, again)] == ["done"] * 2
+    assert tree_of(store, longer) == tree_of(store, again)
+    assert store.run(first).has_model
+
+
+def test_a_training_with_a_schedule_is_not_trained_longer(store, problem):
+    run_id = store.create("gradtree", {"n_steps": 4, "n_restarts": 1}, problem)
+    run_one(run_id, store.home)
+    assert not (store.folder(run_id) / checkpoints.FOLDER).exists()
+    with pytest.raises(ValueError, match="a known end"):
+        train_longer(store, store.run(run_id))
+
+
 TRAINER = (
-    "import sys; from treelab.runs.jobs import checkpoints;"
+    "import sys; from treelab.runs.jobs.resume import checkpoints;"
     "checkpoints.CHECKPOINT_SECONDS = 0.05;"
     "from treelab.runs.jobs.run_one import run_one; run_one(*sys.argv[1:])"
 )

@@ -230,6 +230,7 @@ def _train(
             batch_size=network.batch_size,
             max_epochs=max_epochs,
             patience=settings.patience,
+            has_open_end=True,
         ),
         generator=torch.Generator(rate.device).manual_seed(seed),
         monitor=monitor,

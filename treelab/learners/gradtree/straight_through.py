@@ -155,6 +155,7 @@ def train_straight_through(
         patience=settings.patience,
         evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
         n_averaged=N_CHECKPOINTS,
+        has_open_end=True,
     )
     result = train(trees, optimizer, plan, generator=generator, monitor=monitor)
     result.warn_if_diverged()

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from treelab.learners.registry import CLUSTERS
-from treelab.runs.jobs.checkpoints import checkpointer_of, drop_checkpoints
 from treelab.runs.jobs.clusters import fit_clusters
 from treelab.runs.jobs.edited import fit_edited
 from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted, Paused
@@ -16,6 +15,11 @@ from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.memory import check_memory
 from treelab.runs.jobs.rashomon.more_trees import fit_more
+from treelab.runs.jobs.resume.checkpoints import (
+    checkpointer_of,
+    drop_checkpoints,
+    keep_for_longer,
+)
 from treelab.runs.jobs.save_model import save_fitted
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
@@ -102,7 +106,8 @@ def train(
         metrics, summary = save_fitted(store, run, fitted, seconds)
         state = "stopped" if callback.stop_requested else "done"
         store.finish(run_id, state, metrics=metrics, summary=summary)
-        drop_checkpoints(store, run_id)
+        if recorder.checkpointer is not None:
+            keep_for_longer(store, run, recorder.checkpointer)
     except Interrupted as ending:
         recorder.flush()
         state, error = "interrupted", PROCESS_ENDED

@@ -19,10 +19,12 @@ def checkpointer_of(store: RunStore, run: Run) -> Checkpointer:
 
     A run that is taken up again and has no checkpoint begins anew, its curve, too.
     """
+    # More epochs do not make it another training, see ``train_longer``.
+    settings = {k: each for k, each in run.settings.items() if k != "max_epochs"}
     identity = json.dumps(
         [
             treelab.__version__,
-            *(run.learner, run.settings, run.problem.to_dict(), run.device),
+            *(run.learner, settings, run.problem.to_dict(), run.device),
         ],
         sort_keys=True,
     )
@@ -31,6 +33,21 @@ def checkpointer_of(store: RunStore, run: Run) -> Checkpointer:
         store.replace_events(run.id, pd.DataFrame(columns=HISTORY))
         store.replace_snapshots(run.id, {})
     return found
+
+
+def goes_on_later(run: Run) -> bool:
+    """Whether a run that has used up its epochs may be trained longer."""
+    if run.learner == "gradtree":
+        return run.follows_paper
+    return run.learner == "argmin"
+
+
+def keep_for_longer(store: RunStore, run: Run, checkpointer: Checkpointer) -> None:
+    """Save how a training ended that may go on later; remove any other checkpoint."""
+    if goes_on_later(run) and checkpointer.has_open_end:
+        checkpointer.flush()
+    else:
+        drop_checkpoints(store, run.id)
 
 
 def drop_checkpoints(store: RunStore, run_id: str) -> None:

@@ -1,0 +1,1 @@
+"""Trainings that go on: after a pause or a crash, or after their end."""
