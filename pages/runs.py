@@ -5,6 +5,7 @@ import streamlit as st
 
 from pages.common.cached.store import folder_words, store
 from pages.common.page import page_title
+from pages.common.state.form_of_run import fill_form, why_not_filled
 from pages.common.state.started_runs import start_longer
 from pages.common.views.compare.others import MOST_OTHERS
 from pages.common.views.run_cards import state_color
@@ -205,6 +206,16 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 help="Goes on where it ended, with twice the epochs, as a new run.",
             )
         if st.button("See the curves", icon=":material/show_chart:", key="open-train"):
+            st.switch_page("pages/train.py", query_params={"run": run.id})
+        reason = why_not_filled(run)
+        if st.button(
+            "Change settings",
+            icon=":material/tune:",
+            disabled=bool(reason),
+            help=reason or "Opens Train with this run's settings, for another run.",
+            key="change-settings",
+        ):
+            fill_form(run)
             st.switch_page("pages/train.py", query_params={"run": run.id})
         with st.popover("Rename", icon=":material/edit:"):
             st.text_input(

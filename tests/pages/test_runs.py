@@ -68,3 +68,20 @@ def tick(app, *rows: int) -> None:
     chosen = {"rows": list(rows), "columns": [], "cells": []}
     app.session_state[f"runs-{hash(ids)}"] = {"selection": chosen}
     app.run()
+
+
+def test_settings_of_a_run_are_changed_on_train(store, visit):
+    settings = {"max_depth": 3, "n_steps": 7}
+    add_run(store, "cart")
+    add_run(store, "gradtree", settings=settings)
+    app = visit("runs")
+    tick(app, 0)
+    app.button(key="change-settings").click().run()
+    assert app.title[0].value == "How do the trees learn?"
+    app.switch_page("pages/train.py").run()
+    assert app.pills(key="learners").value == ["gradtree"]
+    assert app.number_input(key="setting-gradtree-max_depth").value == 3
+    app.number_input(key="setting-gradtree-max_depth").set_value(2).run()
+    app.button(key="train").click().run()
+    newest, before = store.runs()[:2]
+    assert newest.settings == before.settings | {"max_depth": 2}

@@ -112,6 +112,12 @@ def test_a_finished_run_is_trained_longer(store, problem, learner):
     assert store.run(first).has_model
 
 
+def test_a_run_deleted_while_it_trains_leaves_no_checkpoint(store, problem):
+    run_id = store.create("gradtree", PAPER, problem)
+    run_one(run_id, store.home, callbacks=[lambda _: store.delete(run_id)])
+    assert not store.folder(run_id).exists()
+
+
 def test_a_training_with_a_schedule_is_not_trained_longer(store, problem):
     run_id = store.create("gradtree", {"n_steps": 4, "n_restarts": 1}, problem)
     run_one(run_id, store.home)

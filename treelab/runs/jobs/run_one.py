@@ -105,9 +105,11 @@ def train(
         recorder.flush()
         metrics, summary = save_fitted(store, run, fitted, seconds)
         state = "stopped" if callback.stop_requested else "done"
-        store.finish(run_id, state, metrics=metrics, summary=summary)
-        if recorder.checkpointer is not None:
+        if state == "done" and recorder.checkpointer is not None:
             keep_for_longer(store, run, recorder.checkpointer)
+        else:
+            drop_checkpoints(store, run_id)
+        store.finish(run_id, state, metrics=metrics, summary=summary)
     except Interrupted as ending:
         recorder.flush()
         state, error = "interrupted", PROCESS_ENDED

@@ -6,10 +6,10 @@ from pages.common.cached.store import queue, store
 from treelab.runs.store.run import Run
 
 RESUME_WORDS = {
-    "paused": ("Resume", "Goes on where it was, to the same tree."),
+    "paused": ("Resume", "Goes on where it was."),
     "interrupted": (
         "Resume",
-        "Goes on from the last checkpoint, to the tree it would have become.",
+        "Goes on from the last checkpoint, about half a minute before it was cut off.",
     ),
     "failed": ("Retry", "Tries again, from the last checkpoint where there is one."),
 }
