@@ -159,6 +159,7 @@ def test_origin_sizes_and_differences_are_told_by_contender(folder):
     assert less.loc["off", "splits"] == 4
 
 
+@pytest.mark.slow
 def test_learning_off_leaves_the_start_as_it_was(folder):
     X, y = read_manifest(folder)[0].load()
     settings = {"depth": 2, "max_epochs": 5, "sparse_splits": False}

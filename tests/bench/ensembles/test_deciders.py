@@ -31,6 +31,7 @@ def folder(tmp_path, frame):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_facts_are_medians_over_the_rows(frame):
     X, y = frame[["a", "sign"]], frame["label"]
     ensemble = GrandeClassifier(**SMALL).fit(X, y).ensemble_

@@ -5,6 +5,7 @@ from treelab.bench.timing.oblique import dense_oblique_tree, oblique_steps
 from treelab.ops.oblique import oblique_margin, soft_route
 
 
+@pytest.mark.slow
 def test_the_yardstick_computes_what_the_operator_computes():
     rng = torch.Generator().manual_seed(0)
     x = torch.rand(4, 30, generator=rng)

@@ -54,7 +54,14 @@ def test_most_splits_of_a_sparse_tree_part_training_rows():
     assert (tree.n_rows[tree.right[split]] > 0).mean() >= 0.5
 
 
-@pytest.mark.parametrize("most", [2, 3, 5])
+@pytest.mark.parametrize(
+    "most",
+    [
+        pytest.param(2, marks=pytest.mark.slow),
+        3,
+        pytest.param(5, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("predictor", ["linear", "leaf"])
 def test_no_tree_of_the_path_has_more_leaves_than_allowed(most, predictor):
     X, y = wine()

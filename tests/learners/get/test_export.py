@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from tests.learners.builtin_tables import BUILTIN_TABLES
 from tests.learners.get.test_estimators import mixed_table
 from treelab import GetClassifier, GetRegressor
 from treelab.data.builtin import BUILTIN
@@ -11,6 +10,11 @@ from treelab.learners.get import base as get
 from treelab.learners.get.export import to_tree
 from treelab.learners.get.rows import Rows
 from treelab.learners.get.trees import HardTrees
+
+REST = [
+    pytest.param(key, marks=pytest.mark.slow)
+    for key in sorted({*BUILTIN} - {"diabetes", "mixed"})
+]
 
 
 def random_trees(depth, n_features, rng):
@@ -57,7 +61,7 @@ def test_probabilities_are_the_same_in_the_users_table(seed):
 
 
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
-@pytest.mark.parametrize("key", BUILTIN_TABLES)
+@pytest.mark.parametrize("key", ["diabetes", "mixed", *REST])
 def test_on_every_built_in_table_the_tree_predicts_as_the_trained_arrays_did(
     key, leaves, monkeypatch
 ):
