@@ -161,7 +161,7 @@ def test_what_edits_leave_out_of_the_first_model_is_said(store):
     child = store.run(
         save_edited(store, constrained, EditLog(tree_hash(bench.tree), edits))
     )
-    assert "constraints (radius up) are" in str(child.summary["notes"])
+    assert "constraints (prediction up with radius) are" in str(child.summary["notes"])
     assert not child.settings.get("constraints")
 
 
