@@ -11,6 +11,7 @@ from tests.runs.conftest import small_table
 from treelab.data.problem import Problem
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.registry import LEARNERS
+from treelab.runs.store.database import writing
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.snapshots import MOST_SNAPSHOTS
@@ -214,3 +215,15 @@ def test_snapshots_are_replaced_as_a_whole_and_leave_nothing_behind(store, probl
     assert {path.name for path in store.folder(run_id).iterdir()} == {"snapshots"}
     store.replace_snapshots(run_id, {})
     assert store.snapshots(run_id) == []
+
+
+def test_a_damaged_point_of_a_curve_costs_that_point_alone(store, problem):
+    run_id = running(store, problem)
+    for epoch in (1, 2, 3):
+        store.add_event(run_id, report(epoch))
+    with writing(store.home / "treelab.sqlite") as db:
+        db.execute("UPDATE events SET epoch = 'x' WHERE epoch = 2")
+        db.execute("UPDATE events SET train_loss = 'y' WHERE epoch = 3")
+    events = store.events(run_id)
+    assert events["epoch"].tolist() == [1, 3]
+    assert events["train_loss"].isna().tolist() == [False, True]

@@ -115,7 +115,9 @@ def read_events(database: Path, run_id: str, after: float = -1) -> pd.DataFrame:
 def _typed(rows: list[tuple]) -> pd.DataFrame:
     """Lay rows out as a table: numbers, and the stage."""
     frame = pd.DataFrame(rows, columns=EVENT_COLUMNS)
-    return frame.astype(dict.fromkeys(EVENT_COLUMNS[:-1], float) | {"stage": str})
+    for name in EVENT_COLUMNS[:-1]:  # a damaged row costs its point and no page
+        frame[name] = pd.to_numeric(frame[name], errors="coerce").astype(float)
+    return frame.astype({"stage": str}).dropna(subset="epoch", ignore_index=True)
 
 
 _NO_EVENTS = _typed([])
