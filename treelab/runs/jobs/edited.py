@@ -14,17 +14,15 @@ from treelab.editing.paths import paths, place_words
 from treelab.editing.regrow import regrow
 from treelab.editing.replay import Bench
 from treelab.editing.rows import EditRows
-from treelab.evaluation.split_scores import split_scores
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
     feature_spread,
     with_origin,
 )
+from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import fitted_split, without_origin
-from treelab.runs.jobs.save_model import save_model
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
@@ -78,30 +76,20 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     sentence = (
         f"Edited by hand ({_edits(log)}) from “{run.title}”. {_seen(log)}".strip()
     )
-    if run.origin is not None:
-        sentence += f" Of that run: {run.origin.headline}"
+    sentence = with_origin_of(sentence, run)
     tree = _of_first(without_origin(tree, run.provenance))
     more = _left_out(run, model, tree)
     tree = replace(tree, notes=(sentence, *more, *tree.notes))
-    title = f"{_base_title(run)}, {_edits(log)}"
-    run_id = store.create(
-        run.learner, _settings(run), run.problem, device=run.device, title=title
-    )
-    store.add_edits(run_id, log.to_json())
-    store.start(run_id, ProcessId.here())
-    summary = save_model(
+    return save_derived(
         store,
-        run_id,
+        run,
         tree,
-        split,
-        seconds=run.summary.get("seconds", run.elapsed),
-        device=run.summary.get("device", run.device),
-        notes=[sentence, *more],
+        f"{_base_title(run)}, {_edits(log)}",
+        [sentence, *more],
+        {"edited_from": run.id},
+        settings=_settings(run),
+        add=lambda run_id: store.add_edits(run_id, log.to_json()),
     )
-    summary |= {"edited_from": run.id, "provenance": sentence}
-    metrics = split_scores(tree, run.problem.task, split)
-    store.finish(run_id, "done", metrics=metrics, summary=summary)
-    return run_id
 
 
 def create_trained(store: RunStore, run: Run, log: EditLog) -> str:

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-from treelab.evaluation.split_scores import split_scores
+from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.model_facts import model_size, without_origin
-from treelab.runs.jobs.save_model import save_model
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning.path import PruningPath
@@ -45,38 +43,27 @@ def save_pruned(
     for known in store.runs():
         if chosen.items() <= known.summary.items():
             return known.id
-    split = run.problem.split(store.table(run.problem.table_id))
     sentence = (
         f"Chosen by hand on the pruning path of “{run.title}”, which has "
         f"{counted(run.summary['leaves'], 'leaf', 'leaves')}; test scores were shown "
         "beside it."
     )
-    if run.origin is not None:
-        sentence += f" Of that run: {run.origin.headline}"
-    model = _noted(model, sentence, run)
-    run_id = store.create(
-        run.learner,
-        run.settings,
-        run.problem,
-        device=run.device,
-        title=f"{run.short_title}, {size}",
-    )
-    store.start(run_id, ProcessId.here())
-    summary = save_model(
+    sentence = with_origin_of(sentence, run)
+
+    def add_path(run_id: str) -> None:
+        """Store the trees by size with the new run."""
+        if path is not None:
+            store.add_path(run_id, path)
+
+    return save_derived(
         store,
-        run_id,
-        model,
-        split,
-        seconds=run.summary.get("seconds", run.elapsed),
-        device=run.summary.get("device", run.device),
-        notes=[sentence],
+        run,
+        _noted(model, sentence, run),
+        f"{run.short_title}, {size}",
+        [sentence],
+        chosen,
+        add=add_path,
     )
-    if path is not None:
-        store.add_path(run_id, path)
-    summary |= chosen | {"provenance": sentence}
-    metrics = split_scores(model, run.problem.task, split)
-    store.finish(run_id, "done", metrics=metrics, summary=summary)
-    return run_id
 
 
 def _trained(

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from treelab.evaluation.split_scores import split_scores
+from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.model_facts import without_origin
-from treelab.runs.jobs.save_model import save_model
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.rashomon.rashomon_set import RashomonSet
@@ -47,34 +45,19 @@ def save_member(
         f"One of {n_trees} trees within {shortest(tolerance)} of the tree of "
         f"“{run.title}”, or better, chosen by hand."
     )
-    if run.origin is not None:
-        sentence += f" Of that run: {run.origin.headline}"
+    sentence = with_origin_of(sentence, run)
     tree = without_origin(tree, run.provenance)
-    tree = replace(tree, notes=(sentence, *tree.notes))
-    split = run.problem.split(store.table(run.problem.table_id))
-    run_id = store.create(
-        run.learner,
-        run.settings,
-        run.problem,
-        device=run.device,
-        title=f"{run.short_title}, tree {place + 1} of {n_trees}: "
-        f"{counted(tree.n_leaves, 'leaf', 'leaves')}",
-    )
-    store.start(run_id, ProcessId.here())
-    summary = save_model(
+    size = counted(tree.n_leaves, "leaf", "leaves")
+    own = replace(trees, chosen=place)
+    return save_derived(
         store,
-        run_id,
-        tree,
-        split,
-        seconds=run.summary.get("seconds", run.elapsed),
-        device=run.summary.get("device", run.device),
-        notes=[sentence],
+        run,
+        replace(tree, notes=(sentence, *tree.notes)),
+        f"{run.short_title}, tree {place + 1} of {n_trees}: {size}",
+        [sentence],
+        {"chosen_from": run.id},
+        add=lambda run_id: store.add_rashomon(run_id, own),
     )
-    store.add_rashomon(run_id, replace(trees, chosen=place))
-    summary |= {"chosen_from": run.id, "provenance": sentence}
-    metrics = split_scores(tree, run.problem.task, split)
-    store.finish(run_id, "done", metrics=metrics, summary=summary)
-    return run_id
 
 
 def _first(store: RunStore, run: Run, trees: RashomonSet) -> tuple[Run, RashomonSet]:
