@@ -16,6 +16,7 @@ from pages.common.page import page_title
 from pages.common.state.selected_node import select_node, selected_node
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.views.edit.log import is_single_tree, show_origin
+from pages.common.views.fairness.by_group import show_groups_of_tree
 from pages.common.views.lens import has_sums, show_lens
 from pages.common.views.node_panel import report_of, show_node, show_rows, show_split
 from pages.common.views.overview import overview
@@ -69,6 +70,19 @@ def show_view(loaded: LoadedRun, estimator: int | None) -> None:
         show_selected(loaded, drawn, selected_node(loaded.run.id), right)
     else:
         show_viewer(loaded, estimator, choices, left, right)
+    if loaded.has_labels and loaded.model.classes is not None:
+        with st.expander("Rates by group", icon=":material/groups:", key="by-group"):
+            show_groups(loaded, drawn)
+
+
+def show_groups(loaded: LoadedRun, drawn: Tree) -> None:
+    """Show rates by group; at nodes, too, where this tree makes the predictions."""
+    if loaded.is_ensemble or loaded.has_predictor:
+        show_groups_of_tree(loaded, None, None)
+        return
+    key = selected_node(loaded.run.id)
+    node = None if key is None else node_at(drawn, key)
+    show_groups_of_tree(loaded, drawn, node)
 
 
 def picture_of(

@@ -61,3 +61,15 @@ def test_explain_says_how_many_other_trees_predict_otherwise(visit, run):
     text = page_text(visit("explain", run=run)).replace("\\", "")
     assert "that score at most 0.01 below this one predict another class" in text
     assert "the probability of" in text
+
+
+def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
+    run = add_run(store, "cart")
+    app = visit("tree", run=run, node="r0")
+    app.selectbox(key="group-column-tree").set_value("ripe").run()  # left out
+    assert not app.exception
+    text = page_text(app).replace("\\", "")
+    assert "Differences: selection rate" in text
+    assert "At the selected node" in text
+    shown = [own.value for own in app.dataframe if "selection rate" in own.value]
+    assert {"True", "False", "all"} == set(shown[0]["ripe"])

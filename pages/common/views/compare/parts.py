@@ -9,6 +9,7 @@ from pages.common.views.compare.greedy_failure import show_greedy_failure
 from pages.common.views.compare.residuals import show_residuals
 from pages.common.views.compare.seeds import show_seeds
 from pages.common.views.compare.surfaces import show_surfaces
+from pages.common.views.fairness.by_group import show_groups
 
 
 @st.fragment
@@ -22,6 +23,7 @@ def show_parts(pair: Pair, names: Names) -> None:
         parts["Residuals"] = show_residuals
     else:
         parts["Curves and costs"] = show_curves
+        parts["By group"] = show_groups
     parts["Agreement of all runs"] = show_agreement
     parts["Several seeds"] = show_seeds
     tabs = st.tabs(list(parts), key="compare-parts", on_change="rerun")

@@ -1,0 +1,1 @@
+"""Predictions by group: rates of each group, overall and at a node."""
