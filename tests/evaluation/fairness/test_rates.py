@@ -56,7 +56,7 @@ def test_gaps_are_highest_minus_lowest_and_lie_in_their_interval():
     for name, found in rate_gaps(truth, predicted, group).items():
         assert found.difference == pytest.approx(table[name].max() - table[name].min())
         assert found.ratio == pytest.approx(table[name].min() / table[name].max())
-        assert 0 <= found.low <= found.high <= 1
+        assert -1 <= found.low <= found.high <= 1
     several = np.stack([predicted, truth])
     own = gaps_of_models(several, truth, group, "true positive rate")
     difference = rate_gaps(truth, predicted, group)["true positive rate"].difference

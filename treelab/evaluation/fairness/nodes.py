@@ -35,12 +35,12 @@ def rate_at_nodes(
         A row a node, depth first, the index its number: ``n_rows``, the rate of each
         group (NaN where it has none), and their ``difference``, highest minus lowest.
     """
-    rows_at, group = RowsAt(tree, tree.apply(X)), np.asarray(group, dtype=str)
-    names = pd.Series(group).value_counts().index
+    rows_at, groups = RowsAt(tree, tree.apply(X)), np.asarray(group, dtype=str)
+    names = pd.Series(groups).value_counts().index
     found = {}
     for node in rows_at.nodes.tolist():
         rows = rows_at[node]
-        own = rates_by_group(is_class[rows], predicted[rows], group[rows])[rate]
+        own = rates_by_group(is_class[rows], predicted[rows], groups[rows])[rate]
         found[node] = own.reindex(names)
     table = pd.DataFrame(found).T.astype(float)
     several = table.notna().sum(axis=1) > 1

@@ -32,7 +32,8 @@ class RateGap:
         Highest minus lowest rate, lowest over highest; NaN where fewer than two groups
         have the rate.
     low, high : float
-        Of the difference: 95% of bootstrap resamples lie between.
+        Of the difference between these two groups: 95% of bootstrap resamples lie
+        between. Below 0 the other group is ahead.
     """
 
     difference: float
@@ -117,11 +118,18 @@ def rate_gaps(
         ],
         axis=1,
     )  # (n_resamples, groups, 4)
-    difference, ratio = gap(_rates(counts))
-    resampled, _ = gap(_rates(drawn.astype(float)))
+    rates = _rates(counts)
+    difference, ratio = gap(rates)
+    resampled = _rates(drawn.astype(float))
     found = {}
     for place, name in enumerate(RATES):
-        known = resampled[:, place][~np.isnan(resampled[:, place])]
+        own = rates[:, place]
+        if np.isnan(difference[place]):
+            known = np.empty(0)
+        else:  # the same two groups in each resample, so that it may turn
+            ends = resampled[:, [np.nanargmax(own), np.nanargmin(own)], place]
+            known = ends[:, 0] - ends[:, 1]
+            known = known[~np.isnan(known)]
         low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan,) * 2
         found[name] = RateGap(
             float(difference[place]), float(ratio[place]), float(low), float(high)
