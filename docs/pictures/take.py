@@ -182,7 +182,7 @@ def trap(camera: Camera) -> None:
     camera.watch("training", ".run:has-text('GradTree'):has-text('done')")
     camera.take("train")
     camera.go("Compare")
-    camera.take("compare")
+    camera.take("compare", height=1080)
     camera.take("compare-trees", "[class*=st-key-tree-view]", 720)
 
 
