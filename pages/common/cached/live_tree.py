@@ -70,7 +70,7 @@ def _model_tree(run: Run) -> tuple:
 def _snapshot(run: Run, epoch: float) -> tuple:
     """Return a run's tree of an epoch, its rows, and words for it."""
     tree: Tree = shown_tree_of(store().snapshot(run.id, epoch))
-    words = f"epoch {epoch:g}" if epoch > 0 else "its start"
+    words = f"epoch {round(epoch, 1):g}" if epoch > 0 else "its start"
     spec = find_spec(run.learner)
     if spec is not None and not spec.single_tree:
         words += ", the tree of highest weight"

@@ -169,7 +169,7 @@ def _training_picture(
     if not found:
         return None
     values, trees = list(found), list(found.values())
-    labels = [f"epoch {at:g}" if at > 0 else "start" for at in values]
+    labels = [f"epoch {round(at, 1):g}" if at > 0 else "start" for at in values]
     if epoch is None:
         values.append(max(values) + 1)
         labels.append("final tree")

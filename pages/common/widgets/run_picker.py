@@ -100,7 +100,7 @@ def pick_loaded_run(*, growing: bool = True, **options) -> LoadedRun:
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"
         st.info(
-            f"{state}: this is the tree of epoch {loaded.epoch:g}.",
+            f"{state}: this is the tree of epoch {round(loaded.epoch, 1):g}.",
             icon=":material/hourglass_top:",
         )
         if run.state == "running":
