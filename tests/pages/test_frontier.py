@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from pages.common.cached.deciders import heaviest_scores
+from pages.common.cached.loaded_run import load_run
 from pages.common.views.compare import frontier
 from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run
@@ -102,3 +104,22 @@ def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
     table = visit("runs").dataframe[0].value
     assert len(table) == 2
     assert table["splits"].str.contains("± .*\\(3\\)").all()
+
+
+def stars(app) -> list[dict]:
+    """The points of ensembles' heaviest trees on Compare's frontier."""
+    traces = figures(app)[0]["data"]
+    return [own for own in traces if own.get("marker", {}).get("symbol") == "star"]
+
+
+def test_few_trees_of_an_ensemble_are_points_beside_its_line(visit, store):
+    add_run(store, "cart")
+    loaded = load_run(store.run(add_run(store, "grande")))
+    app = visit("compare")
+    (points,) = stars(app)
+    counts, scores = heaviest_scores(loaded)
+    few = [count for count in counts if count <= 10]
+    assert [own[2] for own in points["customdata"]] == few
+    assert points["y"] == pytest.approx(scores["valid"][: len(few)].tolist())
+    app.toggle(key="frontier-few").set_value(False).run()
+    assert not stars(app)

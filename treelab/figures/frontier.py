@@ -34,6 +34,9 @@ class DrawnLine:
         ensemble one row.
     n_splits : int
         How many data splits these are.
+    few_trees : DataFrame or None
+        Of an ensemble: ``trees``, how many of each row's heaviest trees decide,
+        ``leaves``, so many average trees have, and ``score``.
     """
 
     name: str
@@ -43,6 +46,7 @@ class DrawnLine:
     sketches: Sequence[Sequence[str]] = ()
     band: pd.DataFrame | None = None
     n_splits: int = 0
+    few_trees: pd.DataFrame | None = None
 
 
 def frontier_figure(
@@ -77,9 +81,8 @@ def frontier_figure(
     """
     colors = palette(mode)
     figure = go.Figure()
-    most = max(
-        [int(own.line.table["leaves"].max()) for own in lines if own.line] or [64]
-    )
+    tables = [own.line.table if own.line else own.few_trees for own in lines]
+    most = max([int(own["leaves"].max()) for own in tables if own is not None] or [64])
     ticks = [2**level for level in range(11) if 2**level <= 2 * most]
     for number, own in enumerate(lines):
         name = escape_html(own.name)
@@ -94,6 +97,7 @@ def frontier_figure(
                 customdata=[[number, -1]] * len(ticks),
                 hovertemplate=f"{name}, all trees together: %{{y:.3f}}<extra></extra>",
             )
+            _add_few_trees(figure, own, name, number)
             continue
         table = own.line.table
         known = table[table[column].notna()]
@@ -132,6 +136,23 @@ def frontier_figure(
         },
         yaxis={"title": score_title},
         legend={"y": 1, "yref": "container", "yanchor": "top"},
+    )
+
+
+def _add_few_trees(figure: go.Figure, own: DrawnLine, name: str, number: int) -> None:
+    """Mark what the heaviest trees of an ensemble reach alone."""
+    if own.few_trees is None:
+        return
+    figure.add_scatter(
+        x=own.few_trees["leaves"].tolist(),
+        y=own.few_trees["score"].tolist(),
+        mode="markers",
+        marker={"size": 8, "color": own.color, "symbol": "star"},
+        customdata=[[number, -1, k] for k in own.few_trees["trees"].tolist()],
+        unselected={"marker": {"opacity": 1}},
+        hovertemplate=f"{name}, each row by its %{{customdata[2]}} heaviest: "
+        "%{y:.3f}<extra></extra>",
+        showlegend=False,
     )
 
 

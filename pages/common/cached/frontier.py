@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.common.cached.deciders import heaviest_scores
 from pages.common.cached.loaded_run import LoadedRun, load_readable
 from pages.common.cached.predictions import split_scores
 from pages.common.cached.pruning_steps import pruning_steps, step_predictions
@@ -34,6 +35,8 @@ from treelab.runs.store.run import Run
 from treelab.trees.text.sketch import sketch
 from treelab.trees.tree import Tree
 
+MOST_TREES = 10  # of an ensemble that are marked; more are no small model
+
 
 @dataclass(frozen=True, eq=False)
 class RunOnFrontier:
@@ -55,6 +58,17 @@ class RunOnFrontier:
         """Return an ensemble's own score on the rows of a column."""
         split = "valid" if column == HELD_OUT else "test"
         return split_scores(self.loaded, split)[headline(self.loaded.model.task)]
+
+
+def few_trees(own: RunOnFrontier, column: str) -> pd.DataFrame | None:
+    """Return what the heaviest trees of an ensemble reach alone; see ``DrawnLine``."""
+    if own.line is not None:
+        return None
+    counts, scores = heaviest_scores(own.loaded)
+    leaves = own.loaded.run.summary["leaves"] / own.loaded.model.n_estimators
+    found = pd.DataFrame({"trees": counts, "leaves": leaves * np.array(counts)})
+    found["score"] = scores.get("valid" if column == HELD_OUT else "test", np.nan)
+    return found[(found["trees"] <= MOST_TREES) & found["score"].notna()]
 
 
 def comparable_runs(run: Run, most: int) -> list[Run]:

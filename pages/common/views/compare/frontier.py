@@ -10,6 +10,7 @@ from pages.common.cached.frontier import (
     RunOnFrontier,
     band_of,
     differences_at,
+    few_trees,
     on_frontier,
     runs_on_frontier,
     sketches,
@@ -36,6 +37,7 @@ from treelab.trees.text.numerals import counted, significant
 
 MOST_RUNS = 8
 CLICKED = "frontier-clicked"  # what was clicked last, the run that came of it
+QUICK_WORK = 1_000_000  # trees by rows of ensembles that are looked at at once
 FIRST_LEAVES = 8  # at which two runs are compared until the visitor says otherwise
 COLUMNS = {HELD_OUT: "Held-out rows", TEST: "Test rows"}
 
@@ -65,11 +67,12 @@ def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
             "validation rows. Test rows chose nothing.",
         )
         leaves = _pick_leaves((runs[0], runs[1]))
+        few = _pick_few(runs)
     if leaves is not None:
         _show_finding((runs[0], runs[1]), names, column, leaves)
     metric = TITLES[headline(pair[0].run.problem.task)]
     by_run = names_and_colors([own.loaded.run for own in runs])
-    drawn = _drawn_lines(runs, by_run, column)
+    drawn = _drawn_lines(runs, by_run, column, few=few)
     # A click counts for these runs alone.
     key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
     clicked = show_figure(
@@ -85,6 +88,7 @@ def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
     )
     st.caption(
         f"Ring: the tree that a run retained. {_band_words(drawn)} "
+        f"{'Star: each row by its heaviest trees alone. ' * few}"
         f"Test rows: {pair[0].n_rows('test'):,}. Point at a tree to see its first "
         "splits; click it, and all pages show it."
     )
@@ -127,7 +131,11 @@ def show_small_frontier(runs: list[Run]) -> None:
 
 
 def _drawn_lines(
-    runs: Sequence[RunOnFrontier], names: dict[str, tuple[str, str]], column: str
+    runs: Sequence[RunOnFrontier],
+    names: dict[str, tuple[str, str]],
+    column: str,
+    *,
+    few: bool = False,
 ) -> list[DrawnLine]:
     """Return what is drawn of each run."""
     known, drawn = finished_runs(), []
@@ -137,7 +145,12 @@ def _drawn_lines(
         line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
         if own.line is None:
             trees = counted(own.loaded.model.n_estimators, "tree")
-            line = replace(line, name=f"{name}, {trees}", score=own.score(column))
+            line = replace(
+                line,
+                name=f"{name}, {trees}",
+                score=own.score(column),
+                few_trees=few_trees(own, column) if few else None,
+            )
         drawn.append(replace(line, sketches=sketches(own)))
     return drawn
 
@@ -171,6 +184,24 @@ def _pick_leaves(pair: tuple[RunOnFrontier, RunOnFrontier]) -> int | None:
         help="The two runs above are compared by their trees of this size.",
     )
     return int(chosen)
+
+
+def _pick_few(runs: Sequence[RunOnFrontier]) -> bool:
+    """Let the visitor mark what few trees of an ensemble reach, where there is one."""
+    ensembles = [own.loaded for own in runs if own.line is None]
+    if not ensembles:
+        return False
+    work = sum(
+        own.model.n_estimators * (own.n_rows("valid") + own.n_rows("test"))
+        for own in ensembles
+    )
+    return st.toggle(
+        "Few trees of ensembles",
+        work <= QUICK_WORK,
+        key="frontier-few",
+        help="What an ensemble predicts if only the 1, 2, 3, 5 or 10 trees decide that "
+        "have the highest weight for a row; on large tables it takes a while.",
+    )
 
 
 def _show_finding(
