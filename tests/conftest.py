@@ -5,3 +5,17 @@ import os
 # Two test processes with as many threads each as there are cores wait for one another.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+# Of two processes neither waits for the other where the longest files come first.
+LONGEST_FIRST = ("tests/test_browser.py", "tests/learners", "tests/ops", "tests/runs")
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Put the files that take longest first."""
+
+    def place(item) -> int:
+        starts = [item.nodeid.startswith(own) for own in LONGEST_FIRST]
+        return starts.index(True) if any(starts) else len(starts)
+
+    items.sort(key=place)
