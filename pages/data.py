@@ -17,7 +17,7 @@ from pages.common.page import page_title, show_figure
 from pages.common.state.problem import (
     FIRST_TABLE,
     REAL_TABLE,
-    choose_problem,
+    change_problem,
     choose_table,
     current_problem,
     forget_table,
@@ -39,6 +39,7 @@ from pages.common.widgets.upload import (
 )
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
+from treelab.data.problem import Problem
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
@@ -90,19 +91,22 @@ def delete_table(table_id: str, runs: list[Run]) -> None:
     open_table(FIRST_TABLE)
 
 
-def follow_target(key: str) -> None:
+def follow_target(shown: Problem, key: str) -> None:
     """Follow the choice of the column to predict."""
-    choose_problem(with_target(current_problem(), st.session_state[key]))
+    target = st.session_state[key]
+    change_problem(shown, lambda problem: with_target(problem, target))
 
 
-def follow_task(key: str) -> None:
+def follow_task(shown: Problem, key: str) -> None:
     """Follow the choice of the task."""
-    choose_problem(replace(current_problem(), task=st.session_state[key]))
+    task = st.session_state[key]
+    change_problem(shown, lambda problem: replace(problem, task=task))
 
 
-def follow_seed() -> None:
+def follow_seed(shown: Problem) -> None:
     """Follow the choice of the seed."""
-    choose_problem(replace(current_problem(), seed=st.session_state["seed"]))
+    seed = st.session_state["seed"]
+    change_problem(shown, lambda problem: replace(problem, seed=seed))
 
 
 require_app_shell()
@@ -138,7 +142,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         index=names.index(problem.target),
         key=target_key,
         on_change=follow_target,
-        args=(target_key,),
+        args=(problem, target_key),
         width=230,
     )
     task_key = f"task-{problem.table_id}-{problem.target}"
@@ -152,7 +156,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         ),
         key=task_key,
         on_change=follow_task,
-        args=(task_key,),
+        args=(problem, task_key),
         width=180,
     )
     st.space("stretch")
@@ -245,6 +249,7 @@ with right:
             value=problem.seed,
             key="seed",
             on_change=follow_seed,
+            args=(problem,),
             help="Of the split and the training: the same seed gives the same result.",
             width=140,
         )

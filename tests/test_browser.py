@@ -78,6 +78,8 @@ def address(tmp_path, monkeypatch):
         server.wait(20)
         log.close()
         Queue(RunStore()).shut_down()
+    said = (tmp_path / "server.log").read_text(errors="replace")
+    assert "Traceback" not in said, said[-8000:]
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The table that is shown, and what the visitor chose to predict from it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -72,6 +73,22 @@ def choose_problem(problem: Problem) -> None:
     """Make a problem the current one, on every page, and remember it for its table."""
     st.session_state["problem"] = problem
     st.session_state.setdefault("problems", {})[table_key(problem)] = problem
+
+
+def change_problem(shown: Problem, change: Callable[[Problem], Problem]) -> None:
+    """Change the current problem, as a widget asked that was drawn for ``shown``.
+
+    Nothing changes where another table or target is current by now: a click while the
+    page is still drawn makes Streamlit report widgets of the page before it as changed.
+    """
+    if is_shown(shown):
+        choose_problem(change(current_problem()))
+
+
+def is_shown(problem: Problem) -> bool:
+    """Whether a problem's table and target are still the current ones."""
+    now = current_problem()
+    return (now.table_id, now.target) == (problem.table_id, problem.target)
 
 
 def tables_of(run: Run) -> set[str]:

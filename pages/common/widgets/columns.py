@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.tables import column_facts, column_kinds, date_columns
-from pages.common.state.problem import choose_problem
+from pages.common.state.problem import change_problem
 from pages.common.words import plain
 from treelab.data.problem import Problem
 from treelab.trees.derived.date_parts import PARTS, parse_part, part_name
@@ -83,7 +83,9 @@ def model_column(problem: Problem) -> None:
 def _follow_model(problem: Problem, key: str) -> None:
     """Follow the choice of whether the target holds predictions."""
     is_surrogate = bool(st.session_state[key])
-    choose_problem(replace(problem, is_surrogate=is_surrogate, truth=""))
+    change_problem(
+        problem, lambda now: replace(now, is_surrogate=is_surrogate, truth="")
+    )
 
 
 def _follow_truth(problem: Problem, key: str) -> None:
@@ -91,7 +93,7 @@ def _follow_truth(problem: Problem, key: str) -> None:
     truth = st.session_state[key] or ""
     columns = tuple(name for name in problem.columns if name != truth)
     if columns:  # else there would be nothing to predict from
-        choose_problem(replace(problem, truth=truth, columns=columns))
+        change_problem(problem, lambda now: replace(now, truth=truth, columns=columns))
 
 
 def _rows(problem: Problem) -> pd.DataFrame:
@@ -133,7 +135,7 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
     )
     parts = tuple(name for name in problem.columns if parse_part(name))
     used += tuple(name for name in parts if name not in used)
-    choose_problem(replace(problem, columns=used, kinds=kinds))
+    change_problem(problem, lambda now: replace(now, columns=used, kinds=kinds))
 
 
 def date_parts(problem: Problem) -> None:
@@ -167,4 +169,4 @@ def _follow_parts(problem: Problem, names: list[str], key: str) -> None:
     others = tuple(name for name in problem.columns if name not in names)
     chosen = tuple(name for name in names if name in st.session_state[key])
     if others + chosen:  # else there would be nothing to predict from
-        choose_problem(replace(problem, columns=others + chosen))
+        change_problem(problem, lambda now: replace(now, columns=others + chosen))

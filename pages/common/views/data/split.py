@@ -5,7 +5,7 @@ import streamlit as st
 from pages.common.cached.store import split_of, store, table
 from pages.common.cached.tables import columns_to_split_by
 from pages.common.html import split_bar
-from pages.common.state.problem import choose_problem
+from pages.common.state.problem import change_problem, choose_problem, is_shown
 from pages.common.widgets.upload import KINDS
 from pages.common.words import plain
 from treelab.data.problem import Problem, make_problem, split_problem
@@ -88,13 +88,13 @@ def _follow(problem: Problem, key: str, choices: dict, is_way: bool) -> None:
     column = choices[way][0]
     if not is_way:
         column = st.session_state[f"{key}-column-{way}"]
-    choose_problem(split_problem(problem, way, column))
+    change_problem(problem, lambda now: split_problem(now, way, column))
 
 
 def _append(problem: Problem, key: str) -> None:
     """Store the table with the file's rows as test rows, and turn to it."""
     file = st.session_state[key]
-    if file is None:
+    if file is None or not is_shown(problem):
         return
     try:
         test = read_table(file.getvalue(), file.name, one_column=True).frame

@@ -1,0 +1,31 @@
+"""The problem that is shown follows the widgets that are shown, and no others."""
+
+from dataclasses import replace
+
+import pytest
+
+from pages.common.state import problem as state
+from tests.pages.stores import add_run
+
+
+@pytest.fixture
+def trap(store, monkeypatch):
+    """A problem, with a session that holds nothing."""
+    monkeypatch.setattr(state.st, "session_state", {})
+    return store.run(add_run(store, "cart")).problem
+
+
+def test_a_widget_changes_the_problem_that_it_was_drawn_for(trap):
+    state.choose_problem(trap)
+    state.change_problem(trap, lambda now: replace(now, seed=7))
+    # What another widget changed meanwhile stays.
+    state.change_problem(trap, lambda now: replace(now, columns=now.columns[:1]))
+    assert state.current_problem() == replace(trap, seed=7, columns=trap.columns[:1])
+
+
+@pytest.mark.parametrize("name", ["table_id", "target"])
+def test_a_widget_of_the_page_before_changes_nothing(trap, name):
+    shown = replace(trap, **{name: "another"})
+    state.choose_problem(trap)
+    state.change_problem(shown, lambda now: replace(now, seed=7))
+    assert state.current_problem() == trap
