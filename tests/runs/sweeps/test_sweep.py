@@ -100,8 +100,8 @@ def test_an_interrupted_search_goes_on_where_it_was(store, problem):
     study.ask()  # and was killed
     run_one(run_id, store.home)
     table = trial_table(read_study(store.folder(run_id)))
-    assert table["state"].tolist().count("done") == 4
-    assert table["state"].tolist().count("failed") == 1
+    assert table["state"].tolist().count("done") == 5
+    assert table["state"].tolist().count("interrupted") == 1
     assert store.run(run_id).settings["max_depth"] == 2
 
 

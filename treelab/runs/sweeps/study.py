@@ -78,18 +78,24 @@ def trial_table(study: Study) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``trial``, ``state`` (see ``STATES``), ``score`` (NaN where none; of a
+        Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN where none; of a
         pruned trial the mean of what was measured), ``FACTS`` where known, and one for
         each setting.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [
-        {"trial": trial.number, "state": STATES[trial.state], "score": _score(trial)}
+        {"trial": trial.number, "state": _state(trial), "score": _score(trial)}
         | {name: trial.user_attrs.get(name) for name in FACTS}
         | trial.params
         for trial in trials
     ]
     return pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
+
+
+def _state(trial: FrozenTrial) -> str:
+    """Return a trial's state; one that failed without an error was interrupted."""
+    interrupted = trial.state is TrialState.FAIL and "error" not in trial.user_attrs
+    return "interrupted" if interrupted else STATES[trial.state]
 
 
 def _score(trial: FrozenTrial) -> float:
@@ -111,9 +117,9 @@ def best_trial(study: Study) -> FrozenTrial | None:
 
 
 def n_ended(study: Study) -> int:
-    """Count the trials that ended, in whatever state."""
-    ended = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-    return len(study.get_trials(deepcopy=False, states=ended))
+    """Count the trials that ended by themselves: done, pruned or failed."""
+    trials = study.get_trials(deepcopy=False)
+    return sum(_state(trial) in ("done", "pruned", "failed") for trial in trials)
 
 
 def end_stale_trials(study: Study) -> None:
