@@ -1,19 +1,18 @@
 """SizePath: the best tree at each number of leaves, with its cross-validated score."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
-from treelab.trees.io import Stored
+from treelab.trees.pruning.scored_trees import ScoredTrees
 from treelab.trees.tree import Tree
 
 COLUMNS = ("n_leaves", "score", "standard_error")
 
 
 @dataclass(frozen=True, eq=False)
-class SizePath(Stored):
+class SizePath(ScoredTrees):
     """One tree for each size, ascending, of one learner and one fit.
 
     Parameters
@@ -33,39 +32,18 @@ class SizePath(Stored):
         If the parts do not fit each other.
     """
 
-    trees: tuple[Tree, ...]
-    scores: pd.DataFrame
-    chosen: int
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    noun: ClassVar[str] = "A path"
 
     def __post_init__(self):
-        object.__setattr__(self, "trees", tuple(self.trees))
-        if not self.trees or len(self.scores) != len(self.trees):
-            raise ValueError(
-                f"A path needs one row of scores for each tree, got {len(self.scores)} "
-                f"rows for {len(self.trees)} trees."
-            )
-        missing = [name for name in COLUMNS if name not in self.scores]
-        if missing:
-            raise ValueError(f"scores lacks the columns {', '.join(missing)}.")
-        if not 0 <= self.chosen < len(self.trees):
-            raise ValueError(
-                f"chosen must be from 0 to {len(self.trees) - 1}, got {self.chosen}."
-            )
+        super().__post_init__()
         leaves = [tree.n_leaves for tree in self.trees]
         if sorted(leaves) != leaves:
             raise ValueError(f"Trees of a path must ascend in leaves, got {leaves}.")
 
-    def __len__(self):
-        return len(self.trees)
-
     def __repr__(self):
         leaves = [tree.n_leaves for tree in self.trees]
         return f"SizePath(n_leaves={leaves}, chosen={self.chosen})"
-
-    @property
-    def tree(self) -> Tree:
-        """The chosen tree."""
-        return self.trees[self.chosen]
 
     def at(self, n_leaves: int) -> Tree:
         """Return the largest tree with at most ``n_leaves`` leaves.
@@ -82,47 +60,6 @@ class SizePath(Stored):
                 f"none has at most {n_leaves}."
             )
         return small[-1]
-
-    def with_target(self, target: str, target_unit: str = "") -> "SizePath":
-        """Return the path with the name and unit of what its trees predict."""
-        trees = tuple(
-            replace(tree, target=target, target_unit=target_unit) for tree in self.trees
-        )
-        return replace(self, trees=trees)
-
-    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
-        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        settings, arrays = pack_trees(self.trees)
-        return (
-            {"trees": settings, "scores": self.scores, "chosen": int(self.chosen)},
-            arrays,
-        )
-
-    @classmethod
-    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "SizePath":
-        """Rebuild the path that ``pack`` took apart."""
-        trees = unpack_trees(settings["trees"], arrays)
-        return cls(tuple(trees), settings["scores"], settings["chosen"])
-
-
-def pack_trees(trees: Sequence[Tree]) -> tuple[list[dict], dict[str, np.ndarray]]:
-    """Take several trees apart, as ``Stored.pack`` does one."""
-    settings: list[dict] = []
-    arrays: dict[str, np.ndarray] = {}
-    for i, tree in enumerate(trees):
-        own, parts = tree.pack()
-        settings.append(own)
-        arrays |= {f"{i}.{name}": part for name, part in parts.items()}
-    return settings, arrays
-
-
-def unpack_trees(settings: list[dict], arrays: dict[str, np.ndarray]) -> list[Tree]:
-    """Rebuild the trees that ``pack_trees`` took apart."""
-    parts: list[dict] = [{} for _ in settings]
-    for name, array in arrays.items():
-        i, _, part = name.partition(".")
-        parts[int(i)][part] = array
-    return [Tree.unpack(own, part) for own, part in zip(settings, parts)]
 
 
 def within_one_standard_error(fold_scores: np.ndarray) -> tuple[int, np.ndarray]:

@@ -1,19 +1,17 @@
 """RashomonSet: different trees of one problem, each with a score of its own."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
-from treelab.trees.io import Stored
-from treelab.trees.pruning.size_path import pack_trees, unpack_trees
-from treelab.trees.tree import Tree
+from treelab.trees.pruning.scored_trees import ScoredTrees
 
 COLUMNS = ("score", "standard_error", "alike")
 
 
 @dataclass(frozen=True, eq=False)
-class RashomonSet(Stored):
+class RashomonSet(ScoredTrees):
     """Different trees that predict one target from one table, the best first.
 
     Source of the name: Breiman, "Statistical modeling: the two cultures", Statistical
@@ -33,8 +31,6 @@ class RashomonSet(Stored):
         Which tree is the run's own.
     n_candidates : int
         Trees that were looked at, the same ones counted once.
-    complete : str, default=""
-        Where no tree of a kind is left out: of which kind.
 
     Raises
     ------
@@ -42,29 +38,10 @@ class RashomonSet(Stored):
         If the parts do not fit each other.
     """
 
-    trees: tuple[Tree, ...]
-    scores: pd.DataFrame
-    chosen: int
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    noun: ClassVar[str] = "A Rashomon set"
+
     n_candidates: int
-    complete: str = ""
-
-    def __post_init__(self):
-        object.__setattr__(self, "trees", tuple(self.trees))
-        if not self.trees or len(self.scores) != len(self.trees):
-            raise ValueError(
-                f"A Rashomon set needs one row of scores for each tree, got "
-                f"{len(self.scores)} rows for {len(self.trees)} trees."
-            )
-        missing = [name for name in COLUMNS if name not in self.scores]
-        if missing:
-            raise ValueError(f"scores lacks the columns {', '.join(missing)}.")
-        if not 0 <= self.chosen < len(self.trees):
-            raise ValueError(
-                f"chosen must be from 0 to {len(self.trees) - 1}, got {self.chosen}."
-            )
-
-    def __len__(self):
-        return len(self.trees)
 
     def __repr__(self):
         return f"RashomonSet({len(self)} trees, chosen={self.chosen})"
@@ -73,11 +50,6 @@ class RashomonSet(Stored):
     def score(self) -> np.ndarray:
         """Score of each tree, (n_trees,)."""
         return self.scores["score"].to_numpy(dtype=float)
-
-    @property
-    def tree(self) -> Tree:
-        """The run's own tree."""
-        return self.trees[self.chosen]
 
     def within(self, tolerance: float) -> np.ndarray:
         """Return the trees at most ``tolerance`` below the run's own, int (n,).
@@ -88,32 +60,7 @@ class RashomonSet(Stored):
         score = self.score
         return np.flatnonzero(score >= score[self.chosen] - tolerance - 1e-12)
 
-    def with_target(self, target: str, target_unit: str = "") -> "RashomonSet":
-        """Return the set with the name and unit of what its trees predict."""
-        trees = tuple(
-            replace(tree, target=target, target_unit=target_unit) for tree in self.trees
-        )
-        return replace(self, trees=trees)
-
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        settings, arrays = pack_trees(self.trees)
-        own = {
-            "trees": settings,
-            "scores": self.scores,
-            "chosen": int(self.chosen),
-            "n_candidates": int(self.n_candidates),
-            "complete": self.complete,
-        }
-        return own, arrays
-
-    @classmethod
-    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "RashomonSet":
-        """Rebuild the set that ``pack`` took apart."""
-        return cls(
-            tuple(unpack_trees(settings["trees"], arrays)),
-            settings["scores"],
-            settings["chosen"],
-            settings["n_candidates"],
-            settings["complete"],
-        )
+        settings, arrays = super().pack()
+        return settings | {"n_candidates": int(self.n_candidates)}, arrays

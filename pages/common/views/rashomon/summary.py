@@ -45,10 +45,9 @@ def show_finding(
     better = "none scores above it"
     if above:
         better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
-    complete = f" {trees.complete}" if trees.complete else ""
     st.markdown(
         f"They make {counted(n_alike, 'different prediction')} of the training rows; "
-        f"{better}. {trees.n_candidates:,} different trees were looked at.{complete}"
+        f"{better}. {trees.n_candidates:,} different trees were looked at."
     )
     st.caption(
         f"Score: the cross-validated {metric} of the run's tree of the same size, plus "
