@@ -78,9 +78,9 @@ def trial_table(study: Study) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN where none; of a
-        pruned trial the mean of what was measured), ``FACTS`` where known, and one for
-        each setting.
+        Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
+        where none; of a pruned trial the mean of what was measured), ``FACTS`` where
+        known, and one for each setting.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [

@@ -1,4 +1,4 @@
-"""ScoredTrees: several trees of one problem, a row of scores each, one of them chosen."""
+"""ScoredTrees: several trees of one problem, each with its scores, one chosen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
