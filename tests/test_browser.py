@@ -234,6 +234,7 @@ def serious(page) -> list:
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_the_first_minute(page):
     """Open, train with defaults, see a tree."""
     expect = sync_api.expect

@@ -117,10 +117,16 @@ def module_of(path: Path) -> str:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imported(path: Path) -> frozenset[str]:
     """Full names of what a file imports, wherever in the file."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -190,10 +196,16 @@ def test_rooms_of_a_layer_know_each_other_one_way(room):
     assert not wrong, "\n".join(wrong)
 
 
-def functions() -> Iterator[tuple[Path, ast.FunctionDef, ast.ClassDef | None]]:
+@cache
+def functions() -> tuple[tuple[Path, ast.FunctionDef, ast.ClassDef | None], ...]:
     """Every function, with its file and the class that it is a method of."""
+    return tuple(_functions())
+
+
+def _functions() -> Iterator[tuple[Path, ast.FunctionDef, ast.ClassDef | None]]:
+    """Go through all files."""
     for path in FILES:
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = parsed(path)
         classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
         owner = {node: cls for cls in classes for node in cls.body}
         for node in ast.walk(tree):

@@ -88,6 +88,7 @@ def test_a_failed_training_says_why_and_where_the_traceback_is(home, table, refu
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C otherwise")
+@pytest.mark.slow
 def test_ctrl_c_stops_and_saves_the_best_so_far(home, table):
     arguments = ["--target", "kind", "--learner", "slow"]
     arguments += ["--set", "epochs=1000", "--set", "pause=0.05"]

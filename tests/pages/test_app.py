@@ -63,6 +63,7 @@ def test_an_address_with_a_wrong_run_is_no_trouble(store, visit, page, run):
     assert visit(page, run=run).title
 
 
+@pytest.mark.slow
 def test_the_app_does_without_torch(store):
     add_run(store, "cart")
     code = LIGHT.format(pages=PAGES)

@@ -274,7 +274,9 @@ def open_part(app, part: str):
     return app.run()
 
 
-@pytest.mark.parametrize("target", ["kind", "weight"])
+@pytest.mark.parametrize(
+    "target", ["kind", pytest.param("weight", marks=pytest.mark.slow)]
+)
 def test_both_surfaces_are_drawn_over_two_number_columns(visit, store, target):
     add_run(store, "cart", target)
     add_run(store, "grande", target)

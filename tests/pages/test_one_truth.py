@@ -27,7 +27,13 @@ def listed(app, column: str):
     return next(each.value for each in app.dataframe if column in each.value)
 
 
-@pytest.fixture(params=MAKERS)
+FEW = ("gradtree", "grande")
+LEARNERS = [
+    pytest.param(key, marks=() if key in FEW else pytest.mark.slow) for key in MAKERS
+]
+
+
+@pytest.fixture(params=LEARNERS)
 def learner(request) -> str:
     return request.param
 

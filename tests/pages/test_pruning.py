@@ -194,7 +194,7 @@ def test_the_kind_of_path_is_said_in_words(store, visit):
     [
         ("cart", False, "Use this size"),
         ("gradtree", True, "Use this size"),
-        ("argmin", False, "Use this lambda"),
+        pytest.param("argmin", False, "Use this lambda", marks=pytest.mark.slow),
     ],
 )
 def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes, label):

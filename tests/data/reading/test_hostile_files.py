@@ -63,6 +63,7 @@ def same_text(n_letters: int, n_rows: int) -> bytes:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.slow
 def test_small_files_that_unpack_to_gigabytes_are_refused_in_two(tmp_path):
     files = {
         "commas.csv.gz": gzipped_commas(400 * 2**20),

@@ -146,7 +146,9 @@ def test_it_finds_the_xor_at_the_depth_at_which_cart_cannot():
     assert ours >= cart + 0.3
 
 
-@pytest.mark.parametrize("key", ["mixed", "diabetes"])
+@pytest.mark.parametrize(
+    "key", ["mixed", pytest.param("diabetes", marks=pytest.mark.slow)]
+)
 def test_the_same_seed_gives_the_same_tree(key):
     task, X, y = table(key)
     one, two = (learner(task).fit(X, y) for _ in range(2))

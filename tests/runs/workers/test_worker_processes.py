@@ -102,6 +102,7 @@ def test_a_warm_worker_trains_a_run(queue, store, problem):
     wait(lambda: states(queue) == {"idle"}, "an idle worker")
 
 
+@pytest.mark.slow
 def test_a_quick_learner_does_not_wait_behind_a_long_run(queue, store, problem):
     long = submit(queue, problem, epochs=1000, pause=0.05)
     begun(store, long)
@@ -132,6 +133,7 @@ def test_a_run_that_trains_can_be_deleted(queue, store, problem):
     wait(lambda: not store.folder(run_id).exists(), "the folder's end")
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_its_curve_stays(queue, store, problem):
     run_id = submit(queue, problem, epochs=1000, pause=0.05)
     begun(store, run_id)

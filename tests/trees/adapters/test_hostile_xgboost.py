@@ -85,6 +85,7 @@ def with_value(model, place: tuple, value):
     return model
 
 
+@pytest.mark.slow
 def test_numbers_in_a_small_file_that_ask_for_all_memory_are_refused():
     model, softmax = saved("reg:squarederror"), saved("multi:softprob")
     parameters = ("learner", "learner_model_param")
