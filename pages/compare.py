@@ -13,7 +13,6 @@ from pages.common.views.compare.comparison import (
     show_side,
 )
 from pages.common.views.compare.disagreement import HEADS, show_disagreement
-from pages.common.views.compare.frontier import show_frontier
 from pages.common.views.compare.optimality import show_optimality
 from pages.common.views.compare.others import (
     pick_others,
@@ -22,6 +21,7 @@ from pages.common.views.compare.others import (
 )
 from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
 from pages.common.views.compare.parts import show_parts
+from pages.common.views.frontier.chart import show_frontier
 from pages.common.widgets.report import report_buttons
 from pages.common.widgets.run_pair import pick_run_pair
 from pages.common.words import plain

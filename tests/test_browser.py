@@ -300,7 +300,7 @@ def test_what_would_change_a_prediction_is_tried_by_one_click(page, address):
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_point_of_the_frontier_is_sketched_and_by_a_click_all_pages_show_it(
+def test_a_point_of_the_frontier_shows_its_tree_and_by_a_click_all_pages_show_it(
     page, address
 ):
     store = RunStore()
@@ -313,11 +313,15 @@ def test_a_point_of_the_frontier_is_sketched_and_by_a_click_all_pages_show_it(
     settled(page)
     point = chart.evaluate(FIRST_POINT)
     page.mouse.move(*point, steps=4)
-    label = page.locator(".hoverlayer .hovertext")
-    sync_api.expect(label).to_contain_text("├")
-    box = label.bounding_box()
+    card = page.locator(".beside-point")
+    sync_api.expect(card.locator("[role=treeitem]").first).to_be_visible()
+    box = card.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 420
+    assert not box["y"] <= point[1] <= box["y"] + box["height"]
+    page.mouse.move(point[0], point[1] + 150)
+    sync_api.expect(card).to_be_hidden()
+    page.mouse.move(*point)
     page.mouse.click(*point)
     sync_api.expect(page.get_by_text("is saved as a run")).to_be_visible()
     saved = store.runs()[0]

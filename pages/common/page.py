@@ -16,11 +16,12 @@ def page_title(question: str, caption: str) -> None:
 
 
 def show_figure(
-    figure: go.Figure, key: str, *, alt: str | None = None, on_select: str = "ignore"
+    figure: go.Figure, key: str, *, alt: str | None = None, on_select="ignore"
 ):
     """Draw a plotly figure without a flicker when it changes.
 
-    With ``on_select="rerun"`` it returns what the visitor clicked.
+    With ``on_select="rerun"``, or a function to be called at a click, it returns what
+    the visitor clicked.
     """
     with st.container(key=f"still-{key}"):  # see the style sheet
         return st.plotly_chart(

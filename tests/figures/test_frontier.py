@@ -42,18 +42,6 @@ def test_each_run_is_a_line_and_an_ensemble_a_line_across(mode, column):
     assert len(bands) == (column == "held_out")
 
 
-def test_a_tree_is_sketched_on_hover_and_markup_in_it_is_text():
-    sketches = [["a <b>x</b> ≤ $1$?", "├ then y"], ["z"], ["w"]]
-    line = DrawnLine("CART", "#6B7280", made(), sketches=sketches)
-    figure = frontier_figure([line], "test", score_title="macro F1")
-    (cart,) = (trace for trace in figure.data if trace.name == "CART")
-    assert len(cart.hovertext) == len(cart.x) == 3
-    assert cart.hovertext[0].replace("\xa0", " ") == (
-        "a &lt;b&gt;x&lt;/b&gt; ≤ &#36;1&#36;?<br>├ then y"
-    )
-    assert "%{hovertext}" in cart.hovertemplate
-
-
 def test_the_mean_over_data_splits_is_drawn_as_steps_with_its_error():
     band = pd.DataFrame({"leaves": [2, 4], "mean": [0.5, 0.8]})
     band["standard_error"] = [0.1, 0.05]

@@ -1,12 +1,10 @@
-"""A click on Compare's frontier chooses a run; repeats on more splits give it bands."""
-
-from types import SimpleNamespace
+"""A point of Compare's frontier chooses a run; repeats on more splits give it bands."""
 
 import pytest
 
 from pages.common.cached.deciders import heaviest_scores
 from pages.common.cached.loaded_run import load_run
-from pages.common.views.compare import frontier
+from pages.common.views.frontier import chart, point
 from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run
 
@@ -15,20 +13,26 @@ from tests.pages.stores import add_run
 def click(visit, monkeypatch):
     """Open Compare and click a point there: the number of its line, and its row."""
     points: list[dict] = []
-    draw = frontier.show_figure
+    draw = chart.show_figure
 
-    def show_figure(figure, key, **options):
+    def show_figure(figure, key, on_select="ignore", **options):
         draw(figure, key, **options)
-        of_frontier = points if key.startswith("frontier-of") else []
-        return SimpleNamespace(selection=SimpleNamespace(points=of_frontier))
+        if key.startswith("frontier-of"):
+            on_select()
 
-    monkeypatch.setattr(frontier, "show_figure", show_figure)
+    monkeypatch.setattr(chart, "show_figure", show_figure)
+    monkeypatch.setattr(point, "clicked_points", lambda chart: points)
 
     def open_and_click(pair, number, place):
         points[:] = [{"customdata": [number, place]}]
         return visit("compare", first=pair[0], second=pair[1])
 
     return open_and_click
+
+
+def field(app, kind, name):
+    """The field below the chart whose key ends in a name."""
+    return next(own for own in getattr(app, kind) if f"{own.key}".endswith(name))
 
 
 def test_a_clicked_size_is_saved_once_and_all_pages_show_it(store, click):
@@ -48,6 +52,28 @@ def test_a_clicked_size_is_saved_once_and_all_pages_show_it(store, click):
     app = click(pair, 0, 0)
     assert len(store.runs()) == 3
     assert f"now show **{saved.title}**" in page_text(app).replace("\\", "")
+    assert app.session_state["run"] == saved.id
+
+
+def test_fields_reach_the_same_trees_as_a_click_and_change_nothing_until_asked(
+    store, visit
+):
+    pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
+    app = visit("compare", first=pair[0], second=pair[1])
+    field(app, "selectbox", "-run").set_value(pair[1]).run()
+    sizes = field(app, "select_slider", pair[1])
+    assert sizes.value == len(store.path(pair[1])) - 2  # what the run retained
+    sizes.set_value(0).run()
+    assert "**GradTree, 3 leaves: " in page_text(app).replace("\\", "")
+    assert len(store.runs()) == 2
+    field(app, "button", "-use").click().run()
+    saved = store.runs()[0]
+    assert saved.summary["pruned_from"] == pair[1]
+    assert app.session_state["run"] == saved.id
+    assert "is saved as a run" in page_text(app)
+    # Another size is not chosen yet.
+    field(app, "select_slider", pair[1]).set_value(1).run()
+    assert field(app, "button", "-use").label == "Use this size"
     assert app.session_state["run"] == saved.id
 
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
 from treelab.figures.style.colors import Mode, palette, with_alpha
-from treelab.figures.style.template import MONOSPACE, template
+from treelab.figures.style.template import template
 from treelab.figures.style.words import escape_html
 
 HEIGHT = 420
@@ -27,8 +27,6 @@ class DrawnLine:
         Its trees by size; None for an ensemble, which is a line across.
     score : float
         Of an ensemble.
-    sketches : sequence of sequence of str
-        Each tree of the line in a few lines of text, shown on hover.
     band : DataFrame or None
         Its scores over several data splits, as ``split_band`` makes it; of an
         ensemble one row.
@@ -43,7 +41,6 @@ class DrawnLine:
     color: str
     line: FrontierLine | None = None
     score: float = np.nan
-    sketches: Sequence[Sequence[str]] = ()
     band: pd.DataFrame | None = None
     n_splits: int = 0
     few_trees: pd.DataFrame | None = None
@@ -114,12 +111,7 @@ def frontier_figure(
             customdata=[[number, place] for place in places.tolist()],
             selected={"marker": {"size": 13}},
             unselected={"marker": {"opacity": 1}},
-            hovertext=[_hover_text(own.sketches[p]) for p in places]
-            if own.sketches
-            else None,
-            hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}"
-            f"{'<br>%{hovertext}' if own.sketches else ''}<extra></extra>",
-            hoverlabel={"font": {"family": MONOSPACE, "size": 12}, "align": "left"},
+            hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}<extra></extra>",
         )
         if own.line.chosen in known.index:
             _add_ring(figure, known.loc[own.line.chosen], column, colors.text)
@@ -153,13 +145,6 @@ def _add_few_trees(figure: go.Figure, own: DrawnLine, name: str, number: int) ->
         hovertemplate=f"{name}, each row by its %{{customdata[2]}} heaviest: "
         "%{y:.3f}<extra></extra>",
         showlegend=False,
-    )
-
-
-def _hover_text(lines: Sequence[str]) -> str:
-    """Return lines of a sketch as plotly's hover labels show them, safe."""
-    return "<br>".join(
-        escape_html(line).replace(" ", "\N{NO-BREAK SPACE}") for line in lines
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.deciders import heaviest_scores
-from pages.common.cached.loaded_run import LoadedRun, load_readable
+from pages.common.cached.loaded_run import LoadedRun, load_readable, run_colors
 from pages.common.cached.predictions import split_scores
 from pages.common.cached.pruning_steps import pruning_steps, step_predictions
 from pages.common.cached.store import (
@@ -29,10 +29,11 @@ from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.same_test_rows import have_same_test_rows
+from treelab.figures.viewer.payload import to_json
+from treelab.figures.viewer.small import small_trees
 from treelab.runs.jobs.model_facts import fitted_split
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
-from treelab.trees.text.sketch import sketch
 from treelab.trees.tree import Tree
 
 MOST_TREES = 10  # of an ensemble that are marked; more are no small model
@@ -83,15 +84,19 @@ def without_sizes(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.summary.get("pruned_from") not in ids]
 
 
-def sketches(own: RunOnFrontier) -> list[list[str]]:
-    """Return each tree of a run's line in a few lines of text."""
-    return [] if own.line is None else _sketches(*own.loaded.key, own)
+def small_pictures(own: RunOnFrontier) -> str:
+    """Return the trees of a run's line as small pictures, in JSON; null without."""
+    return "null" if own.line is None else _small_pictures(*own.loaded.key, own)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _sketches(home: Path, run_id: str, epoch, _own) -> list[list[str]]:
-    """``sketches``, by values that name the run."""
-    return [sketch(_own.trees[int(step)]) for step in _own.line.table["step"]]
+def _small_pictures(home: Path, run_id: str, epoch, _own) -> str:
+    """``small_pictures``, by values that name the run."""
+    trees = [_own.trees[int(step)] for step in _own.line.table["step"]]
+    loaded = _own.loaded
+    return to_json(
+        small_trees(trees, split=loaded.fitted_split, colors=run_colors(loaded) or None)
+    )
 
 
 def on_frontier(loaded: LoadedRun) -> RunOnFrontier:

@@ -12,9 +12,9 @@ from pages.common.cached.store import (
 )
 from pages.common.state.chosen_run import write_address
 from pages.common.store_trouble import guarded
-from pages.common.views.compare.frontier import show_small_frontier
 from pages.common.views.compare.repeats import show_repeats
 from pages.common.views.curves import show_curves
+from pages.common.views.frontier.chart import show_small_frontier
 from pages.common.views.results import (
     cluster_result_words,
     names_and_colors,

@@ -6,7 +6,6 @@ from treelab.figures.style.colors import Mode, class_colors, palette
 
 # Streamlit ships this face; the rest stands in for it in exported figures.
 FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
-MONOSPACE = '"Source Code Pro", "Source Code", ui-monospace, monospace'
 
 
 def template(mode: Mode = "light") -> go.layout.Template:

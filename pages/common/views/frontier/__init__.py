@@ -1,0 +1,1 @@
+"""Score against size of several runs, and the tree of a point."""
