@@ -28,6 +28,7 @@ page = st.navigation(
                 url_path="first",
             ),
             st.Page(open_first_page, url_path="data", visibility="hidden"),
+            st.Page("pages/profile.py", title="Profile", icon=":material/analytics:"),
             st.Page("pages/train.py", title="Train", icon=":material/show_chart:"),
             st.Page("pages/sweep.py", title="Sweep", icon=":material/search:"),
         ],

@@ -112,34 +112,6 @@ def infer_task(target: pd.Series) -> str:
     return "multiclass" if whole and few and starts_low and dense else "regression"
 
 
-def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Describe each column of a table in one row.
-
-    Returns
-    -------
-    DataFrame
-        column; kind ("number" or "category"); missing_share in [0, 1]; n_unique
-        (missing not counted); example (the first value, as text); note ("", "all
-        missing", "constant", "looks like an id" or "looks like a row number").
-    """
-    described = []
-    for position, name in enumerate(frame.columns):
-        column = frame.iloc[:, position]
-        known = column.dropna()
-        described.append(
-            {
-                "column": str(name),
-                "kind": column_kind(column),
-                "missing_share": 1 - len(known) / len(column) if len(column) else 0.0,
-                "n_unique": known.nunique(),
-                "example": str(known.iloc[0]) if len(known) else "",
-                "note": column_note(column),
-            }
-        )
-    columns = ["column", "kind", "missing_share", "n_unique", "example", "note"]
-    return pd.DataFrame(described, columns=columns)
-
-
 def column_note(column: pd.Series) -> str:
     """Return why a column cannot help to predict, or "" where it may.
 

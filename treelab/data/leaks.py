@@ -17,10 +17,10 @@ MOST_CELLS = 200_000  # of wide tables fewer rows are looked at
 TOO_FEW = 40  # rows, of which nothing can be said
 
 
-def leaks(
+def scores_alone(
     columns: pd.DataFrame, target: pd.Series, task: str
 ) -> Iterator[tuple[str, float]]:
-    """Yield the columns from which alone a small tree predicts the target.
+    """Yield how well a small tree of each column alone predicts the target.
 
     A tree of at most ``MOST_LEAVES`` leaves is fitted to a half of a sample of rows and
     scored on the other half.
@@ -37,10 +37,9 @@ def leaks(
     ------
     name : str
     score : float
-        On held-out rows: balanced accuracy, or R2 for a regression; at least
-        ``SETTLED``.
+        On held-out rows: balanced accuracy, or R2 for a regression.
     """
-    rows = _sample(target, columns.shape[1])
+    rows = sampled_rows(target, columns.shape[1])
     if len(rows) < TOO_FEW or target.iloc[rows].nunique() < 2:
         return
     known = target.iloc[rows]
@@ -51,12 +50,20 @@ def leaks(
     half = len(rows) // 2
     for name in columns.columns:
         x = _codes(columns[name].iloc[rows])[:, None]
-        if (score := _score(x, y, half, task)) >= SETTLED:
-            yield str(name), score
+        yield str(name), _score(x, y, half, task)
 
 
-def _sample(target: pd.Series, n_columns: int) -> np.ndarray:
-    """Return places of rows with a target, in random order."""
+def leaks(
+    columns: pd.DataFrame, target: pd.Series, task: str
+) -> Iterator[tuple[str, float]]:
+    """Yield the columns whose ``scores_alone`` are at least ``SETTLED``."""
+    for name, score in scores_alone(columns, target, task):
+        if score >= SETTLED:
+            yield name, score
+
+
+def sampled_rows(target: pd.Series, n_columns: int) -> np.ndarray:
+    """Return places of rows with a target, in random order; of many a sample."""
     known = np.flatnonzero(target.notna())
     most = int(np.clip(MOST_CELLS // max(n_columns, 1), FEWEST_ROWS, MOST_ROWS))
     return np.random.default_rng(0).permutation(known)[:most]

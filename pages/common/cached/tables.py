@@ -1,7 +1,7 @@
 """What is known of a stored table: its columns, its first rows, notes on a problem."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -9,11 +9,16 @@ import streamlit as st
 
 from pages.common.cached.store import split_of, table
 from treelab.data.builtin import BUILTIN
-from treelab.data.columns import describe_columns, infer_task
+from treelab.data.column_meaning import describe_columns
+from treelab.data.columns import infer_task
 from treelab.data.problem import Problem
 from treelab.data.problem_check import Finding, check_problem
 from treelab.data.split_by import likely_columns
 from treelab.evaluation import metrics
+from treelab.evaluation.profile.alone import Alone, alone
+from treelab.evaluation.profile.associations import Associations, associations
+from treelab.evaluation.profile.distribution import Distribution, distribution
+from treelab.evaluation.profile.rows import RowFacts, missing_by_column, row_facts
 from treelab.figures.style.colors import label_colors
 from treelab.figures.table import table_html
 from treelab.runs.store.run_store import RunStore, default_home
@@ -110,3 +115,35 @@ def baseline_loss(problem: Problem) -> float:
 def target_variance(problem: Problem) -> float:
     """Return the variance of a number target over the training rows."""
     return float(split_of(problem).y_train.var(ddof=0))
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def rows_of(problem: Problem) -> RowFacts:
+    """Return what is known of a problem's rows; see ``row_facts``."""
+    return row_facts(table(problem.table_id), problem)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def gaps_of(problem: Problem) -> pd.DataFrame:
+    """Return the columns with missing values; see ``missing_by_column``."""
+    return missing_by_column(table(problem.table_id), problem)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def alone_of(problem: Problem) -> Alone:
+    """Return what each column predicts alone; shared, never changed."""
+    return alone(table(problem.table_id), problem)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def associations_of(problem: Problem, names: tuple[str, ...]) -> Associations:
+    """Return how strongly columns go together; shared, never changed."""
+    return associations(problem.table(table(problem.table_id))[list(names)])
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def distribution_of(problem: Problem, name: str) -> Distribution:
+    """Return the rows in bins of one column; shared, never changed."""
+    frame = table(problem.table_id)
+    column = replace(problem, columns=(name,)).table(frame)[name]
+    return distribution(column, frame[problem.target], problem)

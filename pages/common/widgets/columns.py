@@ -8,8 +8,10 @@ import streamlit as st
 from pages.common.cached.tables import column_facts, column_kinds, date_columns
 from pages.common.state.problem import change_problem
 from pages.common.words import plain
-from treelab.data.problem import Problem
+from treelab.data.problem import Problem, pairs
 from treelab.trees.derived.date_parts import PARTS, parse_part, part_name
+
+MOST_UNIT = 20  # letters of a unit
 
 
 def column_editor(problem: Problem) -> None:
@@ -26,7 +28,10 @@ def column_editor(problem: Problem) -> None:
         height=min(35 * (len(base) + 1) + 3, 420),
         on_change=_apply,
         args=(key, base_key, problem),
-        disabled=["column", "missing", "different", "example", "note"],
+        disabled=[
+            *("column", "meaning", "reason", "missing", "different", "example"),
+            "note",
+        ],
         column_config={
             "use": st.column_config.CheckboxColumn("Use", width="small"),
             "column": st.column_config.TextColumn("Column"),
@@ -34,8 +39,18 @@ def column_editor(problem: Problem) -> None:
                 "Type",
                 options=["number", "category"],
                 required=True,
-                help="Numbers are split at a threshold, categories into two sets.",
+                help="How trees read it: numbers are split at a threshold, categories "
+                "into two sets. Why says what speaks for which.",
             ),
+            "unit": st.column_config.TextColumn(
+                "Unit",
+                max_chars=MOST_UNIT,
+                help="Written behind the thresholds of every split, such as kg.",
+            ),
+            "meaning": st.column_config.TextColumn(
+                "Holds", help="What the values most likely are."
+            ),
+            "reason": st.column_config.TextColumn("Why", width="large"),
             "missing": st.column_config.ProgressColumn(
                 "Missing", format="percent", min_value=0, max_value=1
             ),
@@ -100,12 +115,15 @@ def _rows(problem: Problem) -> pd.DataFrame:
     """Return one row a column, the target and its truth left out."""
     facts = column_facts(problem.table_id)
     facts = facts[~facts["column"].isin([problem.target, problem.truth])]
-    kinds = column_kinds(problem)
+    kinds, units = column_kinds(problem), dict(problem.units)
     return pd.DataFrame(
         {
             "use": facts["column"].isin(problem.columns).to_numpy(),
             "column": facts["column"].to_numpy(),
             "kind": [kinds[name] for name in facts["column"]],
+            "unit": [units.get(name, "") for name in facts["column"]],
+            "meaning": facts["meaning"].to_numpy(),
+            "reason": facts["reason"].to_numpy(),
             "missing": facts["missing_share"].to_numpy(),
             "different": facts["n_unique"].to_numpy(),
             "example": facts["example"].to_numpy(),
@@ -135,7 +153,13 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
     )
     parts = tuple(name for name in problem.columns if parse_part(name))
     used += tuple(name for name in parts if name not in used)
-    change_problem(problem, lambda now: replace(now, columns=used, kinds=kinds))
+    units = dict(zip(edited["column"], edited["unit"].fillna("").str.strip()))
+
+    def change(now: Problem) -> Problem:
+        both = {name: unit for name, unit in (dict(now.units) | units).items() if unit}
+        return replace(now, columns=used, kinds=kinds, units=pairs(both))
+
+    change_problem(problem, change)
 
 
 def date_parts(problem: Problem) -> None:

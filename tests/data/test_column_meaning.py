@@ -1,0 +1,98 @@
+"""What a column holds is found from its values, and the reason says so."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.column_meaning import column_meaning, describe_columns, level_order
+from treelab.data.reading.dates import decimal_years
+
+DAYS = pd.Series(pd.date_range("2020-01-03", periods=60, freq="9D"))
+TEXTS = [f"the patient came {i} times to see the doctor" for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "words"),
+    [
+        (np.arange(60) / 7, "number", "60 different numbers, 0 to 8.42"),
+        (np.arange(60) * 3, "whole number", "60 different whole numbers, 0 to 177"),
+        (np.arange(60) % 5, "integer code", "Only 5 different whole numbers, 0 to 4"),
+        (np.arange(60), "id", "count the rows"),
+        (np.arange(60) % 2, "yes or no", "0 and 1"),
+        ([True, False] * 30, "yes or no", "'False' and 'True'"),
+        (["no", "yes", None] * 20, "yes or no", "'no' and 'yes'"),
+        (decimal_years(DAYS), "date", "from 2020-01-03 on"),
+        (decimal_years(DAYS + pd.Timedelta("5h")), "date and time", "2020-01-03"),
+        (["low", "high", "medium"] * 20, "ordered category", "'low' to 'high'"),
+        (["red", "green", "blue"] * 20, "category", "3 different texts"),
+        ([*TEXTS, *TEXTS[:20]], "text", "9 words a cell"),
+        ([f"person {i}" for i in range(60)], "id", "60 different values"),
+        ([7] * 60, "constant", "Every row holds 7."),
+        ([7, None] * 30, "constant", "holds 7, or none"),
+        ([None] * 60, "empty", "No row"),
+    ],
+)
+def test_the_kind_and_its_reason_are_found(values, kind, words):
+    found = column_meaning(pd.Series(values))
+    assert found.kind == kind
+    assert words in found.reason
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ["low", "medium", "high"],
+        ["Mon", "Tue", "Fri"],
+        ["<20", "20-29", "30 to 39", "40+"],
+        ["2", "3", "4", "5more"],
+        ["S", "M", "XL"],
+        ["under 5", "5–10", "10 or more"],
+    ],
+)
+def test_categories_with_an_order_are_put_into_it(order):
+    assert level_order(sorted(order)) == order
+
+
+@pytest.mark.parametrize(
+    "levels", [["red", "green", "blue"], ["01", "02", "03"], ["low", "high"], ["1-2"]]
+)
+def test_other_categories_have_no_order(levels):
+    assert level_order(levels) is None
+
+
+def test_columns_are_described_and_the_useless_ones_named():
+    n = 40
+    frame = pd.DataFrame(
+        {
+            "good": np.arange(n) % 7,
+            "word": ["a", None] * (n // 2),
+            "empty": np.nan,
+            "same": "x",
+            "name": [f"person {i}" for i in range(n)],
+            "row": np.arange(1, n + 1),
+            "reading": np.arange(n) / 3,
+        }
+    )
+    described = describe_columns(frame).set_index("column")
+    assert described.note.to_dict() == {
+        "good": "",
+        "word": "",
+        "empty": "all missing",
+        "same": "constant",
+        "name": "looks like an id",
+        "row": "looks like a row number",
+        "reading": "",
+    }
+    plain = described.drop(columns=["meaning", "reason"])
+    assert plain.loc["word"].to_dict() == {
+        "kind": "category",
+        "missing_share": 0.5,
+        "n_unique": 1,
+        "example": "a",
+        "note": "",
+    }
+    assert described.loc["empty", "example"] == ""
+
+
+def test_an_empty_frame_is_described_without_columns():
+    assert describe_columns(pd.DataFrame()).empty

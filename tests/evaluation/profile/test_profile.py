@@ -1,0 +1,149 @@
+"""A table's profile: rows, gaps, associations and distributions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.data.problem import make_problem
+from treelab.evaluation.profile import associations as module
+from treelab.evaluation.profile.alone import alone
+from treelab.evaluation.profile.associations import associations
+from treelab.evaluation.profile.distribution import distribution
+from treelab.evaluation.profile.rows import missing_by_column, row_facts
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_repeated_and_contradicting_rows_are_counted():
+    frame = pd.DataFrame(
+        {
+            "a": [1, 1, 2, 2, 3, np.nan, np.nan, 4],
+            "b": ["x", "x", "x", "x", "y", "z", "z", "z"],
+            "y": ["no", "no", "no", "yes", "no", "no", "yes", None],
+        }
+    )
+    facts = row_facts(frame, make_problem(frame, "y", columns=["a", "b"]))
+    assert (facts.n_rows, facts.n_complete) == (8, 5)
+    assert facts.missing_share == pytest.approx(3 / 24)
+    assert facts.n_repeated == 1
+    assert facts.n_contradicting == 4
+
+
+def test_equal_values_in_other_columns_are_another_row():
+    frame = pd.DataFrame({"a": [1, 2], "b": [2, 1], "y": ["u", "v"]})
+    assert row_facts(frame, make_problem(frame, "y")).n_contradicting == 0
+
+
+def test_gaps_are_held_against_the_classes():
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, np.nan, 3, 4],
+            "b": [np.nan, np.nan, 1, 2],
+            "y": ["no", "no", "yes", "yes"],
+        }
+    )
+    gaps = missing_by_column(frame, make_problem(frame, "y", columns=["a", "b"]))
+    assert gaps["column"].tolist() == ["b", "a"]
+    assert gaps.loc[0, ["lowest", "highest"]].tolist() == [0.0, 1.0]
+    assert gaps.loc[0, ["lowest_in", "highest_in"]].tolist() == ["yes", "no"]
+    whole = frame.drop(columns=["a", "b"]).assign(a=range(4))
+    assert missing_by_column(whole, make_problem(whole, "y", columns=["a"])).empty
+
+
+def test_what_goes_together_is_strong_and_chance_is_not(rng):
+    x = rng.normal(size=2000)
+    letter = rng.choice(list("abcdefgh"), 2000)
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            "cube": -(x**3),
+            "sign": np.where(x > 0, "plus", "minus"),
+            "letter": letter,
+            "code": pd.Series(letter).str.upper(),
+            "noise": rng.normal(size=2000),
+            "same": 1.0,
+        }
+    )
+    found = associations(frame)
+    at = {name: k for k, name in enumerate(found.names)}
+
+    def strength(a, b):
+        return found.strength[at[a], at[b]]
+
+    assert strength("x", "cube") == pytest.approx(1)
+    assert strength("x", "sign") > 0.8
+    assert strength("letter", "code") == pytest.approx(1, abs=0.01)
+    for other in ("x", "sign", "letter", "same"):
+        assert strength("noise", other) < 0.1
+    assert {found.strongest(1)[0][:2]} <= {("x", "cube"), ("letter", "code")}
+    order = found.order().tolist()
+    assert abs(order.index(at["letter"]) - order.index(at["code"])) == 1
+
+
+def test_pairs_need_rows_and_many_rows_are_sampled(monkeypatch):
+    monkeypatch.setattr(module, "MOST_ROWS", 50)
+    half = np.where(np.arange(200) < 100, 1.0, np.nan)
+    found = associations(pd.DataFrame({"a": half, "b": half[::-1]}))
+    assert found.n_rows == 50
+    assert np.isnan(found.strength[0, 1])
+    assert found.strongest(3) == []
+
+
+def test_what_a_column_predicts_alone_runs_from_guessing_to_exact(rng):
+    y = rng.choice(["a", "b", "c"], 900)
+    frame = pd.DataFrame(
+        {"copy": pd.Series(y).str.upper(), "noise": rng.normal(size=900), "y": y}
+    )
+    found = alone(frame, make_problem(frame, "y"))
+    assert found.names == ["copy", "noise"]
+    assert found.power[0] == 1
+    assert found.power[1] < 0.15
+    assert found.leaks == ["copy"]
+    assert alone(frame[:30], make_problem(frame, "y")).names == []
+
+
+def test_rows_are_counted_by_bin_and_class():
+    frame = pd.DataFrame(
+        {
+            "size": ["small", "large", "medium", None] * 10,
+            "age": [20.5, 30.25, 41.0, 52.0] * 10,
+            "y": ["no", "yes", "no", "no"] * 10,
+        }
+    )
+    problem = make_problem(frame, "y")
+    found = distribution(frame["size"], frame["y"], problem)
+    assert found.labels == ["small", "medium", "large", "missing"]
+    assert found.counts["yes"].tolist() == [0, 0, 10, 0]
+    assert found.telling_bin() == (2, "yes", 1.0, 0.25)
+    found = distribution(frame["age"], frame["y"], problem)
+    assert found.counts.to_numpy().sum() == 40
+    problem = make_problem(frame, "age")
+    found = distribution(frame["size"], frame["age"], problem)
+    assert found.target_mean.tolist() == [20.5, 41.0, 30.25, 52.0]
+    assert found.telling_bin()[0] in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([1, 2, 3] * 10, ["1", "2", "3"]),
+        ([5, 5, 5], ["5"]),
+        ([-1] + [0, 1, 2] * 300 + [9], ["≤ 0", "1", "≥ 2"]),
+        ([f"c{i}" for i in range(30)], None),
+        ([np.nan] * 4, ["missing"]),
+    ],
+)
+def test_bins_hold_every_row(values, labels):
+    column = pd.Series(values)
+    target = pd.Series(np.arange(len(column)) % 2).map({0: "u", 1: "v"})
+    frame = pd.DataFrame({"x": column, "y": target})
+    found = distribution(column, target, make_problem(frame, "y", columns=["x"]))
+    assert found.counts.to_numpy().sum() == len(column)
+    if labels is None:
+        assert len(found.labels) == 12
+        assert found.labels[-1] == "others"
+    else:
+        assert found.labels == labels

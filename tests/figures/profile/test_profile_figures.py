@@ -1,0 +1,39 @@
+"""Pictures of a table's profile hold what was counted, names escaped."""
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.problem import make_problem
+from treelab.evaluation.profile.associations import associations
+from treelab.evaluation.profile.distribution import distribution
+from treelab.figures.profile.associations import associations_figure
+from treelab.figures.profile.distribution import MOST_CLASSES, distribution_figure
+
+X = np.arange(120) % 13
+
+
+def test_a_bar_a_class_and_few_colours_for_many_classes():
+    frame = pd.DataFrame({"x": X, "y": [f"<b>{i % 20}" for i in range(120)]})
+    found = distribution(frame["x"], frame["y"], make_problem(frame, "y"))
+    figure = distribution_figure(found, "<i>x", "y", mode="dark")
+    assert len(figure.data) == MOST_CLASSES + 1
+    assert sum(sum(bar.y) for bar in figure.data) == 120
+    assert "&lt;b&gt;" in figure.data[0].name
+    assert figure.layout.xaxis.title.text == "&lt;i&gt;x"
+
+
+def test_a_regression_has_the_mean_below():
+    frame = pd.DataFrame({"x": X, "y": X * 2.5})
+    found = distribution(frame["x"], frame["y"], make_problem(frame, "y"))
+    figure = distribution_figure(found, "x", "y (kg)")
+    assert figure.data[1].y[3] == 7.5
+    assert figure.layout.yaxis2.title.text == "mean y (kg)"
+
+
+def test_associations_are_drawn_without_their_diagonal():
+    frame = pd.DataFrame({"$a$": X, "b": -X, "c": X % 2})
+    figure = associations_figure(associations(frame))
+    drawn = np.array(figure.data[0].z, dtype=float)
+    assert np.isnan(np.diag(drawn)).all()
+    assert np.nanmax(drawn) == 1
+    assert "&#36;a&#36;" in figure.layout.xaxis.ticktext

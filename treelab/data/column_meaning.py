@@ -1,0 +1,236 @@
+"""What a column most likely holds, and why it is read so."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import (
+    MOST_CODES,
+    ROWS_A_CODE,
+    column_kind,
+    column_note,
+)
+from treelab.trees.derived.date_parts import first_day, has_times, looks_like_dates
+from treelab.trees.text.names import listed
+from treelab.trees.text.numerals import counted, percent, shortest
+
+WORDS_A_TEXT = 4  # cells of more words on average are texts that people wrote
+TEXT_SHARE = 0.5  # where at least this share of them differ
+MOST_LEVELS = 24  # of an ordered category
+
+# Words that have an order, lower case; a column's words are ordered if all are in one.
+SCALES = (
+    ("very low", "low", "medium", "high", "very high"),
+    ("low", "moderate", "high"),
+    ("low", "normal", "high"),
+    ("none", "mild", "moderate", "severe"),
+    ("very small", "small", "medium", "large", "very large"),
+    ("small", "medium", "big"),
+    ("low", "med", "high", "vhigh"),
+    ("small", "med", "big"),
+    ("xxs", "xs", "s", "m", "l", "xl", "xxl"),
+    ("very poor", "poor", "fair", "good", "very good", "excellent"),
+    ("never", "rarely", "sometimes", "often", "always"),
+    ("first", "second", "third", "fourth", "fifth"),
+    ("primary", "secondary", "tertiary"),
+    ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
+    (
+        *("monday", "tuesday", "wednesday", "thursday", "friday"),
+        *("saturday", "sunday"),
+    ),
+    (
+        *("jan", "feb", "mar", "apr", "may", "jun"),
+        *("jul", "aug", "sep", "oct", "nov", "dec"),
+    ),
+    (
+        *("january", "february", "march", "april", "may", "june"),
+        *("july", "august", "september", "october", "november", "december"),
+    ),
+)
+# A range or a grade begins with its number: "<20", "20-30", "30 to 39", "40+", "5more".
+RANGE = re.compile(
+    r"(?i)(<|>|≤|≥|under |over |up to )?\s*(\d+(?:\.\d+)?)\s*"
+    r"((-|–|to|\.\.)\s*\d+(\.\d+)?|\+|more|(and|or) (more|over|above|older))?"
+)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column most likely holds.
+
+    Attributes
+    ----------
+    kind : str
+        "number", "whole number", "integer code", "date", "date and time", "yes or no",
+        "ordered category", "category", "text", "id", "constant" or "empty".
+    reason : str
+        A sentence with what was seen, and what to do where it may be wrong.
+    """
+
+    kind: str
+    reason: str
+
+
+def column_meaning(column: pd.Series, n_unique: int | None = None) -> Meaning:
+    """Return what a column most likely holds, and why.
+
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+    n_unique : int or None, default=None
+        How many different values it has, missing ones aside; None counts them.
+    """
+    known = column.dropna()
+    if n_unique is None:
+        n_unique = int(known.nunique())
+    if n_unique == 0:
+        return Meaning("empty", "No row has a value.")
+    if n_unique == 1:
+        some = "" if len(known) == len(column) else ", or none"
+        return Meaning("constant", f"Every row holds {_shown(known.iloc[0])}{some}.")
+    if column_kind(column) == "number":
+        return _of_numbers(column, known, n_unique)
+    return _of_categories(column, known, n_unique)
+
+
+def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Describe each column of a table in one row.
+
+    Returns
+    -------
+    DataFrame
+        column; kind ("number" or "category"); missing_share in [0, 1]; n_unique
+        (missing not counted); example (the first value, as text); note ("", "all
+        missing", "constant", "looks like an id" or "looks like a row number"); meaning
+        and reason, as ``column_meaning`` has them.
+    """
+    described = []
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position]
+        known = column.dropna()
+        n_unique = int(known.nunique())
+        meaning = column_meaning(column, n_unique)
+        described.append(
+            {
+                "column": str(name),
+                "kind": column_kind(column),
+                "missing_share": 1 - len(known) / len(column) if len(column) else 0.0,
+                "n_unique": n_unique,
+                "example": str(known.iloc[0]) if len(known) else "",
+                "note": column_note(column),
+                "meaning": meaning.kind,
+                "reason": meaning.reason,
+            }
+        )
+    columns = ["column", "kind", "missing_share", "n_unique", "example", "note"]
+    return pd.DataFrame(described, columns=[*columns, "meaning", "reason"])
+
+
+def level_order(levels: Sequence[str]) -> list[str] | None:
+    """Return categories from the lowest to the highest, None where they have no order.
+
+    They have one where all are words of one scale, such as low, medium and high, or
+    ranges of numbers, such as "<20", "20-29" and "30+".
+    """
+    if not 3 <= len(levels) <= MOST_LEVELS:
+        return None
+    plain = [str(level).strip().lower() for level in levels]
+    for scale in SCALES:
+        if set(plain) <= set(scale):
+            return [str(levels[i]) for i in np.argsort([scale.index(p) for p in plain])]
+    found = [RANGE.fullmatch(level) for level in plain]
+    starts, is_range = [], False  # bare numbers that are text are codes
+    for match in found:
+        if match is None:
+            return None
+        is_range |= bool(match[1] or match[3])
+        lower = (match[1] or "") in ("<", "≤", "under ", "up to ")
+        starts.append((float(match[2]), not lower))
+    if not is_range or len(set(starts)) < len(starts):
+        return None
+    return [str(levels[i]) for i in sorted(range(len(levels)), key=starts.__getitem__)]
+
+
+def _of_numbers(column: pd.Series, known: pd.Series, n_unique: int) -> Meaning:
+    """Return the meaning of a column of numbers."""
+    if column_note(column) == "looks like a row number":
+        return Meaning(
+            "id", "Whole numbers without a gap, each once: they count the rows."
+        )
+    low, high = known.min(), known.max()
+    span = f"{shortest(float(low))} to {shortest(float(high))}"
+    if n_unique == 2:
+        return Meaning(
+            "yes or no",
+            f"Two different numbers, {shortest(float(low))} and "
+            f"{shortest(float(high))}: a split parts them alike as number and as "
+            "category.",
+        )
+    if looks_like_dates(column):
+        kind = "date and time" if has_times(column) else "date"
+        return Meaning(
+            kind,
+            f"Dates from {first_day(column)} on, held as years with decimals: 2019.5 "
+            "is the middle of 2019.",
+        )
+    whole = bool((known == np.round(known)).all())
+    many = f"{n_unique:,} different {'whole numbers' if whole else 'numbers'}, {span}"
+    if not whole:
+        return Meaning("number", f"{many}: an amount.")
+    if n_unique <= MOST_CODES and len(known) >= ROWS_A_CODE * n_unique:
+        return Meaning(
+            "integer code",
+            f"Only {many}: counts or grades, which have an order. Codes without one, "
+            "such as 1 for red and 2 for blue, are categories: choose category.",
+        )
+    return Meaning("whole number", f"{many}: an amount or a count.")
+
+
+def _of_categories(column: pd.Series, known: pd.Series, n_unique: int) -> Meaning:
+    """Return the meaning of a column of text, or of true and false."""
+    if column_note(column):
+        return Meaning(
+            "id",
+            f"{n_unique:,} different values in {counted(len(known), 'row')}: nearly "
+            "every row has its own.",
+        )
+    if n_unique == 2:
+        return Meaning(
+            "yes or no",
+            f"Two different values, {listed(sorted(map(str, known.unique())))}.",
+        )
+    levels = sorted(map(str, known.unique())) if n_unique <= MOST_LEVELS else []
+    if order := level_order(levels):
+        return Meaning(
+            "ordered category",
+            f"{n_unique} different values with an order, {order[0]!r} to "
+            f"{order[-1]!r}. Trees part them into two sets, in whatever order predicts "
+            "best.",
+        )
+    some = known.iloc[:1000].map(str)
+    words = float(some.str.count(r"\s+").mean()) + 1
+    if words >= WORDS_A_TEXT and n_unique >= TEXT_SHARE * len(known):
+        return Meaning(
+            "text",
+            f"{words:.0f} words a cell, {percent(n_unique / len(known))} of the cells "
+            "different: trees compare whole cells and learn little of it.",
+        )
+    return Meaning(
+        "category",
+        f"{n_unique:,} different texts, such as {_shown(known.iloc[0])}; they have no "
+        "order.",
+    )
+
+
+def _shown(value) -> str:
+    """Write one value of a column, a long one cut."""
+    if isinstance(value, (bool, np.bool_, str)):
+        text = str(value)
+        return repr(text if len(text) <= 30 else f"{text[:29]}…")
+    try:
+        return shortest(float(value))
+    except (TypeError, ValueError):
+        return repr(str(value))

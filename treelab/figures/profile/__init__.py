@@ -1,0 +1,1 @@
+"""Pictures of a table: its columns, what is missing, what goes together."""
