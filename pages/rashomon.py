@@ -38,7 +38,7 @@ def show_set(loaded: LoadedRun, trees: RashomonSet) -> None:
     )
     near = trees.within(tolerance)
     show_finding(loaded, trees, near, tolerance)
-    offer_more(loaded)
+    offer_more(loaded, trees)
     if len(near) < 2:
         return
     filtered = pick_filters(loaded, trees, near)

@@ -7,7 +7,9 @@ import pytest
 
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run
+from treelab.runs.jobs.rashomon.all_trees import create_all
 from treelab.runs.jobs.rashomon.trees_of_run import rashomon_set
+from treelab.runs.jobs.run_one import run_one
 from treelab.trees.tree import Tree
 
 
@@ -55,6 +57,20 @@ def test_the_page_shows_filters_and_chooses(visit, store, run):
     assert newest.summary["chosen_from"] == run
     assert f"One of {len(near)} trees within 0.05" in newest.provenance
     assert app.selectbox(key="run").value == newest.id
+
+
+def test_all_trees_of_a_depth_are_asked_for_and_said_to_be_complete(visit, store, run):
+    first = store.run(run)
+    child = create_all(store, first, 2, 8)
+    assert run_one(child, store.home) == "done", store.run(child).error
+    text = page_text(visit("rashomon", run=child)).replace("\\", "")
+    n = store.rashomon(child).complete.n_cutpoints
+    assert f"no other tree of depth 2 over the {n} thresholds" in text
+    assert "Find more" not in text
+    app = visit("rashomon", run=run)
+    app.button(key=f"rashomon-all-{run}").click().run()
+    assert not app.exception
+    assert "all trees of depth 2" in store.runs()[0].title
 
 
 def test_explain_says_how_many_other_trees_predict_otherwise(visit, run):

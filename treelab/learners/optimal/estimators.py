@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils import check_random_state
 
+from treelab.data.encoding.candidate_thresholds import Candidates, candidate_thresholds
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.grown_tree import (
     GrownClassifier,
@@ -18,7 +19,6 @@ from treelab.learners.common.grown_tree import (
     GrownTree,
 )
 from treelab.learners.optimal.settings import OptimalSettings
-from treelab.learners.optimal.thresholds import Candidates, candidate_thresholds
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.pruning.sizes import path_of_sizes

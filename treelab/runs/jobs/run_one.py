@@ -1,5 +1,6 @@
 """A run from its id to its model: all that a worker does, wherever it runs."""
 
+import json
 import os
 import time
 import traceback
@@ -14,6 +15,7 @@ from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted, Paused
 from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.memory import check_memory
+from treelab.runs.jobs.rashomon.all_trees import fit_all
 from treelab.runs.jobs.rashomon.more_trees import fit_more
 from treelab.runs.jobs.resume.checkpoints import (
     checkpointer_of,
@@ -163,14 +165,14 @@ def _fit_once(
 
 
 def _fit_of(store: RunStore, run: Run) -> Callable[..., Fitted]:
-    """Return what fits a run: its learner, an edited tree, more trees, or clusters.
+    """Return what fits a run: its learner, an edited tree, other trees, or clusters.
 
     A sweep fits its learner many times.
     """
     if store.edits(run.id) is not None:
         return fit_edited
-    if store.more(run.id) is not None:
-        return fit_more
+    if (more := store.more(run.id)) is not None:
+        return fit_all if "all_of_depth" in json.loads(more) else fit_more
     if store.sweep(run.id) is not None:
         from treelab.runs.jobs.sweep import fit_sweep  # loads Optuna
 

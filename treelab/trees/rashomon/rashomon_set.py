@@ -1,13 +1,38 @@
 """RashomonSet: different trees of one problem, each with a score of its own."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
 from treelab.trees.pruning.scored_trees import ScoredTrees
 
 COLUMNS = ("score", "standard_error", "alike")
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """Of which trees a set leaves none out.
+
+    Attributes
+    ----------
+    depth : int
+        Most splits on a path.
+    n_thresholds : int
+        Most candidate thresholds of a column.
+    n_cutpoints : int
+        Candidate thresholds of all columns.
+    n_trees : float
+        Trees there are over them.
+    above : float
+        Every one that scores more on the training rows is in the set.
+    """
+
+    depth: int
+    n_thresholds: int
+    n_cutpoints: int
+    n_trees: float
+    above: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +50,15 @@ class RashomonSet(ScoredTrees):
         another leaf.
     scores : DataFrame
         A row a tree: ``score`` (macro F1 or R², leaf values refitted without the rows
-        that are scored), ``standard_error`` of it, and ``alike``: trees of one number
-        predict every training row alike.
+        that are scored; of a complete set on the training rows themselves),
+        ``standard_error`` of it, and ``alike``: trees of one number predict every
+        training row alike.
     chosen : int
         Which tree is the run's own.
     n_candidates : int
         Trees that were looked at, the same ones counted once.
+    complete : Completeness or None
+        Where all trees of a depth were looked at.
 
     Raises
     ------
@@ -42,6 +70,7 @@ class RashomonSet(ScoredTrees):
     noun: ClassVar[str] = "A Rashomon set"
 
     n_candidates: int
+    complete: Completeness | None = None
 
     def __repr__(self):
         return f"RashomonSet({len(self)} trees, chosen={self.chosen})"
@@ -63,4 +92,13 @@ class RashomonSet(ScoredTrees):
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
         settings, arrays = super().pack()
-        return settings | {"n_candidates": int(self.n_candidates)}, arrays
+        settings["n_candidates"] = int(self.n_candidates)
+        settings["complete"] = None if self.complete is None else asdict(self.complete)
+        return settings, arrays
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
+        """Rebuild what ``pack`` took apart."""
+        known = settings.get("complete")  # sets that were stored before have none
+        complete = None if known is None else Completeness(**known)
+        return super().unpack(settings | {"complete": complete}, arrays)

@@ -14,7 +14,7 @@ from treelab.evaluation.rashomon.likeness import column_use
 from treelab.evaluation.rashomon.multiplicity import otherwise
 from treelab.figures.rashomon.likeness_map import likeness_map
 from treelab.figures.style.words import escape_html
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.rashomon.rashomon_set import Completeness, RashomonSet
 from treelab.trees.text.numerals import counted, percent, shortest, significant
 
 MOST_MAPPED = 200
@@ -45,9 +45,18 @@ def show_finding(
     better = "none scores above it"
     if above:
         better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
+    words = f"They make {counted(n_alike, 'different prediction')} of the training rows"
+    if trees.complete is not None:
+        st.markdown(f"{words}. {_completeness(trees, trees.complete, tolerance)}")
+        st.caption(
+            f"Score: {metric} on {fitted_words(loaded)}, to which the leaves were "
+            "fitted; trees of a small depth are much alike in size, so it compares "
+            "them, but is too high for new rows. Its standard error (±) is measured "
+            "with leaf values refitted in folds. Test rows are not looked at."
+        )
+        return
     st.markdown(
-        f"They make {counted(n_alike, 'different prediction')} of the training rows; "
-        f"{better}. {trees.n_candidates:,} different trees were looked at."
+        f"{words}; {better}. {trees.n_candidates:,} different trees were looked at."
     )
     st.caption(
         f"Score: the cross-validated {metric} of the run's tree of the same size, plus "
@@ -55,6 +64,26 @@ def show_finding(
         f"times, on {fitted_words(loaded)}. These rows shaped the splits, so a "
         "difference of less than its standard error (±) means little. Test rows are "
         "not looked at."
+    )
+
+
+def _completeness(trees: RashomonSet, whole: Completeness, tolerance: float) -> str:
+    """Say of which trees none is left out."""
+    thresholds = counted(whole.n_cutpoints, "threshold")
+    over = (
+        f"tree of depth {whole.depth} over the {thresholds} "
+        f"(at most {whole.n_thresholds} of a column)"
+    )
+    looked = f"{significant(whole.n_trees)} trees were looked at"
+    if whole.n_trees < 1e6:
+        looked = f"{whole.n_trees:,.0f} trees were looked at"
+    best = float(trees.score.max())
+    if float(trees.score[trees.chosen]) - tolerance > whole.above:
+        return f"**Complete:** no other {over} scores as well; {looked}."
+    return (
+        f"**Complete within {significant(best - whole.above)} of the best:** no other "
+        f"{over} scores more than {significant(whole.above)}; below, there are too "
+        f"many to list. {looked[0].upper()}{looked[1:]}."
     )
 
 

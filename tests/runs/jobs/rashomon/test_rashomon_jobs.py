@@ -6,6 +6,8 @@ import pytest
 
 from tests.pages.stores import table
 from treelab.data.problem import make_problem
+from treelab.evaluation.metrics import scores
+from treelab.runs.jobs.rashomon.all_trees import create_all
 from treelab.runs.jobs.rashomon.more_trees import create_more
 from treelab.runs.jobs.rashomon.save_member import save_member
 from treelab.runs.jobs.repeats import can_be_repeated
@@ -72,6 +74,21 @@ def test_a_chosen_tree_is_a_run_once_and_the_own_tree_is_the_run(trained):
     assert own.chosen == other
     # From the chosen tree's page the first tree is the first run again.
     assert save_member(store, saved, own, trees.chosen, 0.05) == run_id
+
+
+def test_all_trees_of_a_depth_are_a_run_whose_tree_is_the_best(trained):
+    store, run_id = trained
+    child = create_all(store, store.run(run_id), depth=2, n_thresholds=4)
+    assert run_one(child, store.home) == "done", store.run(child).error
+    run, found = store.run(child), store.rashomon(child)
+    assert found.complete.depth == 2
+    assert found.chosen == 0
+    assert max(tree.depth for tree in found.trees) == 2
+    assert found.score[0] == found.score.max() > found.complete.above
+    rows = run.problem.split(store.table(_table(store, run_id))).rows("train+valid")
+    score = scores("regression", rows[1], store.model(child).predict(rows[0]))["r2"]
+    assert found.score[0] == pytest.approx(score)
+    assert "exhaustive search" in run.provenance
 
 
 def _table(store: RunStore, run_id: str) -> str:

@@ -1,6 +1,6 @@
 """The Rashomon set of a run: what its training left, scored on the rows it learnt."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -36,7 +36,6 @@ def rashomon_set(
     path : SizePath or None
         The run's trees by size.
     """
-    constraints = Constraints.read(run.settings.get("constraints"))
     trees = [*others, *(() if path is None else path.trees)]
     return gather(
         own,
@@ -44,8 +43,14 @@ def rashomon_set(
         rows,
         class_weights(own),
         path,
-        keeps=lambda tree: not violations(tree, constraints),
+        keeps=keeps_constraints(run),
     )
+
+
+def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
+    """Return what says whether a tree keeps a run's constraints."""
+    constraints = Constraints.read(run.settings.get("constraints"))
+    return lambda tree: not violations(tree, constraints)
 
 
 def can_be_chosen_from(tree: Tree) -> bool:

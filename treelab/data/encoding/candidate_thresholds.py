@@ -29,10 +29,12 @@ def candidate_thresholds(x: np.ndarray, n_thresholds: int) -> Candidates:
     """Choose thresholds of every column of ``x`` (n, F), evenly by number of rows.
 
     A column of at most ``n_thresholds + 1`` different values gets every threshold
-    that parts two of them, so that nothing is lost by the choice.
+    that parts two of them, so that nothing is lost by the choice. Missing values do
+    not count.
     """
     features, thresholds = [], []
     for feature, column in enumerate(x.T):
+        column = column[~np.isnan(column)]
         values = np.unique(column)
         middles = values[:-1] + (values[1:] - values[:-1]) / 2
         if len(middles) > n_thresholds:
