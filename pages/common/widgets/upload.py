@@ -119,12 +119,18 @@ def clear_report() -> None:
 
 
 def _store_upload() -> None:
-    """Read the uploaded file; one that cannot be read changes nothing."""
+    """Read the uploaded file, once; one that cannot be read changes nothing."""
+    file = st.session_state["upload"]
+    # An interrupted page's box is reported as changed once more, when another table
+    # may have been chosen.
+    read_id = None if file is None else file.file_id
+    if read_id == st.session_state.get("upload-read"):
+        return
+    st.session_state["upload-read"] = read_id
     clear_report()
     own = ("choices", "header", "query", *_TEXT_OPTIONS)
     for key in (f"upload-{name}" for name in own):
         st.session_state.pop(key, None)
-    file = st.session_state["upload"]
     if file is not None:  # else it was removed again
         _store(file.getvalue(), file.name)
 

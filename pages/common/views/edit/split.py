@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import run_colors
 from pages.common.page import show_figure
+from pages.common.state.edit_session import edit_session
 from pages.common.theme import mode
 from pages.common.views.edit.doing import Editing, do
 from pages.common.views.edit.trees import bench, candidates_at
@@ -149,8 +150,15 @@ def _slide(
         st.session_state[key] = wanted if wanted in stops else next(iter(stops))
 
     def move() -> None:
-        """Move the split's threshold to where the slider stands."""
-        do(editing.loaded, SetThreshold(editing.path, st.session_state[key]))
+        """Move the split's threshold to where the slider stands.
+
+        An interrupted page's slider is reported as moved once more: the edit is then
+        done, or undone, already.
+        """
+        now = edit_session(editing.loaded.run.id)
+        drawn = editing.session
+        if (now.edits, now.position) == (drawn.edits, drawn.position):
+            do(editing.loaded, SetThreshold(editing.path, st.session_state[key]))
 
     is_locked = editing.path in editing.now.edited.locked
     return st.select_slider(

@@ -13,6 +13,7 @@ from pages.common.cached.explanations import (
 )
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.predictions import predictions
+from pages.common.state.chosen_run import last_choice
 from pages.common.words import plain
 from treelab.data.columns import column_kind
 from treelab.evaluation.explanations.rows import rows_where
@@ -105,11 +106,17 @@ def _places(loaded: LoadedRun) -> np.ndarray:
 
 
 def _go(loaded: LoadedRun, step: int) -> None:
-    """Turn to the first row of the order, or on by a step."""
+    """Turn to the first row of the order, or on by a step.
+
+    An interrupted page's widgets are reported as changed once more, when another run
+    may be shown: its row stays.
+    """
+    if last_choice() != loaded.run.id:
+        return
     places = _places(loaded)
     if not len(places):
         return
-    found = np.flatnonzero(places == st.session_state["row"] - 1)
+    found = np.flatnonzero(places == st.session_state.get("row", 1) - 1)
     at = (found[0] + step) % len(places) if step and len(found) else 0
     st.session_state["row"] = int(places[at]) + 1
 

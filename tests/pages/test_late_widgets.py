@@ -1,0 +1,73 @@
+"""A widget that an interrupted page reports once more changes nothing of what came."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pages.common.cached.loaded_run import load_run
+from pages.common.views.edit import split
+from pages.common.views.explain import which_row
+from pages.common.widgets import upload
+from tests.pages.stores import add_run
+from treelab.editing.edits import SetThreshold
+from treelab.editing.session import Session
+
+
+@pytest.fixture
+def state(store, monkeypatch):
+    """The session's state, of which a test says what it holds."""
+    held: dict = {}
+    monkeypatch.setattr("streamlit.session_state", held)
+    return held
+
+
+def test_the_order_of_one_runs_rows_moves_no_other_runs_row(store, state):
+    loaded = load_run(store.run(add_run(store, "cart")))
+    state |= {"run-address": "another", "row": 3}
+    which_row._go(loaded, 0)
+    assert state["row"] == 3
+    state["run-address"] = loaded.run.id
+    which_row._go(loaded, 0)
+    assert state["row"] == 1
+    del state["row"]  # the page is gone
+    which_row._go(loaded, 1)
+    assert state["row"] == 2
+
+
+def test_a_file_is_read_once(state, monkeypatch):
+    read = []
+    monkeypatch.setattr(upload, "_store", lambda content, name: read.append(name))
+    for name, file_id in (("a.csv", "1"), ("a.csv", "1"), ("a.csv", "2"), ("b", "3")):
+        state["upload"] = SimpleNamespace(
+            file_id=file_id, name=name, getvalue=lambda: b""
+        )
+        upload._store_upload()
+    assert read == ["a.csv", "a.csv", "b"]
+
+
+def test_a_threshold_moves_only_the_tree_that_was_drawn(state, monkeypatch):
+    moves, done = [], []
+
+    def select_slider(*_, on_change, **__):
+        moves.append(on_change)
+
+    monkeypatch.setattr(split.st, "select_slider", select_slider)
+    monkeypatch.setattr(split, "do", lambda loaded, edit: done.append(edit))
+    editing = SimpleNamespace(
+        key=str,
+        path="0",
+        loaded=SimpleNamespace(run=SimpleNamespace(id="run")),
+        session=Session(),
+        now=SimpleNamespace(edited=SimpleNamespace(locked=())),
+    )
+    choice = SimpleNamespace(column="x", is_current=True)
+    split._slide(editing, choice, {1.0: "1", 2.0: "2"}, 1.0)
+    edit = SetThreshold("0", 1.0)
+    # That test scores were seen is no edit.
+    state["edits-run"] = Session(seen_test=0)
+    moves[0]()
+    assert done == [edit]
+    for later in (Session((edit,), 1), Session((edit,), 0)):  # done, undone
+        state["edits-run"] = later
+        moves[0]()
+    assert done == [edit]
