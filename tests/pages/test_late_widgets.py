@@ -55,14 +55,14 @@ def test_a_threshold_moves_only_the_tree_that_was_drawn(state, monkeypatch):
     monkeypatch.setattr(split, "do", lambda loaded, edit: done.append(edit))
     editing = SimpleNamespace(
         key=str,
-        path="0",
+        path="L",
         loaded=SimpleNamespace(run=SimpleNamespace(id="run")),
         session=Session(),
         now=SimpleNamespace(edited=SimpleNamespace(locked=())),
     )
     choice = SimpleNamespace(column="x", is_current=True)
     split._slide(editing, choice, {1.0: "1", 2.0: "2"}, 1.0)
-    edit = SetThreshold("0", 1.0)
+    edit = SetThreshold("L", 1.0)
     # That test scores were seen is no edit.
     state["edits-run"] = Session(seen_test=0)
     moves[0]()
