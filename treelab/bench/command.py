@@ -168,6 +168,17 @@ def add_constraints(commands) -> None:
     parser.set_defaults(command=_constraints)
 
 
+def add_soak(commands) -> None:
+    """Add ``bench soak``."""
+    parser = commands.add_parser(
+        "soak", help="kill, fill and damage a running app, and see what is lost"
+    )
+    parser.add_argument("--kills", type=int, default=50, help="(default: 50)")
+    parser.add_argument("--seed", type=int, default=0, help="of what happens when")
+    parser.add_argument("--out", type=Path, help="JSON file to write")
+    parser.set_defaults(command=_soak)
+
+
 def add_origins(commands) -> None:
     """Add ``bench origins``."""
     parser = commands.add_parser(
@@ -208,6 +219,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_constraints,
     add_deciders,
     add_origins,
+    add_soak,
     add_speed,
     add_ui,
     add_viewer,
@@ -324,6 +336,13 @@ def _origins(chosen: Namespace) -> int:
     from treelab.bench.origins import report
 
     return report(chosen)
+
+
+def _soak(chosen: Namespace) -> int:
+    """Trouble an app and print what held."""
+    from treelab.bench.soak.soak import soak
+
+    return soak(chosen.kills, chosen.seed, chosen.out)
 
 
 def _speed(chosen: Namespace) -> int:

@@ -223,7 +223,7 @@ def test_a_damaged_point_of_a_curve_costs_that_point_alone(store, problem):
         store.add_event(run_id, report(epoch))
     with writing(store.home / "treelab.sqlite") as db:
         db.execute("UPDATE events SET epoch = 'x' WHERE epoch = 2")
-        db.execute("UPDATE events SET train_loss = 'y' WHERE epoch = 3")
+        db.execute("UPDATE events SET train_loss = 'y', stage = x'FE' WHERE epoch = 3")
     events = store.events(run_id)
     assert events["epoch"].tolist() == [1, 3]
     assert events["train_loss"].isna().tolist() == [False, True]

@@ -117,6 +117,7 @@ def _typed(rows: list[tuple]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=EVENT_COLUMNS)
     for name in EVENT_COLUMNS[:-1]:  # a damaged row costs its point and no page
         frame[name] = pd.to_numeric(frame[name], errors="coerce").astype(float)
+    frame["stage"] = [str(stage) for stage in frame["stage"]]
     return frame.astype({"stage": str}).dropna(subset="epoch", ignore_index=True)
 
 

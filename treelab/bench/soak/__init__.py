@@ -1,0 +1,1 @@
+"""What the service survives: processes killed, disks full, rows damaged."""

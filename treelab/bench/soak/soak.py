@@ -1,0 +1,251 @@
+"""The soak: trouble after trouble over one data folder, and what was lost by it."""
+
+import os
+import random
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from unittest.mock import patch
+
+import pandas as pd
+
+from treelab.bench.soak.ledger import Ledger
+from treelab.bench.soak.service import Service
+from treelab.bench.soak.troubles import (
+    KILLS,
+    ON_OWN_DISK,
+    OTHERS,
+    again_with_own_mounts,
+    has_own_mounts,
+    may_have_own_mounts,
+    planned,
+    small_disk,
+)
+from treelab.data.builtin import BUILTIN
+from treelab.data.problem import Problem, make_problem
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store.run_store import RunStore
+
+SLOTS = 1
+LATEST_SECONDS = 3.0  # of training, within which the trouble comes
+RUN_SECONDS = 240.0  # until a run has to have begun, or ended
+DOUBLE_SECONDS = 30.0  # in which a worker that was replaced has ended
+ORPHAN_SECONDS = 45.0  # after which no worker may be left without an app
+# Small enough to end within ten seconds, each with checkpoints of its own kind.
+LEARNERS: dict[str, dict] = {
+    "gradtree": {"n_steps": 100, "max_leaf_nodes": 16},
+    "grande": {"n_estimators": 512, "max_epochs": 200, "patience": 200},
+    "argmin": {"depth": 2, "max_epochs": 200},
+    "get": {"n_steps": 2000},
+}
+
+
+@dataclass
+class Happening:
+    """A trouble, and what came of it.
+
+    Attributes
+    ----------
+    trouble : str
+    learner : str
+    progress : float
+        Of the run under way when the trouble came, in [0, 1].
+    state : str
+        Of that run, once the trouble was over.
+    resumed : int
+        How often it had to be taken up again until it ended.
+    seconds : float
+    wrong : list of str
+        What did not hold.
+    """
+
+    trouble: str
+    learner: str
+    progress: float = 0.0
+    state: str = ""
+    resumed: int = 0
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+
+def soak(n_kills: int = 50, seed: int = 0, out: Path | None = None) -> int:
+    """Let troubles befall a service, print what held; return 1 where something did not.
+
+    Disks fill up and turn read-only where the system lets a process mount its own; the
+    program then starts itself again with that right, which needs no privilege.
+
+    Parameters
+    ----------
+    n_kills : int, default=50
+    seed : int, default=0
+        Of the troubles, their order and their moments.
+    out : Path or None, default=None
+        JSON file to write.
+    """
+    if not has_own_mounts() and may_have_own_mounts():
+        return again_with_own_mounts()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as mounts:
+        home = Path(folder) / "home"
+        home.mkdir(mode=0o700)
+        if has_own_mounts():
+            mounts.enter_context(small_disk(home))
+        place = {"TREELAB_HOME": str(home), "TREELAB_SLOTS": str(SLOTS)}
+        with patch.dict(os.environ, place | {"CUDA_VISIBLE_DEVICES": ""}):
+            tester = Soak(home, Path(folder) / "server.log", seed)
+            try:
+                for name in planned(n_kills, seed):
+                    tester.befall(name)
+            finally:
+                orphans = tester.service.end(ORPHAN_SECONDS)
+            tester.happened[-1].wrong += orphans
+    return _report(tester, out)
+
+
+class Soak:
+    """A service under trouble.
+
+    Parameters
+    ----------
+    home : Path
+        The data folder, empty.
+    log : Path
+        Where the server prints.
+    seed : int
+        Of the moments, and of which learner trains.
+
+    Attributes
+    ----------
+    service : Service
+    happened : list of Happening
+    ledger : Ledger
+        What was finished so far.
+    """
+
+    def __init__(self, home: Path, log: Path, seed: int):
+        self.happened: list[Happening] = []
+        self._draw = random.Random(seed)
+        self._store = RunStore(home)
+        self.ledger = Ledger(self._store)
+        self._problem = _problem(self._store)
+        first = self._store.create("cart", {}, self._problem)
+        run_one(first, home)
+        self._store.set_title(first, "A name that somebody gave")
+        self.ledger.add_run(first)
+        self.service = Service(home, log)
+        self.service.start()
+
+    def befall(self, trouble: str) -> None:
+        """Let a trouble happen while a run trains, then hold it to what it promises."""
+        learner = self._draw.choice(list(LEARNERS))
+        happening = Happening(trouble, learner)
+        self.happened.append(happening)
+        began = time.monotonic()
+        run_id = self._store.create(learner, LEARNERS[learner], self._problem)
+        self._store.submit(run_id)
+        self._wait(run_id, "running", happening)
+        time.sleep(self._draw.uniform(0, LATEST_SECONDS))
+        happening.progress = self._store.run(run_id).progress
+        with (KILLS | OTHERS)[trouble](self.service, run_id):
+            happening.wrong += self._answers(run_id)
+        self._wait(run_id, "finished", happening)
+        happening.state = self._store.run(run_id).state
+        while self._store.resume(run_id):  # False once it is done
+            happening.resumed += 1
+            self._store.submit(run_id)
+            self._wait(run_id, "finished", happening)
+            if happening.resumed == 3:
+                break
+        run = self._store.run(run_id)
+        if run.state == "done" and run.has_model:
+            self.ledger.add_run(run_id)
+        else:
+            happening.wrong.append(f"{run_id} ended {run.state}: {run.error}")
+        happening.wrong += self._answers(run_id)
+        happening.wrong += self.ledger.losses()
+        happening.wrong += self._doubles()
+        happening.seconds = time.monotonic() - began
+        print(_line(happening), flush=True)
+
+    def _answers(self, run_id: str) -> list[str]:
+        """Return what is wrong with the pages and the command line."""
+        address = f"run={run_id}"
+        found = [
+            self.service.visit("runs"),
+            self.service.visit("train", address),
+            self.service.visit("tree", address),
+            self.service.run_command("runs"),
+        ]
+        if not self.service.is_healthy():
+            found.append("the server does not answer")
+        return [words for words in found if words]
+
+    def _wait(self, run_id: str, wanted: str, happening: Happening) -> None:
+        """Wait, with a page open, until a run has begun or ended."""
+        until = time.monotonic() + RUN_SECONDS
+        while time.monotonic() < until:
+            run = self._store.run(run_id)
+            if run.is_finished or run.state == wanted:
+                return
+            if words := self.service.visit("runs"):
+                happening.wrong.append(words)
+            time.sleep(0.3)
+        happening.wrong.append(f"{run_id} is not {wanted} after {RUN_SECONDS:.0f} s")
+
+    def _doubles(self) -> list[str]:
+        """Name the workers that no slot knows, and that do not end by themselves."""
+        until = time.monotonic() + DOUBLE_SECONDS
+        while True:
+            processes = self.service.worker_processes()
+            known = {w.process.pid for w in self._store.worker_registry.workers()}
+            strangers = {process.pid for process in processes} - known
+            if not strangers or time.monotonic() > until:
+                return [f"process {pid} has no slot" for pid in strangers]
+            time.sleep(0.5)
+
+
+def _problem(store: RunStore) -> Problem:
+    """Store a built-in table and say what is to be predicted."""
+    built = BUILTIN["breast_cancer"]
+    frame = built.load()
+    table_id = store.add_table(frame, built.title)
+    return make_problem(
+        frame, built.target, table_id=table_id, table_name=built.title, task=built.task
+    )
+
+
+def _line(happening: Happening) -> str:
+    """Return what happened as a line."""
+    held = "; ".join(happening.wrong) or "held"
+    return (
+        f"{happening.trouble:<20} {happening.learner:<9} at {happening.progress:4.0%}"
+        f" {happening.state:<12}"
+        f" resumed {happening.resumed}, {happening.seconds:4.0f} s: {held}"
+    )
+
+
+def _report(tester: Soak, out: Path | None) -> int:
+    """Print the troubles by kind; return 1 where something did not hold, else 0."""
+    rows = pd.DataFrame(
+        [vars(own) | {"wrong": "; ".join(own.wrong)} for own in tester.happened]
+    )
+    by_kind = rows.groupby("trouble").agg(
+        times=("state", "size"),
+        in_training=("progress", lambda column: int((column < 1).sum())),
+        resumed=("resumed", lambda column: int((column > 0).sum())),
+        held=("wrong", lambda column: int((column == "").sum())),
+        seconds=("seconds", "mean"),
+    )
+    print(f"\n{by_kind.round(1).to_string()}\n")
+    n_wrong = int((rows["wrong"] != "").sum())
+    left_out = [name for name in ON_OWN_DISK if name not in set(rows["trouble"])]
+    if left_out:
+        print(f"Left out, as this system lets nobody mount: {', '.join(left_out)}.")
+    print(
+        f"{len(rows)} troubles, {n_wrong} of which did not hold; {len(tester.ledger)} "
+        "finished runs and tables compared after each."
+    )
+    if out is not None:
+        rows.to_json(out, orient="records", indent=1)
+    return 1 if n_wrong else 0
