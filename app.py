@@ -6,6 +6,7 @@ from pages.common.app_shell import enter_app_shell, open_first_page
 from pages.common.store_trouble import guarded
 from pages.common.theme import ASSETS, load_style, mode
 from pages.common.views import sidebar
+from pages.common.visitor import require_sign_in
 
 st.set_page_config(
     page_title="treelab",
@@ -16,6 +17,7 @@ load_style()
 st.logo(
     str(ASSETS / f"wordmark-{mode()}.svg"), size="large", icon_image=ASSETS / "icon.svg"
 )
+require_sign_in()
 
 page = st.navigation(
     {

@@ -82,6 +82,13 @@ def confirm_delete(table_id: str, name: str) -> None:
             st.rerun()
 
 
+def may_delete(table_id: str) -> bool:
+    """Whether the visitor may delete a table with the runs on it."""
+    runs = [run for run in store().runs() if table_id in tables_of(run)]
+    may_change = all(store().may_change(run) for run in runs)
+    return may_change and store().may_delete_table(table_id)
+
+
 def delete_table(table_id: str, runs: list[Run]) -> None:
     """Delete a table with its runs, and show the first one."""
     for run in runs:
@@ -201,6 +208,11 @@ with left:
         icon=":material/delete:",
         type="tertiary",
         key="delete-table",
+        disabled=not may_delete(key),
+        help=None
+        if may_delete(key)
+        else "Only its owner or an admin deletes it, once "
+        "no run of another person needs it.",
     ):
         confirm_delete(key, titles[key])
     if key == FIRST_TABLE:

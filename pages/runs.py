@@ -47,6 +47,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
                 setting_words(run.learner, run.settings, run.problem.task)
                 for run in runs
             ],
+            "owner": [owner_words(run) for run in runs],
             "created": pd.to_datetime(
                 [run.created for run in runs], unit="s", utc=True
             ),
@@ -63,6 +64,11 @@ def split_words(run: Run) -> str:
         return ""
     mean, error = mean_over_splits(scores)
     return f"{significant(mean)} ± {significant(error, 2)} ({len(scores)})"
+
+
+def owner_words(run: Run) -> str:
+    """Return who started a run, and whether others see it; "" where nobody signs in."""
+    return f"{run.user}, private" if run.is_private else run.user
 
 
 def own_name(run: Run) -> str:
@@ -82,7 +88,11 @@ def confirm_delete(runs: list[Run]) -> None:
     more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
     known = store().runs()
     repeats = {
-        own.id for run in runs if not run.repeat_of for own in repeats_of(run, known)
+        own.id
+        for run in runs
+        if not run.repeat_of
+        for own in repeats_of(run, known)
+        if store().may_change(own)
     } - {run.id for run in runs}
     also = f" and their {counted(len(repeats), 'repeat')}" if repeats else ""
     st.markdown(f"{names}{more}{also}, with curves, trees and models. Tables stay.")
@@ -138,7 +148,7 @@ if n_repeats and not st.toggle(
     runs = [run for run in runs if run.repeat_of not in ids]
 known = hash(tuple(run.id for run in runs))
 table = rows(runs)
-hidden = [name for name in ("name", "splits") if not table[name].any()]
+hidden = [name for name in ("name", "splits", "owner") if not table[name].any()]
 picked = st.dataframe(
     table.style.map(state_style, subset=["state"]),
     column_order=[name for name in table.columns if name not in hidden],
@@ -165,6 +175,7 @@ picked = st.dataframe(
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
         "seconds": st.column_config.NumberColumn("Time", format="%.1f s"),
         "created": st.column_config.DatetimeColumn("Started", format="calendar"),
+        "owner": "Owner",
         "origin": st.column_config.TextColumn(
             "Origin", help="What the model began as, and what training changed."
         ),
@@ -181,6 +192,7 @@ if not selected:
     )
     st.stop()
 
+may_change = all(store().may_change(run) for run in selected)
 with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions"):
     if len(selected) == 1:
         run = selected[0]
@@ -217,7 +229,17 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
         ):
             fill_form(run)
             st.switch_page("pages/train.py", query_params={"run": run.id})
-        with st.popover("Rename", icon=":material/edit:"):
+        if run.user:
+            st.button(
+                "Share" if run.is_private else "Make private",
+                icon=":material/group:" if run.is_private else ":material/lock:",
+                key="share",
+                on_click=store().set_private,
+                args=(run.id, not run.is_private),
+                disabled=not may_change,
+                help="Whether others see this run and its table.",
+            )
+        with st.popover("Rename", icon=":material/edit:", disabled=not may_change):
             st.text_input(
                 "Name",
                 run.title,
@@ -246,6 +268,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
         f"Delete {counted(len(selected), 'run')}",
         icon=":material/delete:",
         key="delete",
+        disabled=not may_change,
+        help=None if may_change else "Only its owner or an admin deletes a run.",
     ):
         confirm_delete(selected)
 if len(selected) == 1 and selected[0].error:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.common.words import plain
 from treelab.runs.store.database import StoreError
+from treelab.runs.users.visitor_store import NotAllowed
 
 
 def guarded(draw: Callable[[], None]) -> Callable[[], None]:
@@ -16,6 +17,8 @@ def guarded(draw: Callable[[], None]) -> Callable[[], None]:
     def attempt() -> None:
         try:
             draw()
+        except NotAllowed as error:
+            st.error(plain(str(error)), icon=":material/lock:")
         except StoreError as error:
             _say(error, key=draw.__name__)
         except OSError as error:

@@ -19,7 +19,7 @@ from treelab.cli import (
     train,
     worker,
 )
-from treelab.cli.care import backup, doctor, restore
+from treelab.cli.care import backup, doctor, restore, users
 from treelab.cli.common.examples import add_examples
 
 COMMANDS = (
@@ -37,6 +37,7 @@ COMMANDS = (
     doctor,
     backup,
     restore,
+    users,
     bench,
     completion,
 )

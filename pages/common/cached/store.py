@@ -5,18 +5,26 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from pages.common.visitor import visitor
 from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.runs.care.retention import Limits, folder_size, megabytes
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
+from treelab.runs.users.roles import Visitor
+from treelab.runs.users.visitor_store import VisitorStore
 from treelab.runs.workers.queue import Queue
 from treelab.trees.pruning.size_path import SizePath
 
 
 def store() -> RunStore:
-    """Return the run store of this server's data folder, shared by all sessions."""
-    return _store(default_home())
+    """Return the run store of this server's data folder, as this visitor may use it.
+
+    Where nobody signs in, it is one for all sessions.
+    """
+    who = visitor()
+    home = default_home()
+    return _store(home) if who is None else _visitor_store(home, who)
 
 
 def queue() -> Queue:
@@ -94,6 +102,12 @@ def _folder_words(home: Path) -> str:
 def _store(home: Path) -> RunStore:
     """The store of a data folder."""
     return RunStore(home)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _visitor_store(home: Path, who: Visitor) -> VisitorStore:
+    """What a visitor may use of the store of a data folder."""
+    return VisitorStore(home, who)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

@@ -60,6 +60,12 @@ def start_longer(run: Run) -> str:
     return next(iter(_once(("longer", run.id), create)), "")
 
 
+def resume_run(run: Run) -> None:
+    """Queue a paused, interrupted or failed run to go on."""
+    if store().resume(run.id):
+        _submit([run.id])
+
+
 def _submit(ids: list[str]) -> None:
     """Hand runs to the queue."""
     for run_id in ids:

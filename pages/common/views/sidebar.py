@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.common.cached.store import queue, store
 from pages.common.store_trouble import guarded
+from pages.common.visitor import show_account
 from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.words import plain, run_name
 from treelab.figures.style.colors import learner_color
@@ -19,6 +20,7 @@ def show_jobs() -> None:
     """Show the device and the running jobs at the foot of the sidebar."""
     busy = any(not run.is_finished for run in store().runs())
     with st.sidebar.container(key="jobs", gap="xsmall"):
+        show_account()
         st.fragment(guarded(_jobs), run_every="2s" if busy else None)()
 
 

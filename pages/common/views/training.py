@@ -171,7 +171,7 @@ def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
                 on_click=store().request_stop,
                 args=(run.id,),
                 type="tertiary",
-                disabled=run.stop_requested,
+                disabled=run.stop_requested or not store().may_change(run),
                 help="Ends the training and saves the best tree so far.",
                 width=86,
             )

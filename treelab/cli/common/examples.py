@@ -33,6 +33,7 @@ EXAMPLES = {
     "doctor": ("doctor", "doctor --repair", "doctor --json"),
     "backup": ("backup all.zip",),
     "restore": ("restore all.zip --home copy",),
+    "users": ("users --admin ann@example.org", "users --audit"),
     "completion": (
         "completion bash > ~/.local/share/bash-completion/completions/treelab",
     ),

@@ -13,6 +13,7 @@ from treelab.runs.care.finding import Finding, note
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.tables import TableInfo
+from treelab.runs.users.roles import note_deed
 from treelab.trees.text.numerals import counted
 
 COMMAND = "python -m treelab doctor --clean"
@@ -131,12 +132,14 @@ def clean(store: RunStore, plan: Plan) -> Iterator[Finding]:
     """Delete what a plan names, and tell each; a table needed since then stays."""
     for run in plan.runs:
         store.delete(run.id)
+        note_deed(store, "doctor", "delete run", run.id, run.title)
         yield note("cleaning", f"Deleted the run {run.id}, {run.title}.")
     for info in plan.tables:
         try:
             store.delete_table(info.id)
         except ValueError:
             continue
+        note_deed(store, "doctor", "delete table", info.id, info.name)
         yield note("cleaning", f"Deleted the table {info.name}.")
 
 

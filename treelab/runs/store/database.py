@@ -31,7 +31,8 @@ CREATE TABLE runs (
     owner TEXT, heartbeat REAL, repeat_of TEXT NOT NULL DEFAULT '',
     first_report REAL, first_epoch REAL,
     pause_requested INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
-    seconds_before REAL NOT NULL DEFAULT 0
+    seconds_before REAL NOT NULL DEFAULT 0,
+    user TEXT NOT NULL DEFAULT '', is_private INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_by_state ON runs (state, priority, created);
 CREATE TABLE events (
@@ -45,6 +46,12 @@ CREATE TABLE workers (
     heartbeat REAL NOT NULL, failures INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE apps (process TEXT PRIMARY KEY);
+CREATE TABLE table_users (table_id TEXT, user TEXT, PRIMARY KEY (table_id, user));
+CREATE TABLE roles (user TEXT PRIMARY KEY, role TEXT NOT NULL);
+CREATE TABLE audit (
+    number INTEGER PRIMARY KEY, at REAL NOT NULL, user TEXT NOT NULL,
+    deed TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL
+);
 """
 
 

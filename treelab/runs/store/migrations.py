@@ -27,9 +27,30 @@ def _add_attempts(db: sqlite3.Connection) -> None:
     db.execute("UPDATE runs SET attempts = started IS NOT NULL")
 
 
+def _add_users(db: sqlite3.Connection) -> None:
+    """Runs and tables have owners; admins, and what was stopped or deleted by whom."""
+    db.execute("ALTER TABLE runs ADD COLUMN user TEXT NOT NULL DEFAULT ''")
+    db.execute("ALTER TABLE runs ADD COLUMN is_private INTEGER NOT NULL DEFAULT 0")
+    db.execute(
+        "CREATE TABLE table_users"
+        " (table_id TEXT, user TEXT, PRIMARY KEY (table_id, user))"
+    )
+    db.execute("CREATE TABLE roles (user TEXT PRIMARY KEY, role TEXT NOT NULL)")
+    db.execute(
+        "CREATE TABLE audit (number INTEGER PRIMARY KEY, at REAL NOT NULL,"
+        " user TEXT NOT NULL, deed TEXT NOT NULL, subject TEXT NOT NULL,"
+        " name TEXT NOT NULL)"
+    )
+
+
 # The first step leads from version 1 to 2, and so on. A step is never changed once it
 # was published, and _SCHEMA in database.py always has what all of them lead to.
-STEPS: tuple[Step, ...] = (_add_repeat_of, _add_first_report, _add_attempts)
+STEPS: tuple[Step, ...] = (
+    _add_repeat_of,
+    _add_first_report,
+    _add_attempts,
+    _add_users,
+)
 
 
 def schema_version() -> int:

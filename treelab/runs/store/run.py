@@ -64,6 +64,10 @@ class Run:
         How often its training was begun or taken up again.
     seconds_before : float
         From start to end of the attempts before the last.
+    user : str
+        Who started it, "" where nobody signs in.
+    is_private : bool
+        Whether only that user and admins see it.
     """
 
     id: str
@@ -90,6 +94,8 @@ class Run:
     pause_requested: bool = False
     attempts: int = 0
     seconds_before: float = 0.0
+    user: str = ""
+    is_private: bool = False
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Run":
@@ -119,6 +125,8 @@ class Run:
             pause_requested=bool(row["pause_requested"]),
             attempts=row["attempts"],
             seconds_before=row["seconds_before"],
+            user=row["user"],
+            is_private=bool(row["is_private"]),
         )
 
     @property

@@ -65,9 +65,16 @@ class RunStore(RunStates):
 
     Attributes
     ----------
+    user : str
+        Whose new runs are; "" where nobody signs in.
+    makes_private : bool
+        Whether new runs are seen by their user and admins alone.
     worker_registry : WorkerRegistry
         The workers that train this store's runs.
     """
+
+    user = ""
+    makes_private = False
 
     def __init__(self, home: str | os.PathLike | None = None):
         self.home = Path(home or default_home()).expanduser().absolute()
@@ -187,8 +194,8 @@ class RunStore(RunStates):
         with writing(self._path) as db:
             db.execute(
                 "INSERT INTO runs (id, title, learner, settings, problem, device,"
-                " priority, created, owner, repeat_of)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " priority, created, owner, repeat_of, user, is_private)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run_id,
                     title,
@@ -200,6 +207,8 @@ class RunStore(RunStates):
                     time.time(),
                     str(ProcessId.here()),
                     repeat_of,
+                    self.user,
+                    self.makes_private,
                 ),
             )
         make_private_folder(self.folder(run_id))
@@ -217,10 +226,9 @@ class RunStore(RunStates):
 
     def runs(self) -> list[Run]:
         """List the runs, newest first."""
+        query = "SELECT * FROM runs WHERE NOT deleted ORDER BY created DESC, rowid DESC"
         with reading(self._path) as db:
-            rows = db.execute(
-                "SELECT * FROM runs WHERE NOT deleted ORDER BY created DESC, rowid DESC"
-            ).fetchall()
+            rows = db.execute(query).fetchall()
         return [Run.from_row(row) for row in rows]
 
     def set_title(self, run_id: str, title: str) -> None:
@@ -372,15 +380,11 @@ class RunStore(RunStates):
 
     def add_sweep(self, run_id: str, plan: str) -> None:
         """Save what a run is to try before it trains, as JSON."""
-        part = self.folder(run_id) / "sweep.part"
-        with open_private(part, "w", "utf-8") as file:
-            file.write(plan)
-        part.replace(self.folder(run_id) / "sweep.json")
+        self._write(run_id, "sweep", plan)
 
     def sweep(self, run_id: str) -> str | None:
         """Read what a run tries before it trains; None where it is no sweep."""
-        path = self.folder(run_id) / "sweep.json"
-        return path.read_text("utf-8") if path.is_file() else None
+        return self._read(run_id, "sweep")
 
     def _save(self, run_id: str, name: str, stored: Stored) -> None:
         """Save something into a folder of a run's folder, in the place of what is."""

@@ -11,7 +11,7 @@ import numpy as np
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.database import reading, writing
 from treelab.runs.store.process import ProcessId
-from treelab.runs.store.run import FINISHED, RESUMABLE
+from treelab.runs.store.run import FINISHED, RESUMABLE, Run
 
 SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
 TRAINER_ENDED = "The process that trained it ended in the middle of the run."
@@ -34,6 +34,14 @@ class RunStates:
     def folder(self, run_id: str) -> Path:
         """Folder of a run's snapshots, model and ``log.txt``."""
         return self.home / "runs" / run_id
+
+    def may_change(self, run: Run) -> bool:
+        """Whether a run may be stopped, renamed and deleted; see ``VisitorStore``."""
+        return True
+
+    def may_delete_table(self, table_id: str) -> bool:
+        """Whether a table on which no run is left may be deleted."""
+        return True
 
     def submit(self, run_id: str) -> None:
         """Let the workers take a queued run."""
@@ -268,10 +276,17 @@ class RunStates:
 
 
 def _queued(db: sqlite3.Connection, most: int) -> list[str]:
-    """List the submitted runs up to a priority, in the order they will be taken."""
+    """List the submitted runs up to a priority, in the order they will be taken.
+
+    Of one priority the oldest comes first, and among users each one's next in turn:
+    who queued ten runs, or has some in training, waits for those who queued one.
+    """
     rows = db.execute(
-        "SELECT id FROM runs WHERE state = 'queued' AND submitted AND priority <= ?"
-        " ORDER BY priority, created, rowid",
+        "SELECT id, row_number() OVER (PARTITION BY priority, user"
+        " ORDER BY created, rowid) + (SELECT count(*) FROM runs AS other WHERE"
+        " other.state = 'running' AND other.user = runs.user) AS turn"
+        " FROM runs WHERE state = 'queued' AND submitted AND priority <= ?"
+        " ORDER BY priority, turn, created, rowid",
         (most,),
     ).fetchall()
     return [row["id"] for row in rows]

@@ -77,6 +77,7 @@ class TableStore:
         """Delete a table; one that is gone already is no error."""
         with writing(self._database) as db:
             db.execute("DELETE FROM tables WHERE id = ?", (table_id,))
+            db.execute("DELETE FROM table_users WHERE table_id = ?", (table_id,))
         (self._folder / f"{table_id}.parquet").unlink(missing_ok=True)
 
     def list(self) -> list[TableInfo]:

@@ -89,7 +89,8 @@ def _n_finished(runs: list[Run]) -> int:
 def _stop(runs: list[Run]) -> None:
     """Stop repeats that wait or train."""
     for run in runs:
-        store().request_stop(run.id)
+        if store().may_change(run):
+            store().request_stop(run.id)
 
 
 def _words(runs: list[Run], repeats: list[Run]) -> str:

@@ -119,7 +119,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
                 key="sweep-stop",
                 on_click=store().request_stop,
                 args=(run.id,),
-                disabled=run.stop_requested,
+                disabled=run.stop_requested or not store().may_change(run),
             )
         elif run.has_model:
             scored = run.metrics.get("test", {}).get(headline(run.problem.task))

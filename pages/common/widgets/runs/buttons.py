@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.common.cached.store import queue, store
+from pages.common.cached.store import store
+from pages.common.state.started_runs import resume_run
 from treelab.runs.store.run import Run
 
 RESUME_WORDS = {
@@ -25,7 +26,7 @@ def pause_button(run: Run, key: str, *, has_word: bool = True) -> None:
         on_click=store().request_pause,
         args=(run.id,),
         type="tertiary",
-        disabled=run.stop_requested,
+        disabled=run.stop_requested or not store().may_change(run),
         help="Saves where the training is; Resume goes on from there.",
         width=WIDTH if has_word else "content",
     )
@@ -38,9 +39,10 @@ def resume_button(run: Run, key: str, *, has_word: bool = True) -> None:
         word if has_word else "",
         icon=":material/replay:" if word == "Retry" else ":material/play_arrow:",
         key=f"{key}-{run.id}",
-        on_click=queue().resume,
-        args=(run.id,),
+        on_click=resume_run,
+        args=(run,),
         type="tertiary",
+        disabled=not store().may_change(run),
         help=help_words,
         width=WIDTH if has_word else "content",
     )

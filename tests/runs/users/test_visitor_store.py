@@ -1,0 +1,154 @@
+"""A visitor sees and changes what is allowed, and no more."""
+
+import pandas as pd
+import pytest
+
+from tests.runs.conftest import problem_in, small_table
+from treelab.cli.main import main
+from treelab.runs.jobs.repeats import create_repeats
+from treelab.runs.store.process import ProcessId
+from treelab.runs.users.roles import Visitor, admins, audit_log, set_admin
+from treelab.runs.users.visitor_store import NotAllowed, VisitorStore
+
+
+@pytest.fixture
+def ann(store):
+    return VisitorStore(store.home, Visitor("ann@x.org"))
+
+
+@pytest.fixture
+def bob(store):
+    return VisitorStore(store.home, Visitor("bob@x.org"))
+
+
+@pytest.fixture
+def admin(store):
+    return VisitorStore(store.home, Visitor("root@x.org", is_admin=True))
+
+
+def test_a_private_run_is_not_there_for_another(store, ann, bob, admin):
+    run_id = ann.create("cart", {}, problem_in(ann))
+    assert ann.run(run_id).user == "ann@x.org"
+    assert [run.id for run in bob.runs()] == []
+    with pytest.raises(LookupError, match="no run"):
+        bob.run(run_id)
+    for reads in (bob.model, bob.log, bob.path, bob.edits, bob.snapshots):
+        with pytest.raises(LookupError):
+            reads(run_id)
+    assert admin.run(run_id) == store.run(run_id)
+
+
+def test_a_table_is_seen_by_its_owner_and_with_a_run_on_it(ann, bob, admin):
+    problem = problem_in(ann)
+    assert bob.tables() == []
+    with pytest.raises(LookupError, match="no table"):
+        bob.table(problem.table_id)
+    run_id = ann.create("cart", {}, problem)
+    assert bob.tables() == []
+    assert len(admin.tables()) == len(ann.tables()) == 1
+    ann.set_private(run_id, False)
+    assert [info.id for info in bob.tables()] == [problem.table_id]
+    assert len(bob.table(problem.table_id)) == len(small_table())
+
+
+def test_what_nobody_owns_is_seen_by_all_and_changed_by_admins(store, ann, admin):
+    run_id = store.create("cart", {}, problem_in(store))
+    assert ann.run(run_id).user == ""
+    assert ann.tables() == store.tables()
+    with pytest.raises(NotAllowed, match="Only an admin"):
+        ann.set_title(run_id, "mine")
+    admin.set_title(run_id, "known")
+    assert store.run(run_id).title == "known"
+
+
+def test_another_changes_nothing_of_a_shared_run(store, ann, bob):
+    run_id = ann.create("cart", {}, problem_in(ann))
+    ann.set_private(run_id, False)
+    store.submit(run_id)
+    assert store.start(run_id, ProcessId.here())
+    before = store.run(run_id)
+    for change in (
+        lambda: bob.request_stop(run_id),
+        lambda: bob.request_pause(run_id),
+        lambda: bob.resume(run_id),
+        lambda: bob.delete(run_id),
+        lambda: bob.set_title(run_id, "bob's"),
+        lambda: bob.set_private(run_id, True),
+        lambda: bob.delete_table(before.problem.table_id),
+    ):
+        with pytest.raises(NotAllowed, match="Only"):
+            change()
+    assert store.run(run_id) == before
+    assert audit_log(store) == []
+
+
+def test_who_stops_and_deletes_is_written_down(store, ann, admin):
+    problem = problem_in(ann)
+    first, second = (ann.create("cart", {}, problem) for _ in range(2))
+    ann.request_stop(first)
+    ann.delete(first)
+    with pytest.raises(ValueError, match="A run needs this table"):
+        ann.delete_table(problem.table_id)
+    admin.delete(second)
+    ann.delete_table(problem.table_id)
+    assert [(line["user"], line["deed"]) for line in audit_log(store)] == [
+        ("ann@x.org", "delete table"),
+        ("root@x.org", "delete run"),
+        ("ann@x.org", "delete run"),
+        ("ann@x.org", "stop run"),
+    ]
+    assert store.tables() == []
+
+
+def test_a_table_of_two_goes_with_the_last(ann, bob, store):
+    table_id = problem_in(ann).table_id
+    problem_in(bob)
+    ann.delete_table(table_id)
+    assert ann.tables() == []
+    assert [info.id for info in bob.tables()] == [table_id]
+    bob.delete_table(table_id)
+    assert store.tables() == []
+
+
+def test_a_table_with_a_run_of_another_stays(ann, bob, store):
+    problem = problem_in(ann)
+    problem_in(bob)
+    bob.create("cart", {}, problem)
+    ann.delete_table(problem.table_id)
+    assert [info.id for info in bob.tables()] == [problem.table_id]
+
+
+def test_a_repeat_is_as_private_as_its_run(ann):
+    run_id = ann.create("cart", {}, problem_in(ann))
+    ann.set_private(run_id, False)
+    (repeat,) = create_repeats(ann, [ann.run(run_id)], 1)
+    assert not ann.run(repeat).is_private
+
+
+def test_users_take_turns(store, ann, bob):
+    problem = problem_in(store)
+    many = [ann.create("gradtree", {}, problem) for _ in range(3)]
+    late = [bob.create("gradtree", {}, problem) for _ in range(2)]
+    for run_id in many + late:
+        store.submit(run_id)
+    assert store.queued() == [many[0], late[0], many[1], late[1], many[2]]
+    assert store.claim_next(ProcessId.here()) == many[0]
+    assert store.claim_next(ProcessId.here()) == late[0]
+
+
+def test_the_command_line_names_admins_and_lists_the_audit(store, ann, capsys):
+    named = ["--home", str(store.home)]
+    assert main(["users", "--admin", "Root@x.org", *named]) == 0
+    assert admins(store) == ["root@x.org"]
+    ann.delete(ann.create("cart", {}, problem_in(ann)))
+    assert main(["users", "--audit", *named]) == 0
+    assert "ann@x.org  delete run  cart-" in capsys.readouterr().out
+    assert main(["users", "--not-admin", "root@x.org", *named]) == 0
+    assert "Admins: none." in capsys.readouterr().out
+    set_admin(store, "a@x.org", True)
+    assert admins(store) == ["a@x.org"]
+
+
+def test_tables_of_one_visitor_are_not_named_to_another(ann, bob):
+    ann.add_table(pd.DataFrame({"x": [1, 2], "y": ["a", "b"]}), "salaries")
+    assert "salaries" not in [info.name for info in bob.tables()]

@@ -1,0 +1,103 @@
+"""Two people sign in at a real provider, in a real Chromium."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.pages.stores import add_run
+from tests.test_browser import FLAGS, ROOT, SLOW, chromium, wait_until_served
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.users.roles import audit_log
+from treelab.runs.workers.queue import Queue
+
+sync_api = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("authlib")
+
+SECRETS = """[auth]
+redirect_uri = "http://localhost:{port}/oauth2callback"
+cookie_secret = "a secret that is long enough for a test"
+client_id = "treelab"
+client_secret = "known to both"
+server_metadata_url = "{issuer}/.well-known/openid-configuration"
+"""
+
+
+@pytest.fixture
+def address(tmp_path, monkeypatch):
+    """The app with sign-in, over a store whose only run nobody owns."""
+    from tests.oidc import provider
+
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TREELAB_SLOTS", "0")
+    add_run(RunStore(), "cart")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    secrets, log = tmp_path / "secrets.toml", tmp_path / "server.log"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [f"--server.port={port}", "--server.headless=true"]
+    with provider() as issuer, log.open("wb") as out:
+        secrets.write_text(SECRETS.format(port=port, issuer=issuer))
+        server = subprocess.Popen(
+            [*command, f"--secrets.files={secrets}"],
+            cwd=ROOT,
+            env=os.environ,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            wait_until_served(f"http://localhost:{port}/_stcore/health", server)
+            yield f"http://localhost:{port}"
+        finally:
+            server.terminate()
+            server.wait(20)
+            Queue(RunStore()).shut_down()
+    printed = log.read_text(errors="replace")
+    assert "Traceback" not in printed, printed[-8000:]
+
+
+def signed_in(browser, address: str, user: str):
+    """A window of somebody who has signed in."""
+    page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+    page.set_default_timeout(SLOW)
+    page.goto(address)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name=user).click()
+    page.get_by_text(user).first.wait_for()
+    return page
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_what_one_trains_in_private_another_does_not_find(address):
+    if chromium() is None:
+        pytest.skip("No Chromium or Chrome is installed.")
+    store = RunStore()
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        ann = signed_in(browser, address, "ann@x.org")
+        ann.goto(f"{address}/train")
+        ann.get_by_role("button", name="Train", exact=True).click()
+        ann.get_by_text("queue").first.wait_for()
+        mine = [run for run in store.runs() if run.user]
+        assert {(run.user, run.is_private) for run in mine} == {("ann@x.org", True)}
+        bob = signed_in(browser, address, "bob@x.org")
+        bob.goto(f"{address}/runs?run={mine[0].id}")
+        bob.get_by_text("1 run.").wait_for()
+        bob.goto(f"{address}/train?run={mine[0].id}")
+        bob.get_by_role("button", name="Train", exact=True).wait_for()
+        assert bob.get_by_role("button", name="Stop").count() == 0
+        ann.get_by_role("button", name="Stop").first.click()
+        for _ in range(100):
+            if audit_log(store):
+                break
+            ann.wait_for_timeout(100)
+        assert audit_log(store)[0]["user"] == "ann@x.org"
+        shots = ROOT / "test-artifacts" / "browser"
+        os.makedirs(shots, exist_ok=True)
+        ann.screenshot(path=shots / "users-ann.png")
+        bob.screenshot(path=shots / "users-bob.png")
+        browser.close()

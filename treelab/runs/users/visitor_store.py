@@ -1,0 +1,200 @@
+"""The run store as one visitor may use it."""
+
+import os
+
+import pandas as pd
+
+from treelab.data.problem import Problem
+from treelab.runs.store.database import reading, writing
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.tables import TableInfo
+from treelab.runs.users.roles import Visitor, note_deed
+
+
+class NotAllowed(PermissionError):
+    """A visitor asked for what only the owner or an admin may do."""
+
+
+class VisitorStore(RunStore):
+    """A run store in which a visitor sees and changes only what is allowed.
+
+    A private run is not there for others. Everybody may look at the other runs, and
+    only its owner and admins stop, pause, resume, rename or delete a run. A table is
+    seen by those who added it and by all who see a run on it; one without an owner, by
+    all.
+
+    Parameters
+    ----------
+    home : path-like
+        Folder of the run store.
+    visitor : Visitor
+    """
+
+    def __init__(self, home: str | os.PathLike, visitor: Visitor):
+        super().__init__(home)
+        self.visitor = visitor
+        self.user = visitor.user
+        self.makes_private = visitor.is_private
+
+    def may_change(self, run: Run) -> bool:
+        """Whether the visitor owns a run, or is an admin."""
+        return self.visitor.is_admin or run.user == self.visitor.user
+
+    def _may_see(self, run: Run) -> bool:
+        """Whether a run is there for the visitor."""
+        return not run.is_private or self.may_change(run)
+
+    # What is there
+
+    def run(self, run_id: str) -> Run:
+        """Read a run; LookupError if there is none for this visitor."""
+        run = super().run(run_id)
+        if not self._may_see(run):
+            raise LookupError(f"There is no run {run_id!r} in {self.home}.")
+        return run
+
+    def runs(self) -> list[Run]:
+        """List the runs that the visitor may see, newest first."""
+        return [run for run in super().runs() if self._may_see(run)]
+
+    def tables(self) -> list[TableInfo]:
+        """List the tables that the visitor may see, newest first."""
+        owners = self._owners()
+        seen = self._tables_of_runs()
+        return [
+            info
+            for info in super().tables()
+            if info.id in seen or self._may_see_table(owners.get(info.id, set()))
+        ]
+
+    def table(self, table_id: str) -> pd.DataFrame:
+        """Read a table; LookupError if there is none for this visitor."""
+        owners = self._owners().get(table_id, set())
+        if not self._may_see_table(owners) and table_id not in self._tables_of_runs():
+            raise LookupError(f"There is no table {table_id!r} in the run store.")
+        return super().table(table_id)
+
+    def _may_see_table(self, owners: set[str]) -> bool:
+        """Whether a table may be seen, whatever runs there are on it."""
+        return self.visitor.is_admin or not owners or self.user in owners
+
+    def _tables_of_runs(self) -> set[str]:
+        """Return the ids of the tables on which there is a run to see."""
+        problems = [run.problem for run in self.runs()]
+        return {id for own in problems for id in (own.table_id, own.origin) if id}
+
+    def _owners(self) -> dict[str, set[str]]:
+        """Return who added each table, by its id."""
+        with reading(self._path) as db:
+            rows = db.execute("SELECT table_id, user FROM table_users").fetchall()
+        owners: dict[str, set[str]] = {}
+        for row in rows:
+            owners.setdefault(row["table_id"], set()).add(row["user"])
+        return owners
+
+    # What is new
+
+    def add_table(self, frame: pd.DataFrame, name: str) -> str:
+        """Store a table, as the visitor's."""
+        known = {info.id for info in super().tables()}
+        table_id = super().add_table(frame, name)
+        owners = self._owners().get(table_id)
+        if table_id not in known or owners:  # one that all may see stays so
+            with writing(self._path) as db:
+                db.execute(
+                    "INSERT OR IGNORE INTO table_users VALUES (?, ?)",
+                    (table_id, self.user),
+                )
+        return table_id
+
+    def create(
+        self,
+        learner: str,
+        settings: dict,
+        problem: Problem,
+        device: str = "auto",
+        title: str = "",
+        repeat_of: str = "",
+        is_background: bool = False,
+    ) -> str:
+        """Create a run, as the visitor's; a repeat is as private as what it repeats."""
+        run_id = super().create(
+            learner, settings, problem, device, title, repeat_of, is_background
+        )
+        if repeat_of:
+            self._write_private(run_id, self.run(repeat_of).is_private)
+        return run_id
+
+    def set_private(self, run_id: str, is_private: bool) -> None:
+        """Show a run to all, or to its owner and admins alone."""
+        self._check(run_id)
+        self._write_private(run_id, is_private)
+
+    def _write_private(self, run_id: str, is_private: bool) -> None:
+        """Write who may see a run."""
+        with writing(self._path) as db:
+            db.execute(
+                "UPDATE runs SET is_private = ? WHERE id = ?", (is_private, run_id)
+            )
+
+    # What changes
+
+    def set_title(self, run_id: str, title: str) -> None:
+        """Give a run another title."""
+        self._check(run_id)
+        super().set_title(run_id, title)
+
+    def request_stop(self, run_id: str) -> None:
+        """Ask a run to stop, and note who asked."""
+        self._note("stop run", self._check(run_id))
+        super().request_stop(run_id)
+
+    def request_pause(self, run_id: str) -> None:
+        """Ask a run to save where it is and wait."""
+        self._check(run_id)
+        super().request_pause(run_id)
+
+    def resume(self, run_id: str) -> bool:
+        """Queue a paused, interrupted or failed run again."""
+        self._check(run_id)
+        return super().resume(run_id)
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run, and note who did."""
+        self._note("delete run", self._check(run_id))
+        super().delete(run_id)
+
+    def delete_table(self, table_id: str) -> None:
+        """Delete a table, and note who did; one that others added stays theirs."""
+        owners = self._owners().get(table_id, set())
+        if not self.may_delete_table(table_id):
+            raise NotAllowed("Only who added this table, or an admin, deletes it.")
+        if not self.visitor.is_admin and owners - {self.user}:
+            with writing(self._path) as db:
+                db.execute(
+                    "DELETE FROM table_users WHERE table_id = ? AND user = ?",
+                    (table_id, self.user),
+                )
+            return
+        try:
+            RunStore(self.home).delete_table(table_id)  # it knows the runs of all
+        except ValueError as error:
+            raise ValueError("A run needs this table; delete the run first.") from error
+        note_deed(self, self.user, "delete table", table_id, "")
+
+    def may_delete_table(self, table_id: str) -> bool:
+        """Whether the visitor added a table, or is an admin."""
+        return self.visitor.is_admin or self.user in self._owners().get(table_id, set())
+
+    def _check(self, run_id: str) -> Run:
+        """Return a run that the visitor may change, else raise NotAllowed."""
+        run = self.run(run_id)
+        if not self.may_change(run):
+            who = f"{run.user} or an admin" if run.user else "an admin"
+            raise NotAllowed(f"Only {who} may change {run.title!r}.")
+        return run
+
+    def _note(self, deed: str, run: Run) -> None:
+        """Add a line to the audit log."""
+        note_deed(self, self.user, deed, run.id, run.title)
