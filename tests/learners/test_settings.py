@@ -6,10 +6,17 @@ import re
 from importlib import import_module
 
 import pytest
+from sklearn.base import clone
 
 from treelab.learners.argmin.settings import CLUSTERS
-from treelab.learners.common.spec import CLASSES, TASKS
-from treelab.learners.registry import LEARNERS, find_spec
+from treelab.learners.common.spec import CLASSES, TASKS, read_settings
+from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.registry import (
+    LEARNERS,
+    complete_settings,
+    find_spec,
+    make_estimator,
+)
 
 KEYS = [*LEARNERS, CLUSTERS.key]
 BOTH = [(key, task) for key in KEYS for task in TASKS]
@@ -65,3 +72,14 @@ def test_a_class_weight_that_is_no_known_word_is_refused(key):
         if setting.name == "class_weight":
             with pytest.raises(ValueError, match="class_weight must be"):
                 setting.check("heavy")
+
+
+def test_a_value_that_is_given_stays_beside_the_papers_recipe():
+    given = {"recipe": "paper", "max_depth": 10}  # 10 is our default, 8 the paper's
+    complete = complete_settings("gradtree", "binary", given)
+    assert (complete["max_depth"], complete["n_restarts"]) == (10, 3)
+    assert complete_settings("gradtree", "binary", complete) == complete
+    estimator = clone(make_estimator("gradtree", "binary", complete))
+    assert read_settings(GradTreeSettings, estimator).max_depth == 10
+    own = type(estimator)(recipe="paper")  # by hand: what is at the default is unset
+    assert read_settings(GradTreeSettings, own).max_depth == 8

@@ -118,3 +118,5 @@ def test_the_papers_values_are_listed_where_its_recipe_is_chosen(app):
     app.selectbox(key="setting-one-recipe").set_value("paper").run()
     (caption,) = app.caption
     assert caption.value.endswith("where you change nothing\\: hidden 4.")
+    app.number_input(key="setting-one-rate").set_value(0.25).run()
+    assert found(app) == ({"rate": 0.25, "recipe": "paper"}, True)

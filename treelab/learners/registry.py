@@ -9,7 +9,7 @@ from typing import Any
 from treelab.learners.argmin.settings import CLUSTERS
 from treelab.learners.argmin.settings import SPEC as ARGMIN
 from treelab.learners.cart.settings import SPEC as CART
-from treelab.learners.common.spec import LearnerSpec, with_recipe
+from treelab.learners.common.spec import GivenRecipe, LearnerSpec, with_recipe
 from treelab.learners.get.settings import SPEC as GET
 from treelab.learners.gradtree.settings import SPEC as GRADTREE
 from treelab.learners.grande.settings import SPEC as GRANDE
@@ -74,8 +74,11 @@ def make_estimator(
         raise ValueError("A model from elsewhere is not trained here.")
     path = spec.regressor if task == "regression" else spec.classifier
     module, name = path.split(":")
+    complete = complete_settings(key, task, settings)
+    if "recipe" in complete:
+        complete["recipe"] = GivenRecipe(complete["recipe"])
     return getattr(import_module(module), name)(
-        **complete_settings(key, task, settings),
+        **complete,
         random_state=random_state,
         device=device,
     )
@@ -84,7 +87,8 @@ def make_estimator(
 def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the settings a run is trained with: those given, the rest at defaults.
 
-    The page, the command line and an estimator made without arguments agree by this.
+    Beside ``recipe="paper"`` the rest is the paper's where it differs. The page, the
+    command line and an estimator made without arguments agree by this.
 
     Raises
     ------
@@ -102,5 +106,8 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
             listed = ", ".join(sorted(known))
             raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")
         known[name].check(value)
-    values = {**spec.defaults(task), **given}
-    return with_recipe(spec.settings_of(task), values, spec.paper_settings)
+    rest = (
+        spec.defaults(task) | {"recipe": given["recipe"]} if "recipe" in given else {}
+    )
+    rest = with_recipe(spec.settings_of(task), rest, spec.paper_settings)
+    return {**spec.defaults(task), **rest, **given}

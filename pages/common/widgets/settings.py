@@ -46,6 +46,10 @@ def settings_form(
             }
             if chosen[spec.key].get("recipe") == "paper":
                 st.caption(plain(_paper_words(spec, task)))
+                # What is left at our default is the paper's to say.
+                defaults = spec.defaults(task) | {"recipe": "treelab"}
+                own = chosen[spec.key].items()
+                chosen[spec.key] = {k: v for k, v in own if v != defaults[k]}
         complete &= _INVALID not in chosen[spec.key].values()
     return chosen, complete
 

@@ -66,6 +66,8 @@ class Setting:
 
     def check(self, value) -> None:
         """Raise ValueError that names the setting, unless ``value`` is allowed."""
+        if isinstance(value, GivenRecipe):
+            value = str(value)
         if self.kind == "bool":
             check_choice(self.name, value, (True, False))
         elif self.kind == "choice" or (self.choices and self._is_text(value)):
@@ -149,6 +151,14 @@ def recipe_setting() -> Any:
     )
 
 
+class GivenRecipe(str):
+    """A recipe beside settings that are all meant as they are.
+
+    An estimator cannot know whether a value equal to the default was asked for, so it
+    takes the paper's in its place; where a run or a sweep says it, this tells it so.
+    """
+
+
 def with_recipe(
     settings: tuple[Setting, ...], values: dict[str, Any], paper: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -158,11 +168,13 @@ def with_recipe(
     ----------
     settings : tuple of Setting
     values : dict
-        By name, ``recipe`` among them; one that differs from our default stays.
+        By name, ``recipe`` among them; one that differs from our default stays, and
+        so do all beside a ``GivenRecipe``.
     paper : mapping of str to object
         The paper's values of the settings in which it differs from our defaults.
     """
-    if values.get("recipe") != "paper":
+    recipe = values.get("recipe")
+    if recipe != "paper" or isinstance(recipe, GivenRecipe):
         return values
     default = {declared.name: declared.default for declared in settings}
     return {

@@ -20,7 +20,7 @@ PRESETS = {
     "paper": Preset(
         {
             "depth": Values((4, 6)),
-            "n_estimators": Range(513, 2048, log=True),
+            "n_estimators": Values((512, 1024, 2048)),
             "learning_rate_weights": Range(0.0001, 0.1, log=True),
             "learning_rate_index": Range(0.005, 0.2, log=True),
             "learning_rate_values": Range(0.005, 0.2, log=True),
