@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import balanced_accuracy_score, r2_score
+from sklearn.metrics import r2_score, recall_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.data.columns import column_kind
@@ -80,9 +80,14 @@ def _codes(column: pd.Series) -> np.ndarray:
 
 def _score(x: np.ndarray, y: np.ndarray, half: int, task: str) -> float:
     """Return how well one column predicts the second half of the rows."""
-    kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
-    tree = kind(max_leaf_nodes=MOST_LEAVES, random_state=0).fit(x[:half], y[:half])
+    size = {"max_leaf_nodes": MOST_LEAVES, "random_state": 0}
+    if task == "regression":
+        tree = DecisionTreeRegressor(**size)
+    else:  # else a column that makes a rare class likelier would predict nothing
+        tree = DecisionTreeClassifier(**size, class_weight="balanced")
+    tree.fit(x[:half], y[:half])
     predicted = tree.predict(x[half:])
     if task == "regression":
         return float(r2_score(y[half:], predicted))
-    return float(balanced_accuracy_score(y[half:], predicted))
+    known = np.unique(y[half:])
+    return float(recall_score(y[half:], predicted, labels=known, average="macro"))
