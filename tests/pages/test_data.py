@@ -7,6 +7,8 @@ from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
 from treelab.data.reading.dates import decimal_years
+from treelab.data.reading.read_table import ReadResult
+from treelab.data.reading.table_error import TableError
 
 CSV = b"age,city,ill\n" + b"".join(
     b"%d,%s,%s\n"
@@ -216,3 +218,32 @@ def test_parts_of_dates_are_ticked(visit, store):
         "days from 2020-01-03 to at",
     )
     assert not app.exception
+
+
+def test_a_table_of_openml_is_fetched_when_the_button_is_pressed(
+    visit, store, monkeypatch
+):
+    frame = table()[["radius", "kind"]]
+    monkeypatch.setattr(
+        "pages.common.widgets.upload.read_openml",
+        lambda named, folder: (ReadResult(frame, [], []), f"{named} (OpenML 1590)"),
+    )
+    app = visit("data")
+    assert app.button(key="read-openml").disabled
+    app.selectbox(key="openml-name").select("adult").run()
+    app.button(key="read-openml").click().run()
+    assert not app.exception
+    assert store.tables()[0].name == "adult (OpenML 1590)"
+    assert box(app, "Target").value == "kind"
+
+
+def test_a_table_that_cannot_be_fetched_is_refused_in_a_sentence(visit, monkeypatch):
+    def refuse(named, folder):
+        raise TableError(f"OpenML cannot be reached for {named}.")
+
+    monkeypatch.setattr("pages.common.widgets.upload.read_openml", refuse)
+    app = visit("data")
+    app.selectbox(key="openml-name").select("wdbc").run()
+    app.button(key="read-openml").click().run()
+    assert not app.exception
+    assert "OpenML cannot be reached for wdbc" in app.error[0].value.replace("\\", "")

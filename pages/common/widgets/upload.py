@@ -6,8 +6,10 @@ from pages.common.cached.store import store
 from pages.common.state.problem import choose_table
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
-from treelab.data.reading.read_table import read_table
+from treelab.data.openml import CATALOGUE, read_openml
+from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.reading.table_error import ChoiceError, TableError
+from treelab.runs.store.run_store import default_home
 
 UPLOAD_OPEN = "upload-open"  # key of the popover around the box
 KINDS = [
@@ -59,6 +61,27 @@ def upload_box() -> None:
         placeholder="Cells copied from a spreadsheet, or lines of CSV",
     )
     st.button("Read the pasted table", key="read-pasted", on_click=_store_pasted)
+    _openml_box()
+
+
+def _openml_box() -> None:
+    """Offer tables of OpenML; nothing is fetched before the button is pressed."""
+    st.selectbox(
+        "Or from OpenML, by name or number",
+        list(CATALOGUE),
+        index=None,
+        placeholder="adult, 1590, ...",
+        accept_new_options=True,
+        key="openml-name",
+        help="Listed are tables of the GRANDE paper; any other name or number of "
+        "openml.org can be typed. The table is fetched once and then cached.",
+    )
+    st.button(
+        "Fetch from openml.org",
+        key="read-openml",
+        on_click=_store_openml,
+        disabled=not st.session_state["openml-name"],
+    )
 
 
 def _choice_box(is_database: bool) -> None:
@@ -175,8 +198,7 @@ def _store(
     try:
         found = read_table(content, file_name, sheet=sheet, query=query, **how)
         title = f"{file_name}, {sheet}" if sheet and not query else file_name
-        key = store().add_table(found.frame, _free_name(title))
-        choose_table(key)
+        _show(found, title)
     except ChoiceError as error:
         st.session_state["upload-choices"] = error.choices
         return False
@@ -186,10 +208,28 @@ def _store(
     except ValueError as error:
         st.session_state["upload-error"] = f"{file_name}: {error}"
         return False
+    return True
+
+
+def _store_openml() -> None:
+    """Fetch the table that was named."""
+    clear_report()
+    try:
+        found, title = read_openml(
+            str(st.session_state["openml-name"]), default_home() / "openml"
+        )
+        _show(found, title)
+    except ValueError as error:
+        st.session_state["upload-error"] = str(error)
+
+
+def _show(found: ReadResult, title: str) -> None:
+    """Store a table that was read, and turn to it."""
+    key = store().add_table(found.frame, _free_name(title))
+    choose_table(key)
     st.session_state["upload-notes"] = found.notes
     st.session_state["table"] = key
     st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
-    return True
 
 
 def _free_name(name: str) -> str:

@@ -22,7 +22,8 @@ def add_table(parser: ArgumentParser) -> None:
         "table",
         metavar="TABLE",
         help="a file: CSV, TSV, Excel, ODS, Parquet, Arrow, JSON lines, ARFF, Stata, "
-        "SPSS, SAS or SQLite; may be gzipped or zipped",
+        "SPSS, SAS or SQLite; may be gzipped or zipped; or openml:NAME or "
+        "openml:NUMBER, fetched from openml.org and cached",
     )
     parser.add_argument(
         "--sheet",

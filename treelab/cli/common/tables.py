@@ -8,11 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.data.columns import listed
+from treelab.data.openml import PREFIX, read_openml
 from treelab.data.problem import Problem, make_problem, split_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
 from treelab.data.split_by import with_test_file
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.derived.date_parts import (
     PARTS,
     first_day,
@@ -43,6 +44,13 @@ def read_named_table(
     OSError, ValueError
         If it cannot be read.
     """
+    if arguments.table.startswith(PREFIX):
+        home = Path(getattr(arguments, "home", None) or default_home())
+        named = arguments.table.removeprefix(PREFIX)
+        read, title = read_openml(named, home / "openml")
+        for note in read.notes:
+            print(note, file=sys.stderr)
+        return read.frame, title
     path = Path(arguments.table)
     read = read_table(
         path,

@@ -137,7 +137,7 @@ def _distribution_words(found: Distribution, name: str, problem: Problem) -> str
     """Say in which bin of a column the target differs most."""
     place, label, here, overall = found.telling_bin()
     n_rows = counted(int(found.counts.iloc[place].sum()), "row")
-    where = f"{plain(name)} {plain(found.labels[place])}, {n_rows}"
+    where = f"{plain(name)} is {plain(found.labels[place])}, {n_rows}"
     if label:
         return (
             f"Where {where}: {plain(label)} in {percent(here)} of them, "
