@@ -11,6 +11,7 @@ from treelab.trees.text.numerals import percent
 
 MOST_CLASSES = 12
 MOST_BINS = 32
+_LETTER = 7  # pixels that a letter beside a bar takes
 
 
 def target_figure(
@@ -86,13 +87,14 @@ def _bars(labels: pd.Series, class_color: dict[str, str], mode: Mode) -> go.Figu
         counts[f"{len(rest)} others"] = rest.sum()
         colors = [*colors[: MOST_CLASSES - 1], palette(mode).line]
     fraction = counts / max(counts.sum(), 1)
+    texts = [f"{n:,} · {percent(part)}" for n, part in zip(counts, fraction)]
     figure = go.Figure()
     figure.add_bar(
         y=[escape_html(shorten(label, 24)) for label in counts.index],
         x=counts,
         orientation="h",
         marker={"color": colors[: len(counts)], "line_width": 0},
-        text=[f"{n:,} · {percent(part)}" for n, part in zip(counts, fraction)],
+        text=texts,
         textposition="outside",
         cliponaxis=False,
         hovertemplate="%{y}: %{x:,} rows<extra></extra>",
@@ -100,7 +102,7 @@ def _bars(labels: pd.Series, class_color: dict[str, str], mode: Mode) -> go.Figu
     return figure.update_layout(
         template=template(mode),
         height=56 + 34 * len(counts),
-        margin={"r": 70, "t": 8},
+        margin={"r": 8 + _LETTER * max(map(len, texts), default=0), "t": 8},
         showlegend=False,
         bargap=0.35,
         xaxis={"visible": False},

@@ -109,8 +109,10 @@ class TreeDrawing:
     @cached_property
     def _letters(self) -> np.ndarray:
         """Letters that fit on a line under each node, beside its neighbours' words."""
-        room = self._room * self.width / _LETTER / max(self.n_ends, 2)
-        return np.clip(room, 8, 30).astype(int)
+        across = self.width - 2 * _BESIDE
+        room = self._room * across / _LETTER / max(self.n_ends, 2)
+        # One of those that a line may have over is in the gap.
+        return np.clip(room - 1, 7, 30).astype(int)
 
     def add_edges(
         self,

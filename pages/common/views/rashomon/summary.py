@@ -172,10 +172,13 @@ def show_disputed(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> No
     if share.max() == 0:
         return
     row = int(share.argmax())
+    st.markdown(
+        f"The most disputed is test row {row + 1:,}: {percent(share[row])} of the "
+        "trees predict otherwise."
+    )
     st.page_link(
         "pages/explain.py",
-        label=f"Explain the most disputed row, {row + 1:,}: {percent(share[row])} of "
-        "the trees predict otherwise",
+        label="Explain the most disputed row",
         icon=":material/help:",
         query_params={"run": loaded.run.id, "row": str(row + 1)},
     )
