@@ -249,6 +249,9 @@ with right:
             frame[problem.target], problem.task, unit, colors, mode()
         )
         show_figure(figure, key="target-figure")
+        each = "a value in each range" if problem.task == "regression" else "each class"
+        known = counted(int(frame[problem.target].notna().sum()), "row")
+        st.caption(f"How many of {known} have {each}.")
     model_column(problem)
     pick_split(problem)
     if not errors:

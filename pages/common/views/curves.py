@@ -12,7 +12,8 @@ from treelab.figures.curves import Curve, loss_figure, loss_panels
 from treelab.learners.common.origin import STARTS
 from treelab.runs.store.run import Run
 
-SQUARED = {"cart", "argmin"}  # report squared units; the others parts of the variance
+# Learners that report squared units; the others report parts of the variance.
+SQUARED = {"cart", "argmin", "optimal"}
 CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
 VARIANCE_UNIT = "squared error / variance"
 X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}
