@@ -196,6 +196,21 @@ def add_origins(commands) -> None:
     parser.set_defaults(command=_origins)
 
 
+def add_rashomon(commands) -> None:
+    """Add ``bench rashomon``."""
+    parser = commands.add_parser(
+        "rashomon", help="how many trees score like a GradTree run's own"
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with a manifest.json"
+    )
+    parser.add_argument("--tables", default="glass,titanic", help="joined by commas")
+    parser.add_argument("--tolerance", type=float, default=0.01, help="of the score")
+    parser.add_argument("--trials", type=int, default=1, help="splits a table")
+    parser.add_argument("--seed", type=int, default=0, help="of the first split")
+    parser.set_defaults(command=_rashomon)
+
+
 def add_ui(commands) -> None:
     """Add ``bench ui``."""
     parser = commands.add_parser(
@@ -219,6 +234,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_constraints,
     add_deciders,
     add_origins,
+    add_rashomon,
     add_soak,
     add_speed,
     add_ui,
@@ -343,6 +359,13 @@ def _soak(chosen: Namespace) -> int:
     from treelab.bench.soak.soak import soak
 
     return soak(chosen.kills, chosen.seed, chosen.out)
+
+
+def _rashomon(chosen: Namespace) -> int:
+    """Count the trees of Rashomon sets and print."""
+    from treelab.bench.rashomon import run
+
+    return run(chosen)
 
 
 def _speed(chosen: Namespace) -> int:

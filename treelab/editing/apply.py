@@ -18,14 +18,21 @@ from treelab.editing.edits import (
     SetThreshold,
     Unlock,
 )
+from treelab.editing.limits import newly_broken
 from treelab.editing.paths import node_of, paths, place_words
 from treelab.editing.rows import EditRows
+from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 from treelab.trees.walk import goes_left, leaf_of, rows_through
 
 
-def apply_edits(tree: Tree, edits: Iterable[Edit], rows: EditRows) -> Edited:
+def apply_edits(
+    tree: Tree,
+    edits: Iterable[Edit],
+    rows: EditRows,
+    constraints: Constraints | None = None,
+) -> Edited:
     """Apply edits in their order.
 
     Parameters
@@ -34,13 +41,15 @@ def apply_edits(tree: Tree, edits: Iterable[Edit], rows: EditRows) -> Edited:
     edits : iterable of Edit
     rows : EditRows
         Training rows, on which splits are chosen where an edit leaves that open.
+    constraints : Constraints, optional
+        An edit that breaks one is refused.
 
     Raises
     ------
     ValueError
         If one of them cannot be applied, saying which one and why.
     """
-    edited = Edited.of(tree)
+    edited = Edited.of(tree, constraints)
     for number, edit in enumerate(edits, start=1):
         try:
             edited = apply_edit(edited, edit, rows)
@@ -70,6 +79,10 @@ def apply_edit(edited: Edited, edit: Edit, rows: EditRows) -> Edited:
         case _:
             raise ValueError(f"There is no edit {edit!r}.")
     _check_locked(after, rows)
+    if (limits := edited.constraints).limits_splits:
+        broken = newly_broken(edited.tree, after.tree, rows, limits)
+        if broken:
+            raise ValueError(f"The run's constraints do not allow this. {broken}")
     return after
 
 

@@ -1,14 +1,16 @@
 """Edited: a tree with what was said of its nodes and columns."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from treelab.editing.candidates import Candidate, candidates
+from treelab.editing.candidates import MIN_SAMPLES_LEAF, Candidate, candidates
+from treelab.editing.limits import closed_columns
 from treelab.editing.paths import node_of, paths
 from treelab.editing.rows import EditRows
 from treelab.trees.checks import PER_NODE
+from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.feature import Feature
 from treelab.trees.pruning.cut import cut_at
 from treelab.trees.tree import Tree
@@ -36,6 +38,8 @@ class Edited:
         A path and a column, which is forbidden there and below.
     changed : frozenset of str
         Paths of nodes whose split is new: what is below them has other rows.
+    constraints : Constraints
+        Of the run whose tree it was; edits stay within them.
     """
 
     tree: Tree
@@ -44,11 +48,12 @@ class Edited:
     forbidden: tuple[tuple[str, str], ...] = ()
     preferred: tuple[tuple[str, str], ...] = ()
     changed: frozenset[str] = frozenset()
+    constraints: Constraints = field(default_factory=Constraints)
 
     @classmethod
-    def of(cls, tree: Tree) -> "Edited":
+    def of(cls, tree: Tree, constraints: Constraints | None = None) -> "Edited":
         """Return a tree that nobody has edited yet."""
-        return cls(tree, tree)
+        return cls(tree, tree, constraints=constraints or Constraints())
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -58,6 +63,14 @@ class Edited:
     def forbidden_at(self, path: str) -> frozenset[str]:
         """Return the columns that a split at a node must not test."""
         return columns_at(self.forbidden, path)
+
+    def closed_at(self, path: str) -> frozenset[str]:
+        """Return the columns that edits or constraints keep from a split at a node."""
+        closed = self.forbidden_at(path)
+        if not self.constraints.limits_splits:
+            return closed
+        columns = frozenset(feature.column for feature in self.features)
+        return closed | closed_columns(self.tree, path, self.constraints, columns)
 
     def preferred_at(self, path: str) -> frozenset[str]:
         """Return the columns that a split at a node had better test."""
@@ -79,7 +92,13 @@ class Edited:
 
     def candidates_of(self, path: str, rows: EditRows, at) -> list[Candidate]:
         """Return ``candidates`` of a node whose rows are known."""
-        return candidates(rows, at, self.features, forbidden=self.forbidden_at(path))
+        return candidates(
+            rows,
+            at,
+            self.features,
+            forbidden=self.closed_at(path),
+            min_samples_leaf=max(MIN_SAMPLES_LEAF, self.constraints.min_samples_leaf),
+        )
 
     def best(self, path: str, found: list[Candidate]) -> Candidate | None:
         """Return the candidate that a node takes: the best, or nearly, if preferred."""

@@ -8,6 +8,7 @@ import numpy as np
 from treelab.editing.edited import Edited, below
 from treelab.editing.paths import paths
 from treelab.editing.rows import EditRows
+from treelab.trees.constraints.isotonic import with_order
 from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import leaf_of, sum_up
@@ -20,7 +21,8 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
 
     A leaf that no edit touched predicts what it did, to the last bit. The others
     predict the mean of their rows, weighted by class as the first tree's leaves are;
-    linear leaves become constant there.
+    linear leaves become constant there. Where constraints ask for an order, leaves that
+    are out of it take the nearest values that are in order.
 
     Parameters
     ----------
@@ -31,9 +33,10 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
     named = paths(edited.tree)
     tops = edited.changed
     touched = [any(p == top or below(p, top) for top in tops) for p in named]
-    return refit_nodes(
+    fitted = refit_nodes(
         edited.tree, rows, np.array(touched), class_weights(edited.start)
     )
+    return with_order(fitted, edited.constraints)
 
 
 def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:

@@ -45,6 +45,11 @@ def regrow(
     while waiting and n_leaves < max_leaf_nodes:
         _, tip, split, at = heappop(waiting)
         assert split is not None
+        if split.column in edited.closed_at(tip):  # by a split that came since
+            offer = _offer(edited, tip, rows, at)
+            if offer[2] is not None:
+                heappush(waiting, offer)
+            continue
         edited = edited.with_split(tip, split)
         n_leaves += 1
         node = node_of(edited.tree, tip)

@@ -1,12 +1,13 @@
 """A log replayed: the tree that its edits make, before anything is trained."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from treelab.editing.apply import apply_edits
 from treelab.editing.edited import Edited
 from treelab.editing.leaves import refit
 from treelab.editing.log import EditLog, tree_hash
 from treelab.editing.rows import EditRows
+from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
 
@@ -22,11 +23,14 @@ class Bench:
         Training rows, on which splits are chosen.
     fitted : EditRows
         Rows that the tree was fitted to, and its new leaves are.
+    constraints : Constraints
+        Which edits may not break.
     """
 
     tree: Tree
     train: EditRows
     fitted: EditRows
+    constraints: Constraints = field(default_factory=Constraints)
 
     def start(self) -> EditLog:
         """Return the tree's log without an edit."""
@@ -45,7 +49,7 @@ class Bench:
                 f"The log is of another tree ({log.tree or 'unknown'}), not of this "
                 f"one ({own})."
             )
-        return apply_edits(self.tree, log.edits, self.train)
+        return apply_edits(self.tree, log.edits, self.train, self.constraints)
 
     def tree_of(self, edited: Edited) -> Tree:
         """Return an edited tree as it is saved: leaves fitted, no empty branch."""

@@ -15,6 +15,8 @@ from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.violations import violations
 from treelab.trees.tree import Tree
 
 QUICK = {
@@ -161,8 +163,28 @@ def test_what_edits_leave_out_of_the_first_model_is_said(store):
     child = store.run(
         save_edited(store, constrained, EditLog(tree_hash(bench.tree), edits))
     )
-    assert "constraints (prediction up with radius) are" in str(child.summary["notes"])
-    assert not child.settings.get("constraints")
+    assert "constraints (prediction up with radius) are kept" in str(
+        child.summary["notes"]
+    )
+    assert child.settings["constraints"] == {"monotone": {"radius": "up"}}
+
+
+def test_training_around_keeps_the_run_s_constraints(store):
+    asked = {"monotone": {"radius": "up"}, "min_samples_leaf": 12, "max_columns": 3}
+    options = {"settings": {"constraints": asked}}
+    run = store.run(add_run(store, "cart", "weight", **options))
+    split = run.problem.split(store.table(run.problem.table_id))
+    tree = bench_of(store.model(run.id), split).tree
+    log = EditLog(tree_hash(tree), training=Training("gradtree"))
+    quick = QUICK["gradtree"] | {"constraints": asked}
+    child = create_trained(store, replace(run, learner="gradtree", settings=quick), log)
+    assert run_one(child, store.home) == "done", store.run(child).error
+    assert not violations(store.model(child), Constraints.read(asked))
+    kept = Constraints.read(store.run(child).settings["constraints"])
+    assert kept == Constraints.read(asked)
+    assert "Constraint dropped" not in str(store.run(child).summary["notes"])
+    with pytest.raises(ValueError, match="GET cannot keep"):
+        create_trained(store, run, replace(log, training=Training("get")))
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pandas as pd
 
 from treelab.evaluation.rashomon.training_rows import TrainingRows, structure
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning.cut import cut_at
 from treelab.trees.pruning.simplify import merge_equal
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.pruning.sizes import size_grid, steps_at
@@ -15,6 +16,7 @@ from treelab.trees.rashomon.rashomon_set import RashomonSet
 from treelab.trees.tree import Tree
 
 MOST_TREES = 300  # of a set
+NEAR = 0.01  # below the run's own tree: trees that are tried with one split less
 FURTHEST = 0.05  # below the run's own tree: trees that are stored
 MOST_LEAVES = 2  # times the run's own leaves; a tree of eight is always looked at
 
@@ -33,9 +35,10 @@ def gather(
 
     Each tree and each of its cost-complexity prunings is made as small as its
     predictions allow: without branches that no row takes, sibling leaves of one class
-    merged. It is fitted to the rows and scored as ``RefittedScorer`` does, against the
-    run's tree of the same size, whose score is the cross-validated one: so the rows
-    that shaped a tree's splits do not favour larger trees.
+    merged. Those that score well are looked at with one split less, too. A tree is
+    fitted to the rows and scored as ``RefittedScorer`` does, against the run's tree of
+    the same size, whose score is the cross-validated one: so the rows that shaped a
+    tree's splits do not favour larger trees.
 
     Parameters
     ----------
@@ -62,19 +65,30 @@ def gather(
     merged, leaf = table.fitted(own)
     seen = {structure(merged, leaf)}
     trees, scores = [own], [table.scorer.score(merged, leaf)]
-    for tree in _every_size(table, others, max(MOST_LEAVES * own.n_leaves, 8)):
+
+    def look_at(tree: Tree) -> None:
+        """Score a tree, unless it was looked at before."""
         leaf = table.leaf(tree)
         key = structure(tree, leaf)
         if key in seen:
-            continue
+            return
         seen.add(key)
         tree = table.refitted(tree, leaf)
         if tree.n_splits and keeps(tree):
             trees.append(tree)
             scores.append(table.scorer.score(tree, leaf))
-    refitted, error = np.array(scores).T
+
+    for tree in _every_size(table, others, max(MOST_LEAVES * own.n_leaves, 8)):
+        look_at(tree)
+    correction = _correction(table, path)
+    least = scores[0][0] + correction(own.n_leaves) - NEAR
+    for tree, (refitted, _) in [*zip(trees, scores)]:
+        if refitted + correction(tree.n_leaves) >= least:
+            for smaller in _one_split_less(tree):
+                look_at(smaller)
+    before, error = np.array(scores).T
     size = np.array([tree.n_leaves for tree in trees])
-    score = refitted + _correction(table, path, size)
+    score = before + correction(size)
     near = np.lexsort((size, -score))
     near = near[score[near] >= score[0] - FURTHEST]
     if len(near) > most:
@@ -109,20 +123,26 @@ def _every_size(
             yield merge_equal(path.trees[step], same_class=True)
 
 
+def _one_split_less(tree: Tree) -> Iterator[Tree]:
+    """Return the trees in which one split above two leaves is a leaf."""
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        if node and tree.is_leaf[[tree.left[node], tree.right[node]]].all():
+            smaller = cut_at(tree, np.arange(tree.n_nodes) == node)
+            yield merge_equal(smaller, same_class=True)
+
+
 def _correction(
-    rows: TrainingRows, path: SizePath | None, size: np.ndarray
-) -> np.ndarray:
-    """What the cross-validated score of each size lacks of the refitted one.
+    rows: TrainingRows, path: SizePath | None
+) -> Callable[[Any], np.ndarray]:
+    """Return what the cross-validated score of each size lacks of the refitted one.
 
     0 where no score was cross-validated.
     """
-    if path is None:
-        return np.zeros(len(size))
-    known = path.scores["score"].to_numpy(dtype=float)
     gap, at = [], []
-    for tree, score in zip(path.trees, known):
+    known = () if path is None else zip(path.trees, path.scores["score"].tolist())
+    for tree, score in known:
         if np.isfinite(score) and tree.n_splits:
             merged, leaf = rows.fitted(tree)
             gap.append(score - rows.scorer.score(merged, leaf)[0])
             at.append(tree.n_leaves)
-    return np.interp(size, at, gap) if gap else np.zeros(len(size))
+    return lambda size: np.interp(size, at, gap) if gap else np.zeros(np.shape(size))

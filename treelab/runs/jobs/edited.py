@@ -9,6 +9,7 @@ import numpy as np
 from treelab.data.split import DataSplit
 from treelab.editing.edited import Edited, below
 from treelab.editing.leaves import class_weights, refit_all
+from treelab.editing.limits import without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
 from treelab.editing.paths import paths, place_words
 from treelab.editing.regrow import regrow
@@ -27,6 +28,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
 from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.isotonic import with_order
 from treelab.trees.constraints.violations import violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
@@ -39,8 +41,12 @@ from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 
 
-def bench_of(model: Model, split: DataSplit) -> Bench:
+def bench_of(
+    model: Model, split: DataSplit, constraints: Constraints | None = None
+) -> Bench:
     """Return a run's tree, as it is shown, and the rows by which it is edited.
+
+    Edits are kept within ``constraints``, those of the run.
 
     Raises
     ------
@@ -53,7 +59,8 @@ def bench_of(model: Model, split: DataSplit) -> Bench:
         )
     tree = shown_tree(model)
     fitted = split.rows(fitted_split(model, split))
-    return Bench(tree, EditRows(tree, *split.rows("train")), EditRows(tree, *fitted))
+    own, more = EditRows(tree, *split.rows("train")), EditRows(tree, *fitted)
+    return Bench(tree, own, more, constraints or Constraints())
 
 
 def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
@@ -71,7 +78,7 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
         return known
     model = store.model(run.id)
     split = run.problem.split(store.table(run.problem.table_id))
-    bench = bench_of(model, split)
+    bench = bench_of(model, split, run_constraints(run))
     tree = bench.tree_of(bench.replay(log))
     sentence = (
         f"Edited by hand ({_edits(log)}) from “{run.title}”. {_seen(log)}".strip()
@@ -87,7 +94,6 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
         f"{_base_title(run)}, {_edits(log)}",
         [sentence, *more],
         {"edited_from": run.id},
-        settings=_settings(run),
         add=lambda run_id: store.add_edits(run_id, log.to_json()),
     )
 
@@ -111,14 +117,24 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     if log.training is None:
         raise ValueError("The log says nothing of training; name a learner.")
     split = run.problem.split(store.table(run.problem.table_id))
-    bench_of(store.model(run.id), split).replay(log)  # or it is refused here
+    constraints = run_constraints(run)
+    bench_of(store.model(run.id), split, constraints).replay(log)  # or it is refused
     learner, below_path = log.training.learner, log.training.below
+    if learner == "get" and constraints:
+        raise ValueError(
+            "GET cannot keep the run's constraints; train by GradTree, or CART."
+        )
+    settings: dict[str, Any] = {}
+    if run.learner == learner and not run.follows_paper:
+        settings = run.settings
+    elif constraints:
+        settings = {"constraints": run.settings["constraints"]}
     how = "trained around" if below_path is None else "regrown below"
     where = "" if below_path is None else f" {place_words(below_path)},"
     title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
     run_id = store.create(
         learner,
-        _settings(run) if run.learner == learner and not run.follows_paper else {},
+        settings,
         run.problem,
         device=run.device,
         title=title,
@@ -142,7 +158,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     except LookupError as error:
         raise ValueError(f"The tree that was edited is gone. {error}") from error
     split = run.problem.split(store.table(run.problem.table_id))
-    bench = bench_of(model, split)
+    bench = bench_of(model, split, run_constraints(parent))
     name = fitted_split(model, split)
     own = split.rows(name)
     rows = own, split.rows("valid") if name == "train" else own
@@ -212,10 +228,15 @@ def _gradients(
     columns = [feature.column for feature in tree.features]
     allowed = np.array(
         [
-            [column not in edited.forbidden_at(path) for column in columns]
-            for path in named
+            [column not in closed for column in columns]
+            for closed in map(edited.closed_at, named)
         ]
     )
+    constraints = edited.constraints
+    if constraints.together or constraints.max_columns is not None:
+        # What the other splits of a path choose is not known yet: each keeps its own.
+        for node in np.flatnonzero(tree.feature >= 0):
+            allowed[node] = np.arange(len(columns)) == tree.feature[node]
     weights = class_weights(edited.start)
 
     def with_leaves(one: Tree) -> Tree:
@@ -223,7 +244,10 @@ def _gradients(
         middle = with_midpoint_thresholds(one.with_rows(*rows[0])).threshold
         moved = np.where(locked, one.threshold, middle)
         bare = replace(one, threshold=moved, between=None, missing_rows=None)
-        return prune_empty(refit_all(bare, bench.fitted, weights))
+        fitted = refit_all(bare, bench.fitted, weights)
+        least = constraints.min_samples_leaf
+        fitted = without_small_leaves(fitted, least, locked & ~tree.is_leaf)
+        return with_order(prune_empty(fitted), constraints)
 
     held_splits = locked & ~tree.is_leaf
     if (held_splits | tree.is_leaf).all():
@@ -259,11 +283,6 @@ def run_constraints(run: Run) -> Constraints:
     return Constraints.read(run.settings.get("constraints"))
 
 
-def _settings(run: Run) -> dict[str, Any]:
-    """Return a run's settings without the constraints that edits may break."""
-    return {name: v for name, v in run.settings.items() if name != "constraints"}
-
-
 def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     """Say what of the first model its edited tree no longer has."""
     notes = []
@@ -275,8 +294,10 @@ def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     constraints = run_constraints(run)
     if constraints.limits_splits:
         broken = violations(tree, constraints)
-        how = "are kept" if not broken else f"are not all kept: {' '.join(broken[:3])}"
-        notes.append(f"The first run's constraints ({constraints}) {how.rstrip('.')}.")
+        if broken:
+            notes.append(f"Constraint dropped. {' '.join(broken[:3])}")
+        else:
+            notes.append(f"The first run's constraints ({constraints}) are kept.")
     return notes
 
 

@@ -118,7 +118,7 @@ def show_rules(editing: Editing) -> None:
     if constraints.limits_splits:
         broken = violations(editing.now.tree, constraints)
         if broken:
-            text = f"The run's constraints are broken. {' '.join(broken[:3])}"
+            text = f"Constraint dropped. {' '.join(broken[:3])}"
             st.warning(plain(text), icon=":material/warning:")
 
 

@@ -15,7 +15,8 @@ from treelab.editing.edits import Edit, edit_from_dict
 from treelab.editing.leaves import class_weights, refit, refit_all
 from treelab.editing.replay import Bench
 from treelab.evaluation.split_scores import headline_scores
-from treelab.runs.jobs.edited import bench_of
+from treelab.runs.jobs.edited import bench_of, run_constraints
+from treelab.trees.constraints.isotonic import with_order
 from treelab.trees.tree import Tree
 
 
@@ -75,7 +76,7 @@ def _written(edits: Sequence[Edit]) -> tuple[str, ...]:
 @st.cache_resource(show_spinner="Reading the rows…", max_entries=8)
 def _bench(home: Path, run_id: str, epoch, _loaded: LoadedRun) -> Bench:
     """``bench``, by values that name it."""
-    return bench_of(_loaded.model, _loaded.split)
+    return bench_of(_loaded.model, _loaded.split, run_constraints(_loaded.run))
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
@@ -84,13 +85,13 @@ def _after(
 ) -> EditedTree:
     """``after``, by values that name it; each edit is applied to those before it."""
     table = bench(_loaded)
-    edited = Edited.of(table.tree)
+    edited = Edited.of(table.tree, table.constraints)
     if edits:
         before = _after(home, run_id, epoch, edits[:-1], _loaded).edited
         edited = apply_edit(before, edit_from_dict(json.loads(edits[-1])), table.train)
     weights = class_weights(table.tree)
     score = headline_scores(
-        [refit_all(edited.tree, table.train, weights)],
+        [with_order(refit_all(edited.tree, table.train, weights), table.constraints)],
         _loaded.run.problem.task,
         *_loaded.split.rows("valid"),
     )[0]
