@@ -1,7 +1,75 @@
 """Dates in a table: years with decimals, so that trees can split them as numbers."""
 
+import re
+
 import numpy as np
 import pandas as pd
+
+_TIME = r"( \d{1,2}:\d\d(:\d\d)?)?"
+NUMBERS_LAST_YEAR = rf"^\d{{1,2}} \d{{1,2}} \d{{4}}{_TIME}$"
+# What dates look like once one space separates their parts, and how they are parsed.
+STYLES = (
+    (rf"^\d{{4}} \d{{1,2}} \d{{1,2}}{_TIME}$", ("%Y %m %d",)),
+    (NUMBERS_LAST_YEAR, ("%d %m %Y", "%m %d %Y")),
+    (rf"(?i)^\d{{1,2}} [a-z]{{3,9}} \d{{4}}{_TIME}$", ("%d %b %Y", "%d %B %Y")),
+    (rf"(?i)^[a-z]{{3,9}} \d{{1,2}} \d{{4}}{_TIME}$", ("%b %d %Y", "%B %d %Y")),
+)
+
+
+def styled_dates(texts: pd.Series) -> tuple[pd.Series | None, str]:
+    """Return dates as people write them, and how they were understood.
+
+    Styles are 2020/1/31, 31.1.2020, 31/1/2020, 1/31/2020, 31 Jan 2020 and January 31,
+    2020, each perhaps with a time of day. Points say that the day comes first; else
+    the column must show it by a day above 12.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Without missing values; all of one column.
+
+    Returns
+    -------
+    Series of datetime64, or None
+        None if they are no dates, or day and month cannot be told apart.
+    str
+        What to note of it, "" for no dates.
+    """
+    if texts.empty or not re.match(r"\d|[A-Za-z]{3}", texts.iloc[0]):
+        return None, ""
+    plain = texts.str.replace(r"[-/., T]+(?=[^:]*\d)", " ", regex=True).str.strip()
+    for pattern, formats in STYLES:
+        if not plain.iloc[:100].str.match(pattern).all():
+            continue
+        if not plain.str.match(pattern).all():
+            return None, ""
+        if pattern == NUMBERS_LAST_YEAR and texts.str.match(r"\d+\.").all():
+            formats = formats[:1]
+        parts = plain.str.split(" ", n=3)
+        days = parts.str[:3].str.join(" ")
+        parsed = [pd.to_datetime(days, format=f, errors="coerce") for f in formats]
+        found = [dates for dates in parsed if dates.notna().all()]
+        if not found:
+            return None, ""
+        if len(found) > 1 and not found[0].equals(found[1]):
+            return None, (
+                f"holds dates such as {texts.iloc[0]!r}, of which day and month cannot "
+                "be told apart, so it is a category. Write them as 2020-01-31 to have "
+                "them read as dates."
+            )
+        times = parts.str[3].fillna("0:00")
+        times = times.where(times.str.count(":") == 2, times + ":00")
+        dates = found[0] + pd.to_timedelta(times, errors="coerce")
+        first = found[0].iloc[0].date()
+        return (
+            (None, "")
+            if dates.isna().any()
+            else (
+                dates,
+                f"{texts.iloc[0]!r} is {first}.",
+            )
+        )
+    return None, ""
 
 
 def decimal_years(times: pd.Series) -> pd.Series:

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treelab.data.reading.dates import date_note, decimal_years
+from treelab.data.reading.dates import date_note, decimal_years, styled_dates
 from treelab.data.values import LARGEST_NUMBER
 from treelab.trees.text.numerals import counted
 
@@ -232,18 +232,24 @@ def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None,
 def _dates(
     words: pa.Array, absent: np.ndarray, name: str, notes: list[str]
 ) -> np.ndarray | None:
-    """Return each word's date in years (n_words,), None if one is no ISO date."""
+    """Return each word's date in years (n_words,), None if one is no date."""
     present = words.filter(pa.array(~absent))
-    if not _matches(present, ISO_DATE).all():
-        return None
-    times = pd.to_datetime(
-        pd.Series(present.to_pylist()), format="ISO8601", utc=True, errors="coerce"
-    )
-    if times.isna().any():
-        return None
-    notes.append(date_note(name))
+    texts = pd.Series(present.to_pylist(), dtype="str")
+    if _matches(present, ISO_DATE).all():
+        found = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
+        if found.isna().any():
+            return None
+        times, note = found.dt.tz_localize(None), date_note(name)
+    else:
+        styled, understood = styled_dates(texts)
+        if styled is None:
+            if understood:
+                notes.append(f"Column {name!r} {understood}")
+            return None
+        times, note = styled, f"{date_note(name)} {understood}"
+    notes.append(note)
     values = np.full(len(words), np.nan)
-    values[~absent] = decimal_years(times.dt.tz_localize(None))
+    values[~absent] = decimal_years(times)
     return values
 
 
