@@ -57,7 +57,7 @@ def styled_dates(texts: pd.Series) -> tuple[pd.Series | None, str]:
                 "be told apart, so it is a category. Write them as 2020-01-31 to have "
                 "them read as dates."
             )
-        times = parts.str[3].fillna("0:00")
+        times = parts.str[3].astype("str").fillna("0:00")
         times = times.where(times.str.count(":") == 2, times + ":00")
         dates = found[0] + pd.to_timedelta(times, errors="coerce")
         first = found[0].iloc[0].date()

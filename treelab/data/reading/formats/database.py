@@ -23,6 +23,8 @@ TABLES = (
     "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
 )
 
+DAMAGED = "is a database that is damaged or cut off. Copy it again."
+
 
 def read_database(
     content: bytes, name: str, sheet: str | None, query: str | None
@@ -49,6 +51,8 @@ def read_database(
         seconds, or gives too many cells.
     """
     began = time.monotonic()
+    if _is_cut_off(content):
+        raise TableError(f"{name} {DAMAGED}")
     # An open journal (bytes 18 and 19) lies in another file, which is not here.
     content = content[:18] + b"\x01\x01" + content[20:]
     try:
@@ -64,6 +68,14 @@ def read_database(
             return _rows(database, query, name)
     except sqlite3.Error as error:
         raise _refusal(error, name, began) from error
+
+
+def _is_cut_off(content: bytes) -> bool:
+    """Whether a database has fewer pages than it says; missing ones read as empty."""
+    size = int.from_bytes(content[16:18]) or 1
+    pages = int.from_bytes(content[28:32])
+    counts = content[24:28] == content[92:96]  # else the number of pages is an old one
+    return counts and len(content) < (65536 if size == 1 else size) * pages
 
 
 def _make_safe(database: sqlite3.Connection, began: float) -> None:
@@ -124,7 +136,5 @@ def _refusal(error: sqlite3.Error, name: str, began: float) -> TableError:
             f"{name}: only one SELECT is run, and nothing that changes the database."
         )
     if "malformed" in words or "not a database" in words or "disk I/O" in words:
-        return TableError(
-            f"{name} is a database that is damaged or cut off. Copy it again."
-        )
+        return TableError(f"{name} {DAMAGED}")
     return TableError(f"{name}: the query cannot be run: {words}. Write one SELECT.")

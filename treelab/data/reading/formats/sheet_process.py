@@ -124,7 +124,7 @@ def _as_csv(
 ) -> tuple[bytes, bool | None]:
     """Return rows as CSV, and whether the first names the columns, if that is known."""
     head = list(islice(rows, max(HEAD, header or 0) + 1))
-    start = _first_row(head, width) if header is None else max(header - 1, 0)
+    start = _first_row(head, width, merges) if header is None else max(header - 1, 0)
     while start < len(head) - 1 and not _words(head[start]):
         start += 1
     if header is None and (above := [i + 1 for i in range(start) if _words(head[i])]):
@@ -172,12 +172,15 @@ def _words(row: Row) -> set[str]:
     return {_text(cell) for cell in row} - {""}
 
 
-def _first_row(head: list[Row], width: int) -> int:
+def _first_row(head: list[Row], width: int, merges: list[Merge]) -> int:
     """Return the first row that is no title: half filled, with two texts or more."""
     for i, row in enumerate(head):
         filled = sum(cell != "" for cell in row)
         if filled >= max(width / 2, 1) and len(_words(row)) >= min(width, 2):
-            return i
+            # Merged cells right above, not from the first column on as a title's, name
+            # a group of columns.
+            groups = {top for (top, first), (_, last) in merges if 0 < first < last}
+            return i - 1 if i - 1 in groups else i
     return 0
 
 
