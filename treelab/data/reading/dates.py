@@ -31,7 +31,7 @@ def styled_dates(texts: pd.Series) -> tuple[pd.Series | None, str]:
     Returns
     -------
     Series of datetime64, or None
-        None if they are no dates, or day and month cannot be told apart.
+        None if they are no dates, or it is unclear which is the day.
     str
         What to note of it, "" for no dates.
     """
@@ -53,9 +53,9 @@ def styled_dates(texts: pd.Series) -> tuple[pd.Series | None, str]:
             return None, ""
         if len(found) > 1 and not found[0].equals(found[1]):
             return None, (
-                f"holds dates such as {texts.iloc[0]!r}, of which day and month cannot "
-                "be told apart, so it is a category. Write them as 2020-01-31 to have "
-                "them read as dates."
+                f"holds dates such as {texts.iloc[0]!r}, of which it is unclear what "
+                "is the day and what the month, so it is a category. Write them as "
+                "2020-01-31 to have them read as dates."
             )
         times = parts.str[3].astype("str").fillna("0:00")
         times = times.where(times.str.count(":") == 2, times + ":00")
