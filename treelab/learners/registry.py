@@ -106,8 +106,7 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
             listed = ", ".join(sorted(known))
             raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")
         known[name].check(value)
-    rest = (
-        spec.defaults(task) | {"recipe": given["recipe"]} if "recipe" in given else {}
-    )
-    rest = with_recipe(spec.settings_of(task), rest, spec.paper_settings)
-    return {**spec.defaults(task), **rest, **given}
+    values = spec.defaults(task)
+    if "recipe" in given:
+        values["recipe"] = given["recipe"]
+    return with_recipe(spec.settings_of(task), values, spec.paper_settings) | given

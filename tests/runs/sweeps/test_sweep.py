@@ -1,3 +1,6 @@
+import time
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +17,21 @@ from treelab.learners.common.search_space import (
 )
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.jobs.sweep import create_sweep, create_trial_run
+from treelab.runs.jobs.sweep import create_sweep, create_trial_run, help_sweep
+from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SweepPlan, presets
-from treelab.runs.sweeps.study import best_trial, open_study, read_study, trial_table
+from treelab.runs.sweeps.study import (
+    ask_trial,
+    best_trial,
+    end_stale_trials,
+    n_ended,
+    n_running,
+    open_study,
+    read_study,
+    trial_table,
+)
+from treelab.runs.workers.queue import Queue
 
 SPACE = {"max_depth": Range(1, 4), "min_samples_leaf": Values((1, 40))}
 PLAIN = {"tune": False}
@@ -97,7 +111,7 @@ def test_an_interrupted_search_goes_on_where_it_was(store, problem):
         trial.suggest_int("max_depth", 1, 4)
         trial.suggest_categorical("min_samples_leaf", (1, 40))
         study.tell(trial, score)
-    study.ask()  # and was killed
+    study.ask().set_user_attr("process", "here/1/0.0")  # and was killed
     run_one(run_id, store.home)
     table = trial_table(read_study(store.folder(run_id)))
     assert table["state"].tolist().count("done") == 5
@@ -121,6 +135,73 @@ def test_a_stop_trains_with_the_best_so_far(store, problem):
     assert len(trial_table(read_study(store.folder(run_id)))) < 6
     done = [report.total_epoch / report.max_epochs for report in seen]
     assert done == sorted(done)
+
+
+def test_others_help_while_it_searches_and_no_trial_is_tried_twice(store, problem):
+    plan = SweepPlan(SPACE, n_trials=6, scoring="validation")
+    run_id = create_sweep(store, "cart", PLAIN, problem, plan)
+    assert not help_sweep(store, run_id)  # it has not begun
+    helped = []
+
+    def help_out(report):
+        if store.in_stage("search") == [run_id] and len(helped) < 3:
+            helped.append(help_sweep(store, run_id))
+
+    run_one(run_id, store.home, callbacks=[help_out])
+    assert helped == [True] * 3
+    table = trial_table(read_study(store.folder(run_id)))
+    assert table["state"].tolist() == ["done"] * 6
+    assert store.run(run_id).state == "done"
+    assert not help_sweep(store, run_id)
+
+
+def test_who_helps_ends_with_the_search(store, problem):
+    plan = SweepPlan(SPACE, n_trials=6, scoring="folds")
+    run_id = create_sweep(store, "cart", PLAIN, problem, plan)
+    open_study(store.folder(run_id))
+    # Nobody searches: the run waits in the queue.
+    assert help_sweep(store, run_id, should_abort=lambda: True)
+    table = trial_table(read_study(store.folder(run_id)))
+    assert table["state"].tolist() == ["interrupted"]
+
+
+def test_as_many_are_tried_as_were_asked_for_and_the_dead_do_not_count(store, problem):
+    study = open_study(store.home)
+    first, second = ask_trial(study, 2), ask_trial(study, 2)
+    assert ask_trial(study, 2) is None
+    study.tell(first, 0.5)
+    gone = str(replace(ProcessId.here(), started=0.0))
+    second.set_user_attr("process", gone)
+    assert ask_trial(study, 2) is None
+    end_stale_trials(study)
+    assert (n_ended(study), n_running(study)) == (1, 0)
+    assert ask_trial(study, 2).number == 2
+
+
+@pytest.mark.slow
+def test_idle_workers_help_a_sweep(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREELAB_SLOTS", "2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    queue = Queue(RunStore(tmp_path / "home"))
+    breast = BUILTIN["breast_cancer"]
+    columns = tuple(breast.load().columns.drop(breast.target))
+    table_id = queue.store.add_table(breast.load(), "breast")
+    problem = Problem(table_id, "breast", breast.target, columns, task="binary")
+    space = {"max_leaf_nodes": Values((4, 8)), "n_steps": Values((10, 20))}
+    plan = SweepPlan(space, n_trials=12, scoring="validation")
+    run_id = create_sweep(queue.store, "gradtree", {}, problem, plan)
+    try:
+        queue.submit(run_id)
+        until = time.monotonic() + 200
+        while not queue.store.run(run_id).is_finished and time.monotonic() < until:
+            queue.check()
+            time.sleep(0.2)
+    finally:
+        queue.shut_down()
+    assert queue.store.run(run_id).state == "done"
+    trials = read_study(queue.store.folder(run_id)).trials
+    assert [trial.state.name for trial in trials] == ["COMPLETE"] * 12
+    assert len({trial.user_attrs["process"] for trial in trials}) == 2
 
 
 def test_a_trial_that_fails_does_not_end_the_sweep(store, problem, monkeypatch):

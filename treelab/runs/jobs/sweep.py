@@ -1,6 +1,7 @@
 """A sweep: the run of a learner whose settings are searched before it is trained."""
 
 import math
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +23,14 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SweepPlan
 from treelab.runs.sweeps.study import (
+    ask_trial,
     best_trial,
     end_stale_trials,
+    first_error,
     n_ended,
+    n_running,
     open_study,
+    read_study,
     suggest,
 )
 from treelab.training.events import Callback, Progress, notify
@@ -33,6 +38,7 @@ from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.text.numerals import counted
 
 SEARCH = "search"  # the stage before the training
+WAIT_SECONDS = 0.5  # between two looks at what others do
 
 
 def create_sweep(
@@ -106,7 +112,7 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     search.run_trials()
     best = best_trial(study)
     if best is None:
-        raise ValueError(search.first_error or "No trial came to an end.")
+        raise ValueError(first_error(study) or "No trial came to an end.")
     chosen = replace(run, settings=search.settings(best.params))
     store.set_settings(run.id, chosen.settings)
     ending = Ending(callbacks, plan.n_trials, ignores_stop=search.stopped)
@@ -127,9 +133,58 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     )
 
 
+def help_sweep(
+    store: RunStore,
+    run_id: str,
+    *,
+    auto_device: str | None = None,
+    should_abort: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Try one trial of a sweep that another process runs.
+
+    Parameters
+    ----------
+    store : RunStore
+    run_id : str
+        A run in training.
+    auto_device : str, optional
+        What "auto" and "cuda" mean here.
+    should_abort : callable, optional
+        Returns True once the process has to end: the trial was not tried then.
+
+    Returns
+    -------
+    bool
+        Whether there was one to try.
+    """
+    text, folder = store.sweep(run_id), store.folder(run_id)
+    if text is None or read_study(folder) is None:
+        return False
+    run, plan = store.run(run_id), SweepPlan.from_json(text)
+    if auto_device is not None and run.device in ("auto", "cuda"):
+        run = replace(run, device=auto_device)
+    # Processes that draw from one seed would try the same.
+    study = open_study(folder, seed=plan.seed + secrets.randbelow(2**31))
+    trial = ask_trial(study, plan.n_trials)
+    if trial is None:
+        return False
+    asked = time.monotonic()
+    is_wanted = True
+
+    def watch(report: Progress) -> bool:
+        nonlocal asked, is_wanted
+        if time.monotonic() - asked > WAIT_SECONDS:
+            asked, is_wanted = time.monotonic(), run_id in store.in_stage(SEARCH)
+        return should_abort() or not is_wanted
+
+    split = run.problem.split(store.table(run.problem.table_id))
+    Search(run, plan, split, study, [watch]).try_trial(trial)
+    return True
+
+
 @dataclass
 class Search:
-    """The trials of a sweep, one after the other.
+    """The trials of a sweep, one after the other; other processes may try beside it.
 
     Attributes
     ----------
@@ -141,8 +196,6 @@ class Search:
         Called at each report of each trial, as progress; True stops the search.
     stopped : bool
         Whether the search was asked to stop.
-    first_error : str
-        What the first trial that failed said.
     """
 
     run: Run
@@ -151,7 +204,6 @@ class Search:
     study: Study
     callbacks: Sequence[Callback]
     stopped: bool = False
-    first_error: str = ""
     _began: float = field(default_factory=time.monotonic)
 
     def settings(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -168,25 +220,30 @@ class Search:
             if self.run.settings.get(name) in tried
         }
         self.study.enqueue_trial(defaults, skip_if_exists=True)
-        while n_ended(self.study) < self.plan.n_trials and not self._is_over():
-            self._try_once()
+        while not self._is_over():
+            if trial := ask_trial(self.study, self.plan.n_trials):
+                self.try_trial(trial)
+            elif n_running(self.study):  # by those who help
+                self._report(n_ended(self.study))
+                time.sleep(WAIT_SECONDS)
+                end_stale_trials(self.study)
+            else:
+                break
 
     def _is_over(self) -> bool:
         """Whether the time is over or a stop was asked for."""
         minutes = (time.monotonic() - self._began) / 60
         return self.stopped or minutes >= (self.plan.minutes or math.inf)
 
-    def _try_once(self) -> None:
-        """Train and score one trial; one that fails does not end the sweep."""
+    def try_trial(self, trial: Trial) -> None:
+        """Train and score a trial; one that fails does not end the sweep."""
         number = n_ended(self.study)
-        self._report(number)
-        trial = self.study.ask()
         try:
+            self._report(number)
             score = self._score(trial, suggest(trial, self.plan.space), number)
         except TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except (ValueError, ArithmeticError) as error:
-            self.first_error = self.first_error or str(error)
             trial.set_user_attr("error", str(error).split("\n")[0])
             self.study.tell(trial, state=TrialState.FAIL)
         except BaseException:  # the process ends: the trial was not tried

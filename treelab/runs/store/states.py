@@ -84,6 +84,16 @@ class RunStates:
         with reading(self._path) as db:
             return _queued(db, REPEAT_PRIORITY)
 
+    def in_stage(self, stage: str) -> list[str]:
+        """List the runs that train in a stage and were not asked to stop, by age."""
+        with reading(self._path) as db:
+            rows = db.execute(
+                "SELECT id FROM runs WHERE state = 'running' AND stage = ?"
+                " AND NOT stop_requested AND NOT deleted ORDER BY created",
+                (stage,),
+            ).fetchall()
+        return [row["id"] for row in rows]
+
     def finish(
         self,
         run_id: str,

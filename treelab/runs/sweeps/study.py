@@ -1,10 +1,13 @@
 """A sweep's study: Optuna's record of its trials, a file in the run's folder.
 
 The file is a journal to which lines are added, so that a killed worker loses the trial
-at which it was and no other, and pages may read while a worker writes.
+at which it was and no other. Several workers may try at once, and pages may read while
+they write.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from treelab.learners.common.search_space import Range, Values
+from treelab.runs.store.process import ProcessId
 
 JOURNAL = "sweep.log"
 STATES = {
@@ -25,6 +29,9 @@ STATES = {
     TrialState.RUNNING: "running",
     TrialState.WAITING: "queued",
 }
+ENDED = ("done", "pruned", "failed")
+PROCESS = "process"  # of the process that is at a trial
+JUST_BEGUN = timedelta(seconds=20)
 FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
 """What is noted of a trial beside its settings and its score."""
 
@@ -48,7 +55,9 @@ def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
         storage=storage,
         load_if_exists=True,
         direction="maximize",
-        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=2 * n_startup),
+        sampler=optuna.samplers.TPESampler(
+            seed=seed, n_startup_trials=2 * n_startup, constant_liar=True
+        ),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=n_startup),
     )
 
@@ -116,16 +125,55 @@ def best_trial(study: Study) -> FrozenTrial | None:
     )
 
 
+def first_error(study: Study) -> str:
+    """Return what the first trial that failed said, "" where none did."""
+    errors = (t.user_attrs.get("error") for t in study.get_trials(deepcopy=False))
+    return next(filter(None, errors), "")
+
+
+def ask_trial(study: Study, n_trials: int) -> Trial | None:
+    """Begin a trial; None where so many have ended or are under way in any process."""
+    if n_ended(study) + n_running(study) >= n_trials:
+        return None
+    trial = study.ask()
+    trial.set_user_attr(PROCESS, str(ProcessId.here()))
+    # Several may have asked at once: of those the first go on.
+    counted = (*ENDED, "running")
+    trials = study.get_trials(deepcopy=False)[: trial.number]
+    if sum(_state(before) in counted for before in trials) >= n_trials:
+        study.tell(trial, state=TrialState.FAIL)
+        return None
+    return trial
+
+
+def n_running(study: Study) -> int:
+    """Count the trials that are under way, in any process."""
+    return len(study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)))
+
+
 def n_ended(study: Study) -> int:
     """Count the trials that ended by themselves: done, pruned or failed."""
     trials = study.get_trials(deepcopy=False)
-    return sum(_state(trial) in ("done", "pruned", "failed") for trial in trials)
+    return sum(_state(trial) in ENDED for trial in trials)
 
 
 def end_stale_trials(study: Study) -> None:
-    """Fail the trials of a worker that is gone; the study has one worker at a time."""
+    """Fail the trials of processes that are gone, and those left by this one."""
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        study.tell(trial.number, state=TrialState.FAIL)
+        if not _is_tried(trial):
+            # Another may just have ended it.
+            with suppress(ValueError):
+                study.tell(trial.number, state=TrialState.FAIL)
+
+
+def _is_tried(trial: FrozenTrial) -> bool:
+    """Whether another living process of this machine is at a trial."""
+    named = trial.user_attrs.get(PROCESS)
+    if named is None:  # just begun, or by a process that ended at that moment
+        began = trial.datetime_start
+        return began is not None and datetime.now() - began < JUST_BEGUN
+    process = ProcessId.parse(named)
+    return process.is_local and process != ProcessId.here() and process.is_alive()
 
 
 def setting_importance(study: Study) -> dict[str, float]:

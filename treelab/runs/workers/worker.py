@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -22,6 +23,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers.slots import QUICK, slot_device
 
 POLL_SECONDS = 0.2  # between two looks for a run
+HELP_SECONDS = 1.0  # between two looks for a sweep to help
 UNUSED_SECONDS = 15.0  # without an app and without work, then a worker ends
 GRACE_SECONDS = 8.0  # for a training to react when the process has to end
 WARMING_LANES = 2  # workers that load torch at the same time
@@ -59,6 +61,8 @@ class Worker:
         self._end_requested: float | None = None  # when, on the monotonic clock
         self._replaced = False
         self._last_needed = time.monotonic()
+        self._last_looked = 0.0  # for a sweep that could be helped
+        self._no_help: set[str] = set()  # sweeps at which help broke
 
     def work(self) -> None:
         """Train runs until it is time to end.
@@ -76,7 +80,7 @@ class Worker:
             self._state = "idle"
             self._heartbeat()
             while not self._has_to_end():
-                if self._train_next():
+                if self._train_next() or self._help_sweep():
                     continue
                 # Only now, so that a run which waited for the warm-up is trained.
                 if self._is_unused():
@@ -156,6 +160,37 @@ class Worker:
         )
         self._run_id, self._state = None, "idle"
         return True
+
+    def _help_sweep(self) -> bool:
+        """Try one trial of a sweep in training, as no run waits; False for none."""
+        now = time.monotonic()
+        if self._slot == QUICK or now - self._last_looked < HELP_SECONDS:
+            return False
+        self._last_looked = now
+        for run_id in self._store.in_stage("search"):
+            if run_id not in self._no_help and self._try_trial(run_id):
+                self._last_needed, self._last_looked = time.monotonic(), 0.0
+                return True
+        return False
+
+    def _try_trial(self, run_id: str) -> bool:
+        """Try one trial of a sweep; False where there is none to try, or it broke."""
+        from treelab.runs.jobs.sweep import help_sweep  # loads Optuna
+
+        self._state = "busy"
+        try:
+            return help_sweep(
+                self._store,
+                run_id,
+                auto_device=self._device,
+                should_abort=lambda: self._end_requested is not None,
+            )
+        except Exception:  # the sweep goes on without this worker
+            traceback.print_exc()
+            self._no_help.add(run_id)
+            return False
+        finally:
+            self._state = "idle"
 
     def _has_to_end(self) -> bool:
         """Whether this process was asked to end, or another fills its slot."""
