@@ -106,12 +106,7 @@ class GradTreeFit(GrownTree):
     def _fit_treelab(self, table: Table, settings, callbacks, generator, random):
         """Cross-validate sizes, train on all rows, retain each plan's medoid."""
         epochs = epochs_of(settings, len(table.frame))
-        monitor = Monitor(
-            math.ceil(2 * epochs),
-            callbacks,
-            stage="cross-validation",
-            is_preparation=True,
-        )
+        monitor = _monitor(2 * epochs, callbacks)
         choice = cross_validate(table, settings, monitor, generator, random)
         if choice.stopped:
             settings = replace(settings, n_steps=0)
@@ -158,6 +153,36 @@ class GradTreeFit(GrownTree):
         self._retain(self.path_.tree, start, origin, table)
         monitor.retain(place, {0.0: lambda: start, epochs: lambda: self.model_})
         self.history_ = monitor.history_frame()
+
+    def cross_validated(
+        self, X, y, *, callbacks: Sequence[Callback] = ()
+    ) -> tuple[float, int]:
+        """Return the score by which ``fit`` would choose, without training on all rows.
+
+        Parameters
+        ----------
+        X, y, callbacks
+            As in ``fit``.
+
+        Returns
+        -------
+        score : float
+            Macro F1 or R² of the tree that ``fit`` would retain, from the rows held
+            out; NaN in the paper's recipe, or where there are too few rows.
+        n_leaves : int
+            Of that tree, at most.
+        """
+        settings = read_settings(GradTreeSettings, self)
+        if settings.recipe == "paper":
+            return math.nan, 0
+        random = check_random_state(self.random_state)
+        data = self._read(X, y, None, None, numbers="none")
+        table = self._table(data.frame, data.y, settings)
+        device = resolve_device(self.device)
+        generator = torch.Generator(device).manual_seed(random.randint(2**31))
+        monitor = _monitor(epochs_of(settings, len(table.frame)), callbacks)
+        choice = cross_validate(table, settings, monitor, generator, random)
+        return float(choice.scores[choice.chosen]), int(choice.sizes[choice.chosen])
 
     def train_batch(
         self,
@@ -314,6 +339,13 @@ class GradTreeFit(GrownTree):
     def _notes(self, weights: np.ndarray) -> tuple[str, ...]:
         """Note what is special about a weighting of the classes."""
         return ()
+
+
+def _monitor(epochs: float, callbacks: Sequence[Callback]) -> Monitor:
+    """Return what follows a cross-validation, and what may come after it."""
+    return Monitor(
+        math.ceil(epochs), callbacks, stage="cross-validation", is_preparation=True
+    )
 
 
 def trains(settings: GradTreeSettings) -> bool:

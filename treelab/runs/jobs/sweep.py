@@ -271,16 +271,21 @@ class Search:
                 device=self.run.device,
             )
             watch = self._watch(number + part / len(parts), 1 / len(parts))
-            estimator.fit(*fit, callbacks=[watch])
-            scores.append(self._score_of(estimator, held_out))
-            sizes.append(model_size(estimator.model_))
+            if self.plan.scoring == "own" and hasattr(estimator, "cross_validated"):
+                score, n_leaves = estimator.cross_validated(*fit, callbacks=[watch])
+                scores.append(_measured(score))
+                sizes.append({"leaves": n_leaves})
+            else:
+                estimator.fit(*fit, callbacks=[watch])
+                scores.append(self._score_of(estimator, held_out))
+                sizes.append(model_size(estimator.model_))
             trial.report(float(np.mean(scores)), part)
             if self.stopped:
                 break
             if part + 1 < len(parts) and trial.should_prune():
                 raise TrialPruned
         trial.set_user_attr("seconds", time.monotonic() - began)
-        for fact in ("leaves", "depth"):
+        for fact in sizes[0].keys() & {"leaves", "depth"}:
             trial.set_user_attr(fact, float(np.mean([size[fact] for size in sizes])))
         if len(scores) > 1:
             error = float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
@@ -294,12 +299,7 @@ class Search:
             score = math.nan
             if isinstance(path, SizePath):
                 score = float(path.scores["score"].iloc[path.chosen])
-            if math.isnan(score):
-                raise ValueError(
-                    "With these settings the learner cross-validates no score of its "
-                    "own; score trials by folds."
-                )
-            return score
+            return _measured(score)
         X, y = held_out
         found = metrics.scores(self.run.problem.task, y, estimator.predict(X))
         return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
@@ -346,6 +346,16 @@ class Search:
         )
         self.stopped |= notify(self.callbacks, progress)
         return self.stopped
+
+
+def _measured(score: float) -> float:
+    """Return the score that a learner cross-validated by itself, if it has one."""
+    if math.isnan(score):
+        raise ValueError(
+            "With these settings the learner cross-validates no score of its "
+            "own; score trials by folds."
+        )
+    return score
 
 
 @dataclass
