@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
 
 from treelab.bench.contenders import (
     CONTENDERS,
@@ -15,6 +16,7 @@ from treelab.bench.contenders import (
 from treelab.bench.runner import Results, measure, splits
 from treelab.bench.summary import by_contender, by_table, differences, mean_and_error
 from treelab.bench.tables import choose, read_manifest
+from treelab.bench.tuned import tuned, tuned_contenders
 from treelab.cli.main import main
 from treelab.learners.common.origin import Origin
 
@@ -115,6 +117,15 @@ def test_the_command_prints_the_means_and_writes_them(folder, capsys):
     assert "cart-tuned" in capsys.readouterr().out
     written = json.loads(out.with_suffix(".summary.json").read_text())
     assert written["one"]["cart-tuned"] > 0.5
+
+
+def test_a_tuned_learner_is_a_contender_for_each_of_its_search_spaces():
+    names = [contender.name for contender in tuned_contenders("gradtree", 2)]
+    assert names == ["gradtree-tuned", "gradtree-paper-tuned"]
+    X, y = make_classification(80, 3, n_redundant=0, random_state=0)
+    rows = pd.DataFrame(X, columns=["a", "b", "c"])
+    found = tuned("cart", "treelab", 3)(rows[:60], y[:60], rows[60:], "binary", 0)
+    assert (found.predicted == y[60:]).mean() > 0.5
 
 
 def test_every_paper_has_its_peers():

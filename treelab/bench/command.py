@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from treelab.bench.soak.command import add_soak
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -112,6 +114,14 @@ def _add(name: str, commands) -> None:
         "--contenders", help="names joined by commas; default: all but the paper's own"
     )
     parser.add_argument(
+        "--tuned",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also the learner tuned by a sweep of N trials on each split's training "
+        "rows, in treelab's search space and in the paper's",
+    )
+    parser.add_argument(
         "--out", type=Path, help="file of results; one that exists is continued"
     )
     parser.set_defaults(command=lambda chosen: _run(name, chosen))
@@ -166,17 +176,6 @@ def add_constraints(commands) -> None:
         "--out", type=Path, help="file of results; one that exists is continued"
     )
     parser.set_defaults(command=_constraints)
-
-
-def add_soak(commands) -> None:
-    """Add ``bench soak``."""
-    parser = commands.add_parser(
-        "soak", help="kill, fill and damage a running app, and see what is lost"
-    )
-    parser.add_argument("--kills", type=int, default=50, help="(default: 50)")
-    parser.add_argument("--seed", type=int, default=0, help="of what happens when")
-    parser.add_argument("--out", type=Path, help="JSON file to write")
-    parser.set_defaults(command=_soak)
 
 
 def add_origins(commands) -> None:
@@ -247,6 +246,7 @@ def _run(name: str, chosen: Namespace) -> int:
     from treelab.bench.contenders import CONTENDERS
     from treelab.bench.runner import Results, measure
     from treelab.bench.tables import choose, read_manifest
+    from treelab.bench.tuned import tuned_contenders
 
     benchmark = BENCHMARKS[name]
     tables = choose(
@@ -256,6 +256,8 @@ def _run(name: str, chosen: Namespace) -> int:
     if max_rows is not None:
         tables = [table for table in tables if len(table.load()[1]) <= max_rows]
     contenders = _pick_contenders(CONTENDERS[name], chosen.contenders)
+    if chosen.tuned:
+        contenders += tuned_contenders(name.removesuffix("-classes"), chosen.tuned)
     out = chosen.out or Path(f"bench-{name}.jsonl")
     results = Results(out)
     trials = 1 if chosen.quick else chosen.trials
@@ -352,13 +354,6 @@ def _origins(chosen: Namespace) -> int:
     from treelab.bench.origins import report
 
     return report(chosen)
-
-
-def _soak(chosen: Namespace) -> int:
-    """Trouble an app and print what held."""
-    from treelab.bench.soak.soak import soak
-
-    return soak(chosen.kills, chosen.seed, chosen.out)
 
 
 def _rashomon(chosen: Namespace) -> int:
