@@ -1,8 +1,10 @@
 """The heat tree of a class routing distribution."""
 
+import numpy as np
 import pytest
 
 from tests.figures.small_trees import complete_tree, stump_and_more
+from tests.trees.make import make_table, make_tree
 from treelab.evaluation.routing.node_table import routing_table
 from treelab.figures.routing.drawing import levels_to_draw, two_lines
 from treelab.figures.routing.heat_tree import heat_tree_figure
@@ -99,3 +101,25 @@ def test_words_below_a_node_have_two_lines_and_their_ends(words, letters, ends):
     assert len(lines) <= 2
     assert max(map(len, lines)) <= letters + 2
     assert " ".join(lines).endswith(ends)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_words_below_a_node_stay_within_the_figure_and_between_neighbours(seed):
+    rng = np.random.default_rng(seed)
+    tree, X = make_tree(rng, 8), make_table(rng, 60)
+    table = routing_table(tree, tree.node_counts(X))
+    table["condition"] = "a column with a name that is long ≤ 10.25"
+    figure = heat_tree_figure(tree, table, rows_name="rows", width=420)
+    low, high = figure.layout.xaxis.range
+    unit = (420 - 2 * 18) / (high - low)
+    spans: dict[float, list] = {}
+    for words in figure.layout.annotations:
+        middle = 18 + (words.x - low) * unit
+        half = 5.8 * max(map(len, words.text.split("<br>"))) / 2
+        assert half <= middle <= 420 - half
+        spans.setdefault(words.y, []).append((middle - half, middle + half))
+    for side_by_side in spans.values():
+        side_by_side.sort()
+        ends = [right for _, right in side_by_side[:-1]]
+        starts = [left for left, _ in side_by_side[1:]]
+        assert all(right <= left + 5.8 for right, left in zip(ends, starts))

@@ -108,11 +108,12 @@ class TreeDrawing:
 
     @cached_property
     def _letters(self) -> np.ndarray:
-        """Letters that fit on a line under each node, beside its neighbours' words."""
-        across = self.width - 2 * _BESIDE
-        room = self._room * across / _LETTER / max(self.n_ends, 2)
+        """Letters that fit on a line under each node, between neighbours and edges."""
+        x, leaf = self.places[0], (self.width - 2 * _BESIDE) / max(self.n_ends, 2)
         # One of those that a line may have over is in the gap.
-        return np.clip(room - 1, 7, 30).astype(int)
+        room = self._room * leaf / _LETTER - 1
+        to_edge = (np.minimum(x, self.n_ends - 1 - x) + 0.5) * leaf + _BESIDE
+        return np.clip(np.fmin(room, 2 * to_edge / _LETTER - _OVER), 7, 30).astype(int)
 
     def add_edges(
         self,
