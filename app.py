@@ -6,7 +6,7 @@ from pages.common.app_shell import enter_app_shell, open_first_page
 from pages.common.store_trouble import guarded
 from pages.common.theme import ASSETS, load_style, mode
 from pages.common.views import sidebar
-from pages.common.visitor import require_sign_in
+from pages.common.visitor import needs_sign_in, require_sign_in
 
 st.set_page_config(
     page_title="treelab",
@@ -17,8 +17,6 @@ load_style()
 st.logo(
     str(ASSETS / f"wordmark-{mode()}.svg"), size="large", icon_image=ASSETS / "icon.svg"
 )
-require_sign_in()
-
 page = st.navigation(
     {
         "Prepare": [
@@ -52,8 +50,10 @@ page = st.navigation(
             st.Page("pages/runs.py", title="Runs", icon=":material/history:"),
         ],
     },
+    position="hidden" if needs_sign_in() else "sidebar",
     expanded=True,
 )
+require_sign_in()
 enter_app_shell()
 guarded(sidebar.show_jobs)()
 guarded(page.run)()

@@ -64,6 +64,8 @@ def signed_in(browser, address: str, user: str):
     page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
     page.set_default_timeout(SLOW)
     page.goto(address)
+    page.get_by_role("button", name="Sign in").wait_for()
+    assert page.get_by_role("link", name="Compare").count() == 0
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name=user).click()
     page.get_by_text(user).first.wait_for()

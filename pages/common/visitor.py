@@ -23,6 +23,11 @@ def asks_sign_in() -> bool:
     return "is_logged_in" in st.user
 
 
+def needs_sign_in() -> bool:
+    """Whether this visitor has to sign in first."""
+    return asks_sign_in() and not _user()
+
+
 def visitor() -> Visitor | None:
     """Return who has signed in; None where nobody is asked.
 
@@ -39,9 +44,9 @@ def visitor() -> Visitor | None:
 
 def require_sign_in() -> None:
     """Ask those who have not signed in to do so, and show nothing else."""
-    if not asks_sign_in() or _user():
+    if not needs_sign_in():
         return
-    st.title("treelab", anchor=False)
+    st.title("Sign in to treelab", anchor=False)
     if st.user.is_logged_in:
         st.error(
             "Your sign-in names no email address that its provider has verified.",
@@ -49,7 +54,7 @@ def require_sign_in() -> None:
         )
         st.button("Sign out", key="sign-out", on_click=st.logout)
         st.stop()
-    st.caption("Sign in to see and train decision trees.")
+    st.caption("What you train is yours: others see it once you share it.")
     auth = st.secrets["auth"]
     providers = [name for name in auth if isinstance(auth[name], Mapping)]
     providers = [name for name in providers if "client_id" in auth[name]]
