@@ -164,7 +164,7 @@ def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
     show_figure(
         split_figure(tree, node, X, labels, colors=run_colors(loaded), mode=mode()),
         key="oblique-split",
-        alt=f"How much each feature moves the sum of {split_text(tree, node)}.",
+        alt=f"How much each feature moves the sum of {split_text(tree, node, most=3)}.",
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
+from tests.trees.make import make_table, make_tree
 from treelab.evaluation.routing.node_table import busiest_leaf, routing_table
 
 
@@ -67,3 +68,13 @@ def test_the_busiest_leaf_is_where_most_rows_end():
     assert (
         busiest_leaf(tree, routing_table(tree, tree.node_counts(X[y == "small"]))) == 1
     )
+
+
+def test_a_long_condition_is_counted_to_its_end():
+    rng = np.random.default_rng(0)
+    tree = make_tree(rng, 8, oblique=1.0)
+    table = routing_table(tree, tree.node_counts(make_table(rng, 20)))
+    n_terms = (tree.weights != 0).sum(axis=1)
+    assert n_terms.max() > 3
+    for node in np.flatnonzero(n_terms > 3):
+        assert f"{n_terms[node] - 3} more column" in table.condition[node]

@@ -6,6 +6,8 @@ import pandas as pd
 from treelab.trees.text.nodes import prediction_label, split_text
 from treelab.trees.tree import Tree
 
+MOST_LISTED = 3  # categories, or terms of a weighted sum, in a condition
+
 
 def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
     """Describe the nodes with the fraction of some rows that passes each.
@@ -26,8 +28,8 @@ def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
     DataFrame of n rows, indexed by node
         ``level``; ``rows`` that pass; ``fraction``, of all; ``level_fraction``, of
         those that reach the node's level (a row that ended in a leaf above counts no
-        more), zero where none does; ``condition``, empty at leaves; ``prediction``,
-        empty at splits.
+        more), zero where none does; ``condition``, with at most three categories or
+        terms of a weighted sum, empty at leaves; ``prediction``, empty at splits.
     """
     level = np.asarray(tree.level)
     at_level = np.bincount(level, weights=rows)[level]
@@ -40,7 +42,7 @@ def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
                 rows, at_level, out=np.zeros(len(level)), where=at_level > 0
             ),
             "condition": [
-                "" if leaf else split_text(tree, node)
+                "" if leaf else split_text(tree, node, most=MOST_LISTED)
                 for node, leaf in enumerate(tree.is_leaf)
             ],
             "prediction": [

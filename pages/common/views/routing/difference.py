@@ -7,6 +7,7 @@ from pages.common.html import scale
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain
+from treelab.evaluation.routing.node_table import MOST_LISTED
 from treelab.evaluation.routing.similarity import (
     RouteSimilarity,
     parting_split,
@@ -75,8 +76,9 @@ def difference_words(routed: RoutedRows, first: str, second: str) -> str:
         return f"{first} and {second} take the same route."
     left = rows[:, routed.tree.left[node]] / rows[:, node]
     at = "the root, " if node == 0 else ""
+    split = split_text(routed.tree, node, most=MOST_LISTED)
     return (
         f"{first} and {second} share {route_similarity(rows)[0, 1]:.2f} of their "
-        f"routes. Most part at {at}“{split_text(routed.tree, node)}”: it holds for "
+        f"routes. Most part at {at}“{split}”: it holds for "
         f"{percent(left[0])} and {percent(left[1])} of those that reach it."
     )

@@ -9,7 +9,7 @@ from pages.common.html import scale
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import fitted_words, plain
-from treelab.evaluation.routing.node_table import routing_table
+from treelab.evaluation.routing.node_table import MOST_LISTED, routing_table
 from treelab.evaluation.routing.shift import BY_CHANCE, LARGE, LITTLE, RoutingShift
 from treelab.figures.routing.difference import difference_colors, difference_figure
 from treelab.figures.routing.months import months_figure
@@ -35,10 +35,11 @@ def shift_words(routed: RoutedRows, shift: RoutingShift, fitted: str) -> str:
         )
     how = "differ a little from" if shift.psi < LITTLE else "do not look like"
     node = shift.splits.loc[split]
+    most_at = split_text(routed.tree, split, most=MOST_LISTED)
     return (
         f"{n_rows} {how} the {fitted} that the tree was fitted to: at "
         f"{shift.n_differing} of its {n_splits} they part differently by more than "
-        f"chance ({psi}). Most at “{split_text(routed.tree, split)}”: it holds for "
+        f"chance ({psi}). Most at “{most_at}”: it holds for "
         f"{percent(node['holds'])} of those that reach it, of the fitted rows for "
         f"{percent(node['fitted_holds'])}."
     )
@@ -97,7 +98,10 @@ def _show_splits(routed: RoutedRows, shift: RoutingShift) -> None:
     """List the splits, those first at which the rows part differently."""
     splits = shift.splits.assign(
         node=shift.splits.index,
-        condition=[split_text(routed.tree, node) for node in shift.splits.index],
+        condition=[
+            split_text(routed.tree, node, most=MOST_LISTED)
+            for node in shift.splits.index
+        ],
     )
     splits = splits.iloc[np.lexsort([-splits["rows"], splits["p_value"]])]
     st.dataframe(

@@ -7,6 +7,7 @@ from pages.common.cached.routing import RoutedRows
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain
+from treelab.evaluation.routing.node_table import MOST_LISTED
 from treelab.evaluation.routing.similarity import (
     RouteSimilarity,
     compare_routes,
@@ -43,7 +44,7 @@ def least_alike_words(routed: RoutedRows, found: RouteSimilarity) -> str:
     where = "the root, " if node == 0 else ""
     parting = (
         f"{percent(round(fraction, 2))} of their rows part at {where}"
-        f"“{split_text(routed.tree, node)}”."
+        f"“{split_text(routed.tree, node, most=MOST_LISTED)}”."
     )
     if len(found.names) == 2:
         return parting
