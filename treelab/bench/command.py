@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from treelab.bench.soak.command import add_soak
+from treelab.bench.ui.command import add_large, add_ui, add_viewer
 
 
 @dataclass(frozen=True)
@@ -127,14 +128,6 @@ def _add(name: str, commands) -> None:
     parser.set_defaults(command=lambda chosen: _run(name, chosen))
 
 
-def add_viewer(commands) -> None:
-    """Add ``bench viewer``."""
-    parser = commands.add_parser(
-        "viewer", help="how soon the tree viewer draws, how smoothly it moves"
-    )
-    parser.set_defaults(command=_viewer)
-
-
 def add_deciders(commands) -> None:
     """Add ``bench deciders``."""
     parser = commands.add_parser(
@@ -210,28 +203,13 @@ def add_rashomon(commands) -> None:
     parser.set_defaults(command=_rashomon)
 
 
-def add_ui(commands) -> None:
-    """Add ``bench ui``."""
-    parser = commands.add_parser(
-        "ui", help="server time of each page on a table of 32,561 rows"
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        help="folder with a manifest.json that has adult (default: a synthetic table)",
-    )
-    parser.add_argument(
-        "--home", type=Path, help="folder of a run store to use again (default: none)"
-    )
-    parser.set_defaults(command=_ui)
-
-
 # Each adds a subcommand to ``treelab bench``.
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
     add_constraints,
     add_deciders,
+    add_large,
     add_origins,
     add_rashomon,
     add_soak,
@@ -368,19 +346,3 @@ def _speed(chosen: Namespace) -> int:
     from treelab.bench.timing.speed import report
 
     return report(steps=chosen.steps, out=chosen.out)
-
-
-def _ui(chosen: Namespace) -> int:
-    """Measure the pages and print."""
-    from treelab.bench.ui.pages import run_ui
-
-    run_ui(chosen.data, chosen.home)
-    return 0
-
-
-def _viewer(chosen: Namespace) -> int:
-    """Measure the viewer in a browser and print."""
-    from treelab.bench.viewer import run_viewer
-
-    run_viewer()
-    return 0

@@ -73,15 +73,16 @@ def run_ui(data: Path | None = None, home: Path | None = None) -> pd.DataFrame:
 def _measure_all(runs: dict[str, str], table_id: str) -> list[dict[str, Any]]:
     """Measure every page, those of one run for each run."""
     rows = [
-        _measured("data", "", {"table": table_id}),
-        _measured("train", "", {"run": runs["cart"]}),
-        _measured("runs", "", {}),
+        measured("data", "", {"table": table_id}),
+        measured("profile", "", {"table": table_id}),
+        measured("train", "", {"run": runs["cart"]}),
+        measured("runs", "", {}),
     ]
     for learner, run in runs.items():
-        rows += [_measured(page, learner, {"run": run}) for page in OF_A_RUN]
+        rows += [measured(page, learner, {"run": run}) for page in OF_A_RUN]
     for learner in ("gradtree", "grande"):
         pair = {"first": runs["cart"], "second": runs[learner]}
-        rows.append(_measured("compare", f"cart, {learner}", pair))
+        rows.append(measured("compare", f"cart, {learner}", pair))
     return rows
 
 
@@ -110,8 +111,28 @@ def _trained(store: RunStore, data: Path | None) -> dict[str, str]:
     return {learner: known[learner] for learner in SETTINGS}
 
 
-def _measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
-    """Measure one page in a session of its own."""
+def measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
+    """Measure one page in a session of its own.
+
+    Parameters
+    ----------
+    page : str
+        Its file's name.
+    name : str
+        What the page is measured on, for the row.
+    address : dict
+        Its parameters in the address.
+
+    Returns
+    -------
+    dict
+        ``page``, ``run``; ``cold``, ``warm`` and ``changed``, processor seconds.
+
+    Raises
+    ------
+    ValueError
+        If the page shows an exception.
+    """
     # By name: the library itself knows no Streamlit, only this measurement does.
     streamlit = import_module("streamlit")
     testing = import_module("streamlit.testing.v1")

@@ -1,0 +1,68 @@
+"""Benchmarks of the app: its pages, its viewer, a large table."""
+
+from argparse import Namespace
+from pathlib import Path
+
+
+def add_large(commands) -> None:
+    """Add ``bench large``."""
+    parser = commands.add_parser(
+        "large", help="time and memory of a large table: read, trained on, shown"
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--columns", type=int, default=50, help="with the target")
+    parser.add_argument("--classes", type=int, default=2)
+    parser.add_argument(
+        "--learners", default="cart,gradtree", help="keys joined by commas"
+    )
+    parser.add_argument("--file", choices=["parquet", "csv"], default="parquet")
+    parser.set_defaults(command=_large)
+
+
+def add_ui(commands) -> None:
+    """Add ``bench ui``."""
+    parser = commands.add_parser(
+        "ui", help="server time of each page on a table of 32,561 rows"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder with a manifest.json that has adult (default: a synthetic table)",
+    )
+    parser.add_argument(
+        "--home", type=Path, help="folder of a run store to use again (default: none)"
+    )
+    parser.set_defaults(command=_ui)
+
+
+def add_viewer(commands) -> None:
+    """Add ``bench viewer``."""
+    parser = commands.add_parser(
+        "viewer", help="how soon the tree viewer draws, how smoothly it moves"
+    )
+    parser.set_defaults(command=_viewer)
+
+
+def _large(chosen: Namespace) -> int:
+    """Measure a large table and print."""
+    from treelab.bench.large import run_large
+
+    learners = [key for key in chosen.learners.split(",") if key]
+    run_large(chosen.rows, chosen.columns, chosen.classes, learners, chosen.file)
+    return 0
+
+
+def _ui(chosen: Namespace) -> int:
+    """Measure the pages and print."""
+    from treelab.bench.ui.pages import run_ui
+
+    run_ui(chosen.data, chosen.home)
+    return 0
+
+
+def _viewer(chosen: Namespace) -> int:
+    """Measure the viewer in a browser and print."""
+    from treelab.bench.viewer import run_viewer
+
+    run_viewer()
+    return 0
