@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.runs.workers.slow_tree import SPEC
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.learners.common.search_space import (
@@ -16,6 +17,7 @@ from treelab.learners.common.search_space import (
     to_plain,
 )
 from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.runs.jobs import sweep
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep, create_trial_run, help_sweep
 from treelab.runs.store.process import ProcessId
@@ -32,6 +34,7 @@ from treelab.runs.sweeps.study import (
     trial_table,
 )
 from treelab.runs.workers.queue import Queue
+from treelab.training.events import Progress
 
 SPACE = {"max_depth": Range(1, 4), "min_samples_leaf": Values((1, 40))}
 PLAIN = {"tune": False}
@@ -163,6 +166,23 @@ def test_who_helps_ends_with_the_search(store, problem):
     assert help_sweep(store, run_id, should_abort=lambda: True)
     table = trial_table(read_study(store.folder(run_id)))
     assert table["state"].tolist() == ["interrupted"]
+
+
+def test_who_helps_goes_to_a_run_that_waits(store, problem, monkeypatch):
+    monkeypatch.setattr(sweep, "WAIT_SECONDS", -1.0)  # looks at each report
+    monkeypatch.setitem(LEARNERS, SPEC.key, SPEC)
+    plan = SweepPlan({"epochs": Values((3,))}, n_trials=2, scoring="validation")
+    run_id = create_sweep(store, SPEC.key, {}, problem, plan)
+    store.start(run_id, ProcessId.here())
+    store.add_event(
+        run_id, Progress(0, 3, 0, 0, 0, stage="search", is_preparation=True)
+    )
+    open_study(store.folder(run_id))
+    assert help_sweep(store, run_id)
+    store.submit(store.create("gradtree", {}, problem))
+    assert help_sweep(store, run_id)
+    table = trial_table(read_study(store.folder(run_id)))
+    assert table["state"].tolist() == ["done", "interrupted"]
 
 
 def test_as_many_are_tried_as_were_asked_for_and_the_dead_do_not_count(store, problem):

@@ -140,7 +140,7 @@ def help_sweep(
     auto_device: str | None = None,
     should_abort: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Try one trial of a sweep that another process runs.
+    """Try one trial of a sweep that another process runs; runs that wait go first.
 
     Parameters
     ----------
@@ -174,7 +174,8 @@ def help_sweep(
     def watch(report: Progress) -> bool:
         nonlocal asked, is_wanted
         if time.monotonic() - asked > WAIT_SECONDS:
-            asked, is_wanted = time.monotonic(), run_id in store.in_stage(SEARCH)
+            asked = time.monotonic()
+            is_wanted = run_id in store.in_stage(SEARCH) and not store.has_waiting()
         return should_abort() or not is_wanted
 
     split = run.problem.split(store.table(run.problem.table_id))

@@ -84,6 +84,16 @@ class RunStates:
         with reading(self._path) as db:
             return _queued(db, REPEAT_PRIORITY)
 
+    def has_waiting(self) -> bool:
+        """Whether a run waits that a quick worker does not take."""
+        with reading(self._path) as db:
+            row = db.execute(
+                "SELECT 1 FROM runs WHERE state = 'queued' AND submitted"
+                " AND priority > ? LIMIT 1",
+                (QUICK_PRIORITY,),
+            ).fetchone()
+        return row is not None
+
     def in_stage(self, stage: str) -> list[str]:
         """List the runs that train in a stage and were not asked to stop, by age."""
         with reading(self._path) as db:
