@@ -70,13 +70,14 @@ def show_alone(problem: Problem) -> None:
     if power < WEAK:
         words = (
             f"No column alone predicts {plain(problem.target)}: the best, {best}, is "
-            f"{percent(power)} of the way from guessing. Columns together still may."
+            f"{percent(power)} of the way from the baseline. Columns together "
+            "still may."
         )
     else:
         words = (
-            f"{best} predicts most alone, {percent(power)} of the way from guessing to "
-            f"exact; {int((found.power >= WEAK).sum())} of {counted(n, 'column')} more "
-            "than a twentieth."
+            f"{best} predicts most alone, {percent(power)} of the way from the "
+            f"baseline to exact; {int((found.power >= WEAK).sum())} of "
+            f"{counted(n, 'column')} more than a twentieth."
         )
     st.markdown(words)
     show_figure(
@@ -94,7 +95,7 @@ def show_alone(problem: Problem) -> None:
     st.caption(
         f"A tree of at most 32 leaves on one column, fitted to a half of "
         f"{_sample_words(found.n_rows, problem)} and scored on the other half: "
-        f"{score}. 0 is guessing, 1 exact."
+        f"{score}. 0 is the baseline, 1 exact."
         + (f" The first {MOST_COLUMNS} of {n:,} columns." if n > MOST_COLUMNS else "")
     )
 
@@ -196,8 +197,8 @@ def show_odd(problem: Problem) -> None:
     power = dict(zip(found.names, found.power)) if found else {}
     for name in found.leaks if found else []:
         reason = (
-            f"Alone it is {percent(power[name])} of the way from guessing to exact. "
-            "Known only afterwards, it must go."
+            f"Alone it is {percent(power[name])} of the way from the baseline to "
+            "exact. Known only afterwards, it must go."
         )
         rows.insert(0, (name, "settles the target", reason))
     st.subheader("Columns to mind", anchor=False)
