@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import r2_score, recall_score
+from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.class_weight import compute_sample_weight
 
 from treelab.data.columns import column_kind
 from treelab.data.values import class_labels
@@ -48,9 +49,13 @@ def scores_alone(
     else:
         y = class_labels(known).to_numpy()
     half = len(rows) // 2
+    weights = None  # else a column that makes a rare class likelier predicts nothing
+    if task != "regression":
+        y = np.unique(y, return_inverse=True)[1]
+        weights = compute_sample_weight("balanced", y[:half])
     for name in columns.columns:
         x = _codes(columns[name].iloc[rows])[:, None]
-        yield str(name), _score(x, y, half, task)
+        yield str(name), _score(x, y, half, weights)
 
 
 def leaks(
@@ -78,16 +83,16 @@ def _codes(column: pd.Series) -> np.ndarray:
     return np.where(np.isnan(values), -1e31, finite)
 
 
-def _score(x: np.ndarray, y: np.ndarray, half: int, task: str) -> float:
+def _score(
+    x: np.ndarray, y: np.ndarray, half: int, weights: np.ndarray | None
+) -> float:
     """Return how well one column predicts the second half of the rows."""
     size = {"max_leaf_nodes": MOST_LEAVES, "random_state": 0}
-    if task == "regression":
-        tree = DecisionTreeRegressor(**size)
-    else:  # else a column that makes a rare class likelier would predict nothing
-        tree = DecisionTreeClassifier(**size, class_weight="balanced")
-    tree.fit(x[:half], y[:half])
-    predicted = tree.predict(x[half:])
-    if task == "regression":
-        return float(r2_score(y[half:], predicted))
-    known = np.unique(y[half:])
-    return float(recall_score(y[half:], predicted, labels=known, average="macro"))
+    if weights is None:
+        tree = DecisionTreeRegressor(**size).fit(x[:half], y[:half])
+        return float(r2_score(y[half:], tree.predict(x[half:])))
+    tree = DecisionTreeClassifier(**size).fit(x[:half], y[:half], weights)
+    right = tree.predict(x[half:]) == y[half:]
+    n_rows = np.bincount(y[half:])
+    recall = np.bincount(y[half:], right) / np.maximum(n_rows, 1)
+    return float(recall[n_rows > 0].mean())
