@@ -137,6 +137,7 @@ def measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
     streamlit = import_module("streamlit")
     testing = import_module("streamlit.testing.v1")
     app = testing.AppTest.from_file(str(APP), default_timeout=TIMEOUT)
+    app.query_params.update(address)  # before: the first run settles the table
     app.run()
     app.switch_page(f"pages/{page}.py")
     app.query_params.update(address)
