@@ -142,3 +142,23 @@ def test_filters_look_at_columns_leaves_and_order():
     assert passing([up], TreeFilter(monotone=(("a", "up"),))).tolist() == [True]
     assert passing([up], TreeFilter(monotone=(("a", "down"),))).tolist() == [False]
     assert passing([up], TreeFilter()).tolist() == [True]
+
+
+def test_of_too_many_trees_the_best_are_retained_and_the_own_one():
+    X, y = table()
+    own = fitted(tree([0], [0.5]))
+    others = [tree([j], [at]) for at in np.arange(0.3, 0.7, 0.03) for j in (2, 1, 0)]
+    every = gather(own, others, (X, y), ONES)
+    few = gather(own, others, (X, y), ONES, most=4)
+    assert len(every) > len(few) == 4
+    expected = np.sort(np.append(np.delete(every.score, every.chosen)[:3], 0))[1:]
+    others_left = np.delete(few.score, few.chosen)
+    assert np.sort(others_left).tolist() == expected.tolist()
+    assert few.score[few.chosen] == every.score[every.chosen]
+
+
+def test_good_trees_are_looked_at_with_one_split_less():
+    X, y = table()
+    own = fitted(tree([0, 1, 1], [0.5, 0.7, 0.3]))
+    found = gather(own, [], (X, y), ONES)
+    assert found.n_candidates == 3  # and those in which one of two splits is a leaf

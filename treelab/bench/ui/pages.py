@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ SETTINGS: dict[str, dict[str, Any]] = {  # reduced, so that training takes a min
     "gradtree": {"n_steps": 50},
     "grande": {"n_estimators": 64, "max_epochs": 10},
 }
-OF_A_RUN = ("tree", "pruning", "routing", "explain")
+OF_A_RUN = ("tree", "pruning", "routing", "explain", "predict")
+OF_A_TREE = ("edit", "rashomon")
 
 
 def run_ui(data: Path | None = None, home: Path | None = None) -> pd.DataFrame:
@@ -45,8 +46,8 @@ def run_ui(data: Path | None = None, home: Path | None = None) -> pd.DataFrame:
     -------
     DataFrame
         A row a page and run: ``page``, ``run``; seconds ``cold`` (nothing cached),
-        ``warm`` (the same again) and ``changed`` (another row, step or class; NaN
-        where the page has no such control).
+        ``warm`` (the same again) and ``changed`` (another row, step or class, the
+        slowest edit; NaN where the page has no such control).
 
     Raises
     ------
@@ -77,9 +78,11 @@ def _measure_all(runs: dict[str, str], table_id: str) -> list[dict[str, Any]]:
         measured("profile", "", {"table": table_id}),
         measured("train", "", {"run": runs["cart"]}),
         measured("runs", "", {}),
+        measured("sweep", "", {"run": runs["gradtree"]}),
     ]
     for learner, run in runs.items():
-        rows += [measured(page, learner, {"run": run}) for page in OF_A_RUN]
+        pages = OF_A_RUN if learner == "grande" else (*OF_A_RUN, *OF_A_TREE)
+        rows += [measured(page, learner, {"run": run}) for page in pages]
     for learner in ("gradtree", "grande"):
         pair = {"first": runs["cart"], "second": runs[learner]}
         rows.append(measured("compare", f"cart, {learner}", pair))
@@ -148,6 +151,8 @@ def measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
     warm = sorted(_timed(app.run) for _ in range(N_WARM))[N_WARM // 2]
     change = _change(app, page)
     changed = float("nan") if change is None else _timed(change)
+    if page == "edit":
+        changed = max(_timed(app.button(key=key).click().run) for key in _edits(app))
     _check(app, page)
     times = {"cold": cold, "warm": warm, "changed": changed}
     return {"page": page, "run": name, **times}
@@ -166,6 +171,16 @@ def _check(app, page: str) -> None:
         raise ValueError(f"The page {page} failed: {app.exception[0].value}")
 
 
+def _edits(app) -> Iterator[str]:
+    """Name the buttons of edits that choose splits, prune and lock, one by one."""
+    for edit in ("prefer-everywhere", "forbid-everywhere", "lock", "prune-below"):
+        for button in app.button:
+            if button.key and button.key.startswith(f"edit-{edit}-"):
+                yield button.key
+                _check(app, "edit")
+                break
+
+
 def _change(app, page: str) -> Callable | None:
     """Return what a visitor does on a page that makes it compute anew."""
     if page == "pruning" and app.select_slider:
@@ -175,6 +190,8 @@ def _change(app, page: str) -> Callable | None:
     for number in app.number_input:
         if number.key == rows.get(page):
             return number.set_value(12).run
+    if page == "rashomon" and app.slider:
+        return app.slider(key="rashomon-tolerance").set_value(0.02).run
     if page == "tree":
         return app.selectbox(key="export-as").select("SQL CASE").run
     return None

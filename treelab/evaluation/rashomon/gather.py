@@ -17,6 +17,7 @@ from treelab.trees.tree import Tree
 
 MOST_TREES = 300  # of a set
 NEAR = 0.01  # below the run's own tree: trees that are tried with one split less
+ENOUGH = 50  # such trees; where there are so many, no more are looked for
 FURTHEST = 0.05  # below the run's own tree: trees that are stored
 MOST_LEAVES = 2  # times the run's own leaves; a tree of eight is always looked at
 
@@ -35,9 +36,9 @@ def gather(
 
     Each tree and each of its cost-complexity prunings is made as small as its
     predictions allow: without branches that no row takes, sibling leaves of one class
-    merged. Those that score well are looked at with one split less, too. A tree is
-    fitted to the rows and scored as ``RefittedScorer`` does, against the run's tree of
-    the same size, whose score is the cross-validated one: so the rows that shaped a
+    merged. Where few score well, these are looked at with one split less, too. A tree
+    is fitted to the rows and scored as ``RefittedScorer`` does, against the run's tree
+    of the same size, whose score is the cross-validated one: so the rows that shaped a
     tree's splits do not favour larger trees.
 
     Parameters
@@ -82,17 +83,24 @@ def gather(
         look_at(tree)
     correction = _correction(table, path)
     least = scores[0][0] + correction(own.n_leaves) - NEAR
-    for tree, (refitted, _) in [*zip(trees, scores)]:
-        if refitted + correction(tree.n_leaves) >= least:
-            for smaller in _one_split_less(tree):
-                look_at(smaller)
+
+    def good() -> list[Tree]:
+        """Return the trees that score well so far."""
+        pairs = zip(trees, scores)
+        return [t for t, (s, _) in pairs if s + correction(t.n_leaves) >= least]
+
+    for tree in good():
+        if len(good()) >= ENOUGH:
+            break
+        for smaller in _one_split_less(tree):
+            look_at(smaller)
     before, error = np.array(scores).T
     size = np.array([tree.n_leaves for tree in trees])
     score = before + correction(size)
     near = np.lexsort((size, -score))
     near = near[score[near] >= score[0] - FURTHEST]
     if len(near) > most:
-        near = np.sort(np.append(np.setdiff1d(near, [0])[: most - 1], 0))
+        near = np.append(near[near != 0][: most - 1], 0)
         near = near[np.lexsort((size[near], -score[near]))]
     retained = [trees[i] for i in near]
     found = pd.DataFrame(

@@ -1,0 +1,78 @@
+"""A visitor walks through the trees that score alike in a real Chromium."""
+
+import re
+
+import pytest
+
+from tests.pages.stores import add_run
+from tests.test_browser import (
+    address,
+    opened,
+    page,
+    serious,
+    settled,
+    shot,
+    sync_api,
+)
+from treelab.runs.store.run_store import RunStore
+
+__all__ = ["address", "page"]  # fixtures
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(page, address):
+    expect = sync_api.expect
+    store = RunStore()
+    run = add_run(store, "gradtree")
+    page.goto(f"{address}/rashomon?run={run}")
+    opened(page, "Which other trees are as good?")
+    # All trees of depth 2: a run of its own, to which a link leads.
+    page.get_by_role("button", name="All trees of a small depth").click()
+    page.get_by_role("button", name="Look at all trees of depth 2").click()
+    link = page.get_by_role("link", name=re.compile("See what was found"))
+    expect(link).to_be_visible()
+    page.keyboard.press("Escape")
+    settled(page)
+    link.click()
+    opened(page, "Which other trees are as good?")
+    expect(page.get_by_text(re.compile("no other tree of depth 2"))).to_be_visible()
+    child = store.runs()[0]
+    found = store.rashomon(child.id)
+    assert found.complete.depth == 2
+    # A column that no tree may test leaves fewer of them.
+    near = found.within(0.01)
+    assert len(near) > 1
+    choose = page.get_by_role("button", name="Choose this tree")
+    expect(choose.first).to_be_visible()
+    for mode in ("light", "dark"):
+        page.emulate_media(color_scheme=mode)
+        settled(page)
+        assert serious(page) == [], mode
+        shot(page, f"rashomon-{mode}")
+    page.get_by_text("Filters", exact=True).first.click()
+    settled(page)
+    page.get_by_role("combobox", name="Uses none of").click()
+    page.keyboard.type("colour")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    settled(page)
+    left = [i for i in near if "colour" not in found.trees[i].columns]
+    if left and len(left) < len(near):
+        words = f"{len(left)} of {len(near)} trees pass"
+        expect(page.get_by_text(re.compile(words))).to_be_visible()
+    elif not left:
+        expect(page.get_by_text("No tree passes these filters")).to_be_visible()
+        page.get_by_role("button", name="Clear all").first.click()
+        settled(page)
+    # Choosing one makes it a run, which the page shows from here on.
+    page.locator("button:not([disabled])", has_text="Choose this tree").first.click()
+    settled(page)
+    expect(page).not_to_have_url(re.compile(child.id))
+    chosen = store.runs()[0]
+    assert chosen.summary["chosen_from"] == child.id
+    assert "chosen by hand" in chosen.provenance
+    page.set_viewport_size({"width": 420, "height": 900})
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    shot(page, "rashomon-narrow")
