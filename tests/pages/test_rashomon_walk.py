@@ -30,7 +30,7 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(page, add
     # All trees of depth 2: a run of its own, to which a link leads.
     page.get_by_role("button", name="All trees of a small depth").click()
     page.get_by_role("button", name="Look at all trees of depth 2").click()
-    link = page.get_by_role("link", name=re.compile("See what was found"))
+    link = page.get_by_role("button", name=re.compile("See what was found"))
     expect(link).to_be_visible()
     page.keyboard.press("Escape")
     settled(page)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import queue, store
+from pages.common.state.chosen_run import choose_run, write_address
 from pages.common.words import duration, plain, run_name
 from treelab.runs.jobs.rashomon.all_trees import N_THRESHOLDS, create_all
 from treelab.runs.jobs.rashomon.more_trees import (
@@ -106,9 +107,18 @@ def _list(loaded: LoadedRun) -> None:
         error = f". {child.error}" if child.error else ""
         st.markdown(plain(f"{run_name(child)}: {child.state}{words}{error}"))
         return
-    st.page_link(
-        "pages/rashomon.py",
-        label=f"See what was found: {run_name(child)}",
+    shown = st.button(
+        f"See what was found: {plain(run_name(child))}",
         icon=":material/arrow_forward:",
-        query_params={"run": child.id},
+        key=f"rashomon-see-{child.id}",
+        on_click=_show,
+        args=(child,),
     )
+    if shown:
+        st.rerun()  # the picker above shows the other run
+
+
+def _show(run: Run) -> None:
+    """Make a run the one that all pages show; a link to this very page would not."""
+    choose_run(run.id)
+    write_address("run", run.id)

@@ -14,7 +14,8 @@ from treelab.evaluation.rashomon.likeness import column_use
 from treelab.evaluation.rashomon.multiplicity import otherwise
 from treelab.figures.rashomon.likeness_map import likeness_map
 from treelab.figures.style.words import escape_html
-from treelab.trees.rashomon.rashomon_set import Completeness, RashomonSet
+from treelab.runs.jobs.edited import run_constraints
+from treelab.trees.rashomon.rashomon_set import RashomonSet
 from treelab.trees.text.numerals import counted, percent, shortest, significant
 
 MOST_MAPPED = 200
@@ -46,8 +47,9 @@ def show_finding(
     if above:
         better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
     words = f"They make {counted(n_alike, 'different prediction')} of the training rows"
+    looked = f"{counted(trees.n_candidates, 'different tree')} were looked at."
     if trees.complete is not None:
-        st.markdown(f"{words}. {_completeness(trees, trees.complete, tolerance)}")
+        st.markdown(f"{words}. {_completeness(loaded, trees, tolerance)}")
         st.caption(
             f"Score: {metric} on {fitted_words(loaded)}, to which the leaves were "
             "fitted; trees of a small depth are much alike in size, so it compares "
@@ -55,9 +57,7 @@ def show_finding(
             "with leaf values refitted in folds. Test rows are not looked at."
         )
         return
-    st.markdown(
-        f"{words}; {better}. {trees.n_candidates:,} different trees were looked at."
-    )
+    st.markdown(f"{words}; {better}. {looked}" if n_others else looked)
     st.caption(
         f"Score: the cross-validated {metric} of the run's tree of the same size, plus "
         "the difference from it, measured with leaf values refitted in 10 folds, three "
@@ -67,12 +67,16 @@ def show_finding(
     )
 
 
-def _completeness(trees: RashomonSet, whole: Completeness, tolerance: float) -> str:
+def _completeness(loaded: LoadedRun, trees: RashomonSet, tolerance: float) -> str:
     """Say of which trees none is left out."""
+    whole = trees.complete
+    assert whole is not None
+    limits = " within the run's constraints"
+    limits = limits if run_constraints(loaded.run).limits_splits else ""
     thresholds = counted(whole.n_cutpoints, "threshold")
     over = (
         f"tree of depth {whole.depth} over the {thresholds} "
-        f"(at most {whole.n_thresholds} of a column)"
+        f"(at most {whole.n_thresholds} of a column){limits}"
     )
     looked = f"{significant(whole.n_trees)} trees were looked at"
     if whole.n_trees < 1e6:
