@@ -46,7 +46,7 @@ def test_every_plan_starts_in_every_fold_and_like_shapes_stand_together():
     encodings, y, values = rows(n_folds=3)
     plans = plans_of(SETTINGS)
     starts = make_starts(
-        encodings, y, values, plans, 2, SETTINGS, np.random.RandomState(0)
+        encodings, y, values, plans, 2, SETTINGS, np.random.RandomState(0), [1]
     )
     for fold in range(3):
         for plan in plans:

@@ -18,11 +18,11 @@ from treelab.training.events import Monitor
 SETTINGS = GradTreeSettings(max_leaf_nodes=8, n_restarts=2, n_steps=10)
 
 
-def choose(n_rows, callbacks=()):
+def choose(n_rows, callbacks=(), noise=1.0):
     """What cross-validation settles for a table of two classes, one of them rare."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(n_rows, 3)))
-    y = (frame[0] + rng.normal(size=n_rows) > 1).to_numpy().astype(np.int64)
+    y = (frame[0] + noise * rng.normal(size=n_rows) > 1).to_numpy().astype(np.int64)
     table = Table(
         frame=frame,
         target=TargetRows(y, ("no", "yes"), np.array([[1.0, 1.0], [0.5, 2.0]])),
@@ -50,6 +50,12 @@ def test_every_size_has_a_plan_a_weighting_and_a_score():
     assert (choice.n_folds, choice.stopped) == (5, False)
     best = choice.scores.argmax()
     assert choice.chosen <= best
+
+
+def test_greedy_starts_have_small_leaves_where_no_noise_asks_for_large_ones():
+    # With so few rows above the threshold a leaf of 20 must mix both classes.
+    assert choose(60, noise=0.0).leaf_size < 20
+    assert choose(150).leaf_size == 20
 
 
 def test_too_few_rows_to_hold_out_leave_the_largest_greedy_plan_without_a_score():

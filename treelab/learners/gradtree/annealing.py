@@ -33,7 +33,7 @@ from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.tree import Tree
 
 SMALLEST_SIZE = 2  # leaves
-MIN_SAMPLES_LEAF = (1, 5, 20)  # of greedy starts, in turn
+LEAF_SIZES = (20, 5, 1)  # fewest rows in a leaf of greedy starts
 LARGEST_RANDOM = 8  # leaves; larger trees all start greedy
 N_REPORTS = 10  # of a stage
 MOST_REPORTED = 1000  # rows on which a report measures the hard trees
@@ -86,8 +86,11 @@ def make_starts(
     n_restarts: int,
     settings: GradTreeSettings,
     random: np.random.RandomState,
+    leaf_sizes: Sequence[int] = LEAF_SIZES,
 ) -> list[PlannedStart]:
     """Make the starts of each plan and encoding, those of like shape side by side.
+
+    Greedy starts after the first of each leaf size grow on resampled rows.
 
     Parameters
     ----------
@@ -99,29 +102,23 @@ def make_starts(
         before.
     n_restarts : int
         Of each plan, and encoding unless that says which.
+    leaf_sizes : sequence of int
+        Fewest rows in a leaf of greedy starts, in turn.
     """
     starts: list[PlannedStart] = []
     largest = max(plan.size for plan in plans)
     for place, encoding in enumerate(encodings):
-        own = ~encoding.held_out
-        rows = StartRows(
-            encoding.x[own],
-            y[own],
-            values[own],
-            settings.max_depth,
-            encoding.weight[own],
-            encoding.rules,
-        )
+        rows = start_rows(encoding, y, values, settings)
         restarts = encoding.restarts or range(n_restarts)
         grown = [
             greedy_start(
                 rows,
                 largest,
-                MIN_SAMPLES_LEAF[i % len(MIN_SAMPLES_LEAF)],
+                leaf_sizes[i % len(leaf_sizes)],
                 random,
-                resampled=i >= len(MIN_SAMPLES_LEAF),
+                resampled=i >= len(leaf_sizes),
             )
-            for i in restarts
+            for i in range(len(restarts))
         ]
         # One leaf is no start, unless no column splits the rows.
         filled = min(1, max(g.tree.n_leaves for g in grown) - 1)
@@ -140,6 +137,21 @@ def make_starts(
                 ]
             starts += [PlannedStart(plan, place, start) for start in made]
     return sorted(starts, key=lambda own: own.start.columns.shape[::-1])
+
+
+def start_rows(
+    encoding: Encoding, y: np.ndarray, values: np.ndarray, settings: GradTreeSettings
+) -> StartRows:
+    """Return the rows that starts are made from, those held out left out."""
+    own = ~encoding.held_out
+    return StartRows(
+        encoding.x[own],
+        y[own],
+        values[own],
+        settings.max_depth,
+        encoding.weight[own],
+        encoding.rules,
+    )
 
 
 def train(

@@ -120,6 +120,7 @@ class GradTreeFit(GrownTree):
             settings.n_restarts,
             settings,
             random,
+            [choice.leaf_size],
         )
         export = partial(self._export, table, encoding.encoder, weights=weights)
         monitor = monitor.next_stage("training", math.ceil(epochs))
