@@ -17,7 +17,7 @@ from tests.viewer.page import (
 )
 from tests.viewer.payloads import NAMES, payload, run_of, tree_nodes
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(

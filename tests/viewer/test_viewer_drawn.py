@@ -11,7 +11,7 @@ from tests.viewer.page import BOXES, NODE, TIP, keys, overlaps, settle, show
 from tests.viewer.payloads import AWKWARD, payload, tree_nodes
 from treelab.figures.viewer.payload import tree_payload, view_settings
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def oblique_tree():
