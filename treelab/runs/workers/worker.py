@@ -200,9 +200,7 @@ class Worker:
         """Whether nobody has needed this worker for a while."""
         unused = time.monotonic() - self._last_needed > UNUSED_SECONDS
         # Asked once more: on a machine that stalls no heartbeat has noted it for long.
-        return (
-            self._end_when_unused and unused and not self._registry.has_living_app()
-        )
+        return self._end_when_unused and unused and not self._registry.has_living_app()
 
     def _device_text(self) -> str:
         """Name the device, and what is free of its memory at this moment."""
