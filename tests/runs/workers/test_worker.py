@@ -51,6 +51,7 @@ def test_a_worker_that_no_app_needs_ends(store, monkeypatch):
     store.worker_registry.register("quick", ME)
     assert worker._is_unused()
     store.worker_registry.register_app(ME)
+    assert not worker._is_unused()  # though no heartbeat has noted it yet
     monkeypatch.setattr(module, "UNUSED_SECONDS", 60.0)
     worker._heartbeat()
     assert not worker._is_unused()
