@@ -3,31 +3,21 @@
 Screenshots of every step are left in ``test-artifacts/browser``.
 """
 
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.pages.stores import add_run
+from tests.served_app import FLAGS, ROOT, SLOW, chromium, free_port, served
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.workers.queue import Queue
 
 sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
-ROOT = Path(__file__).parents[1]
 SHOTS = ROOT / "test-artifacts" / "browser"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-SLOW = 120_000  # milliseconds that a step may take on a busy machine
 # The points of a run's longer curve, as the chart in the page holds them.
 POINTS = """name => {
   const chart = document.querySelector('.st-key-loss .js-plotly-plot');
@@ -46,49 +36,20 @@ FIRST_POINT = """chart => {
 }"""
 
 
-def chromium() -> str | None:
-    """Path of an installed Chromium or Chrome."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    return next(filter(None, map(shutil.which, names)), None)
-
-
 @pytest.fixture
 def address(tmp_path, monkeypatch):
     """The app, served over an empty store; its workers end with it."""
     monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("TREELAB_SLOTS", raising=False)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += [f"--server.port={port}", "--server.address=127.0.0.1"]
-    log = (tmp_path / "server.log").open("wb")
-    server = subprocess.Popen(
-        [*command, "--server.headless=true"],
-        cwd=ROOT,
-        env=os.environ,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        wait_until_served(f"http://127.0.0.1:{port}/_stcore/health", server)
+    port = free_port()
+    with served(tmp_path, port, "--server.address=127.0.0.1"):
         yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
-        log.close()
-        Queue(RunStore()).shut_down()
-    said = (tmp_path / "server.log").read_text(errors="replace")
-    assert "Traceback" not in said, said[-8000:]
 
 
 @pytest.fixture
 def page(address):
     """A browser window on the app's first page."""
     path = chromium()
-    if path is None:
-        missing = pytest.fail if os.environ.get("CI") else pytest.skip
-        missing("No Chromium or Chrome is installed.")
     SHOTS.mkdir(parents=True, exist_ok=True)
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -98,18 +59,6 @@ def page(address):
         page.goto(f"{address}/runs")
         yield page
         browser.close()
-
-
-def wait_until_served(url: str, server: subprocess.Popen) -> None:
-    """Wait until the server answers; fail at once when it ends instead."""
-    for _ in range(600):
-        assert server.poll() is None, "The server ended while it started."
-        try:
-            with urllib.request.urlopen(url, timeout=1):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise TimeoutError(f"{url} did not answer within a minute.")
 
 
 def opened(page, question: str) -> None:

@@ -1,17 +1,13 @@
 """Two people sign in at a real provider, in a real Chromium."""
 
 import os
-import socket
-import subprocess
-import sys
 
 import pytest
 
 from tests.pages.stores import add_run
-from tests.test_browser import FLAGS, ROOT, SLOW, chromium, wait_until_served
+from tests.served_app import FLAGS, ROOT, SLOW, chromium, free_port, served
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.users.roles import audit_log
-from treelab.runs.workers.queue import Queue
 
 sync_api = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("authlib")
@@ -33,30 +29,11 @@ def address(tmp_path, monkeypatch):
     monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TREELAB_SLOTS", "0")
     add_run(RunStore(), "cart")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    secrets, log = tmp_path / "secrets.toml", tmp_path / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += [f"--server.port={port}", "--server.headless=true"]
-    with provider() as issuer, log.open("wb") as out:
+    secrets, port = tmp_path / "secrets.toml", free_port()
+    with provider() as issuer:
         secrets.write_text(SECRETS.format(port=port, issuer=issuer))
-        server = subprocess.Popen(
-            [*command, f"--secrets.files={secrets}"],
-            cwd=ROOT,
-            env=os.environ,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            wait_until_served(f"http://localhost:{port}/_stcore/health", server)
+        with served(tmp_path, port, f"--secrets.files={secrets}"):
             yield f"http://localhost:{port}"
-        finally:
-            server.terminate()
-            server.wait(20)
-            Queue(RunStore()).shut_down()
-    printed = log.read_text(errors="replace")
-    assert "Traceback" not in printed, printed[-8000:]
 
 
 def signed_in(browser, address: str, user: str):
@@ -75,11 +52,10 @@ def signed_in(browser, address: str, user: str):
 @pytest.mark.slow
 @pytest.mark.browser
 def test_what_one_trains_in_private_another_does_not_find(address):
-    if chromium() is None:
-        pytest.skip("No Chromium or Chrome is installed.")
+    path = chromium()
     store = RunStore()
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         ann = signed_in(browser, address, "ann@x.org")
         ann.goto(f"{address}/train")
         ann.get_by_role("button", name="Train", exact=True).click()

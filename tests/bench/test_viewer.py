@@ -1,10 +1,8 @@
 """The viewer's benchmark in a real browser, on a small tree."""
 
-import os
-import shutil
-
 import pytest
 
+from tests.served_app import chromium
 from treelab.bench import viewer
 from treelab.cli.main import main
 
@@ -12,9 +10,7 @@ from treelab.cli.main import main
 @pytest.mark.slow
 def test_the_viewer_is_measured_in_a_browser(capsys):
     pytest.importorskip("playwright")
-    if not any(map(shutil.which, viewer.CHROMIUM)):
-        missing = pytest.fail if os.environ.get("CI") else pytest.skip
-        missing("No Chromium or Chrome is installed.")
+    chromium()
     (row,) = viewer.run_viewer(depths=(3,), n_moves=5).to_dict("records")
     assert row["nodes"] == 15
     assert min(row.values()) > 0

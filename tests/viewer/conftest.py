@@ -1,22 +1,14 @@
 """The viewer in a real Chromium, on a page without a server."""
 
-import os
-import shutil
-
 import pytest
 
+from tests.served_app import FLAGS, chromium
 from tests.viewer.page import serve
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="module")
 def browser():
-    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if path is None:
-        missing = pytest.fail if os.environ.get("CI") else pytest.skip
-        missing("No Chromium or Chrome is installed.")
+    path = chromium()
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
