@@ -8,7 +8,7 @@ from treelab.evaluation.rashomon.all_trees import all_trees
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import fitted_split
-from treelab.runs.jobs.rashomon.trees_of_run import keeps_constraints
+from treelab.runs.jobs.rashomon.trees_of_run import asked_of, keeps_constraints
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
@@ -41,12 +41,7 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     ValueError
         If the first run is gone, or there are too many trees.
     """
-    asked = json.loads(store.more(run.id) or "{}")
-    try:
-        parent = store.run(asked["run"])
-        model = store.model(parent.id)
-    except LookupError as error:
-        raise ValueError(f"The run of the first tree is gone. {error}") from error
+    asked, parent, model = asked_of(store, run)
     own = shown_tree(model)
     split = run.problem.split(store.table(run.problem.table_id))
     constraints = Constraints.read(run.settings.get("constraints"))

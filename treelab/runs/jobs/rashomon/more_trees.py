@@ -7,7 +7,7 @@ from treelab.editing.leaves import class_weights
 from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import fitted_split, without_origin
-from treelab.runs.jobs.rashomon.trees_of_run import rashomon_set
+from treelab.runs.jobs.rashomon.trees_of_run import asked_of, rashomon_set
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
@@ -46,12 +46,7 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
     ValueError
         If the parent is gone.
     """
-    more = json.loads(store.more(run.id) or "{}")
-    try:
-        parent = store.run(more["run"])
-        model = store.model(parent.id)
-    except LookupError as error:
-        raise ValueError(f"The run of the first trees is gone. {error}") from error
+    asked, parent, model = asked_of(store, run)
     assert isinstance(model, Tree)
     own, path = shown_tree(model), store.path(parent.id)
     known = store.rashomon(parent.id)
@@ -69,7 +64,7 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
     batch = estimator.train_batch(
         *rows,
         most_leaves=LARGER * own.n_leaves,
-        n_restarts=more["n_restarts"],
+        n_restarts=asked["n_restarts"],
         weights=class_weights(own),
         callbacks=callbacks,
     )

@@ -1,5 +1,6 @@
 """The Rashomon set of a run: what its training left, scored on the rows it learnt."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,11 +9,28 @@ import pandas as pd
 from treelab.editing.leaves import class_weights
 from treelab.evaluation.rashomon.gather import gather
 from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.violations import violations
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.rashomon.rashomon_set import RashomonSet
 from treelab.trees.tree import Tree
+
+
+def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
+    """Return what a run is to look at, the run of the first tree, and its model.
+
+    Raises
+    ------
+    ValueError
+        If the first run is gone.
+    """
+    asked = json.loads(store.more(run.id) or "{}")
+    try:
+        parent = store.run(asked["run"])
+        return asked, parent, store.model(parent.id)
+    except LookupError as error:
+        raise ValueError(f"The run of the first tree is gone. {error}") from error
 
 
 def rashomon_set(
