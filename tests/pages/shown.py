@@ -29,6 +29,12 @@ def figures(app: AppTest) -> list[dict]:
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
+def cards(app: AppTest) -> str:
+    """The cards of the runs on Train, as HTML."""
+    bodies = [html.proto.body for html in app.get("html")]
+    return "".join(body for body in bodies if 'class="run"' in body)
+
+
 def page_text(app: AppTest) -> str:
     """All words of the page that are not in pictures or controls."""
     kinds = ("title", "header", "markdown", "caption", "info", "html")

@@ -12,6 +12,7 @@ from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.model_facts import fitted_split, model_size, with_names
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
+from treelab.training.events import Progress
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.predictor import NodePredictor
@@ -249,3 +250,11 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
         found[part] = scores(problem.task, y, model.predict(X))
     store.finish(run_id, options.get("state", "done"), metrics=found, summary=summary)
     return run_id
+
+
+def report(store, run_id, n=5):
+    """Put points on the curve of a run in training."""
+    for epoch in range(1, n + 1):
+        store.add_event(
+            run_id, Progress(epoch, 10, 1 / epoch, 1.2 / epoch, epoch * 0.1)
+        )

@@ -5,29 +5,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from tests.pages.shown import conditions, figures, page_text, viewers
-from tests.pages.stores import add_run, table
-from tests.runs.jobs.clustered import clustered
-from treelab.learners.argmin.clustering import ArgminTreeClusterer
+from tests.pages.shown import cards, conditions, figures, page_text, viewers
+from tests.pages.stores import add_run, report
 from treelab.learners.common.origin import Origin
-from treelab.runs.jobs.clusters import clusters_problem, name_clusters
 from treelab.runs.jobs.save_pruned import save_pruned
 from treelab.runs.store.process import ProcessId
 from treelab.training.events import HISTORY, Progress
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
-
-
-def cards(app) -> str:
-    return "".join(
-        html.proto.body for html in app.get("html") if 'class="run"' in html.proto.body
-    )
-
-
-def report(store, run_id, n=5):
-    for epoch in range(1, n + 1):
-        store.add_event(
-            run_id, Progress(epoch, 10, 1 / epoch, 1.2 / epoch, epoch * 0.1)
-        )
 
 
 def test_an_empty_store_says_what_will_be_here(visit):
@@ -182,54 +166,6 @@ def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
     assert [element.proto.id for element in app.get("bidi_component")] == [before]
 
 
-def found_clusters(store, name="fruit", known=None):
-    """A run that found clusters in the hand-made table, as a worker leaves it."""
-    frame = table()[["radius", "texture $x$", "weight", "kind"]]
-    return clustered(store, frame.dropna(), name, known=known, max_epochs=5)
-
-
-def of_clusters(visit, **address):
-    app = visit("train", **address)
-    if app.button_group(key="aim").value != "clusters":
-        app.button_group(key="aim").set_value("clusters").run()
-    return app
-
-
-def test_clusters_are_found_without_anything_to_predict(store, visit):
-    app = of_clusters(visit)
-    problem = app.session_state["problem"]
-    app.selectbox(key=f"known-{problem.table_id}").set_value(0).run()
-    app.number_input(key="setting-clusters-depth").set_value(2).run()
-    app.button(key="train").click().run()
-    assert not app.exception
-    (run,) = store.runs()
-    assert (run.learner, run.state, run.settings["depth"]) == ("clusters", "queued", 2)
-    assert run.problem.awaits_clusters
-    assert problem.target in run.problem.columns
-    assert run.id in store.queued()
-    assert "Argmin clusters" in cards(app)
-
-
-def test_clusters_may_be_alike_in_chosen_columns(store, visit):
-    app = of_clusters(visit)
-    alike = app.selectbox(key="setting-clusters-target_columns")
-    alike.select("each column, from the others").run()
-    app.button(key="train").click().run()
-    assert store.runs()[0].settings["target_columns"] == "each"
-    app.selectbox(key="setting-clusters-target_columns").select("chosen columns").run()
-    assert "Choose at least one column" in page_text(app)
-    assert app.button(key="train").disabled
-    named = app.multiselect(key="setting-clusters-target_columns-names")
-    named.set_value(named.options).run()
-    assert "Leave at least one column" in app.error[0].value
-    named.set_value([])
-    named.select(named.options[0]).run()
-    app.button(key="train").click().run()
-    assert not app.exception
-    assert store.runs()[0].settings["target_columns"] == [named.options[0]]
-    assert f"target columns {named.options[0]}" in cards(app)
-
-
 def test_the_depth_of_get_is_left_to_it_unless_given(store, visit):
     app = visit("train")
     app.button_group(key="learners").set_value(["get"]).run()
@@ -238,64 +174,6 @@ def test_the_depth_of_get_is_left_to_it_unless_given(store, visit):
     app.number_input(key="setting-get-max_depth").set_value(3).run()
     app.button(key="train").click().run()
     assert store.runs()[0].settings["max_depth"] == 3
-
-
-def test_known_labels_are_the_target_and_no_column(store, visit):
-    app = of_clusters(visit)
-    target = app.session_state["problem"].target
-    app.button(key="train").click().run()
-    (run,) = store.runs()
-    assert run.problem.target == target
-    assert target not in run.problem.columns
-    assert not run.problem.awaits_clusters
-
-
-def test_labels_that_are_numbers_are_refused_in_place(store, visit):
-    app = of_clusters(visit)
-    base = app.session_state["problem"].table_id
-    app.selectbox(key=f"known-{base}").set_value(1).run()
-    assert "looks like numbers" in app.error[0].value
-    assert app.button(key="train").disabled
-
-
-def test_a_run_that_still_looks_for_clusters_brings_its_table(store, visit):
-    frame = table().dropna()
-    table_id = store.add_table(frame, "fruit")
-    problem = clusters_problem(frame, table_id=table_id, table_name="fruit")
-    run_id = store.create("clusters", {}, problem)
-    store.start(run_id, ProcessId.here())
-    report(store, run_id)
-    for page in ("train", "data"):
-        app = visit(page, run=run_id)
-        assert not app.exception
-        assert app.session_state["problem"].table_id == table_id
-    app = visit("train", run=run_id)
-    assert app.button_group(key="aim").value == "clusters"
-    assert "Runs that find clusters of rows in fruit" in app.caption[0].value
-    tree = ArgminTreeClusterer(depth=2, max_epochs=2).fit(problem.table(frame)).tree_
-    store.add_snapshot(run_id, 2, name_clusters(tree))
-    app = visit("train", run=run_id)
-    assert not app.exception
-    assert viewers(app)
-    assert not visit("tree", run=run_id).exception
-
-
-@pytest.mark.parametrize("known", [None, "kind"])
-def test_which_clusters_were_found_is_said_in_one_line(store, visit, known):
-    run_id = found_clusters(store, known=known)
-    app = visit("train", run=run_id)
-    assert not app.exception
-    (line,) = [text.value for text in app.markdown if "** in " in text.value]
-    assert "clusters" in line
-    assert ("dendrogram purity" in line) == (known is not None)
-    assert "Argmin clusters" in cards(app)
-
-
-def test_runs_of_clusters_and_of_predictions_are_apart(store, visit):
-    run_id = found_clusters(store)
-    app = visit("train", run=run_id)
-    app.button_group(key="aim").set_value("predict").run()
-    assert "No run on this table yet" in app.info[0].value
 
 
 def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit):
