@@ -146,6 +146,19 @@ def test_one_sheet_of_a_workbook_is_chosen(store, visit):
     assert not app.error
 
 
+def test_how_a_text_was_read_is_shown_and_can_be_changed(store, visit):
+    text = "size;kind\n" + "".join(f"{i % 9},5;{'ab'[i % 2]}\n" for i in range(60))
+    app = visit("data")
+    app.file_uploader(key="upload").upload("t.csv", text.encode(), "text/csv").run()
+    assert app.selectbox(key="upload-delimiter").placeholder == "now: semicolon"
+    assert app.selectbox(key="upload-decimal").placeholder == "now: comma"
+    assert app.selectbox(key="upload-encoding").placeholder == "now: UTF-8"
+    app.number_input(key="upload-header").set_value(0)
+    app.button(key="read-chosen").click().run()
+    assert not app.error
+    assert list(store.table(store.tables()[0].id).columns) == ["column_1", "column_2"]
+
+
 def test_a_pasted_table_is_read(store, visit):
     app = visit("data")
     app.text_area(key="upload-pasted").set_value(CSV.decode().replace(",", "\t"))

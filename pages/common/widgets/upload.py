@@ -7,7 +7,8 @@ from pages.common.state.problem import choose_table
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.openml import CATALOGUE, read_openml
-from treelab.data.reading.read_table import ReadResult, read_table
+from treelab.data.reading.file_format import DATABASES, format_of
+from treelab.data.reading.read_table import ReadResult, TextForm, read_table
 from treelab.data.reading.table_error import ChoiceError, TableError
 from treelab.runs.store.run_store import default_home
 
@@ -16,8 +17,9 @@ KINDS = [
     *("csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "xlsb", "xls", "ods"),
     *("parquet", "arrow", "feather", "jsonl", "ndjson", "json", "arff"),
     *("dta", "sav", "zsav", "sas7bdat", "xpt", "db", "sqlite", "sqlite3"),
+    *("duckdb", "ddb"),
 ]
-LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite and others"
+LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite, DuckDB and others"
 
 # What a person may say of a text file, where it was found out wrong.
 _TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
@@ -25,7 +27,7 @@ _TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
         "Between columns",
         {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"},
     ),
-    "decimal": ("Decimal sign", {".": "point, 1,234.5", ",": "comma, 1.234,5"}),
+    "decimal": ("Decimal sign", {".": "point", ",": "comma"}),
     "encoding": (
         "Encoding",
         {
@@ -53,7 +55,7 @@ def upload_box() -> None:
     )
 
     if file is not None:
-        _choice_box(file.getvalue()[:16] == b"SQLite format 3\0")
+        _choice_box(format_of(file.getvalue()))
     st.text_area(
         "Or paste a table",
         key="upload-pasted",
@@ -84,33 +86,15 @@ def _openml_box() -> None:
     )
 
 
-def _choice_box(is_database: bool) -> None:
+def _choice_box(kind: str) -> None:
     """Let the visitor choose what is read of a file: a sheet, a header, a query."""
     choices = st.session_state.get("upload-choices")
+    is_database = kind in DATABASES
     if choices:
         what = "table" if is_database else "sheet"
         st.selectbox(
             f"Which of its {len(choices):,} {what}s", choices, key="upload-sheet"
         )
-    if not is_database:
-        st.number_input(
-            "Row that names the columns",
-            min_value=1,
-            value=None,
-            placeholder="found out",
-            key="upload-header",
-        )
-    if not is_database and not choices:
-        with st.expander("If it was read wrong", key="upload-how"):
-            for key, (label, options) in _TEXT_OPTIONS.items():
-                st.selectbox(
-                    label,
-                    list(options),
-                    index=None,
-                    placeholder="found out",
-                    format_func=options.__getitem__,
-                    key=f"upload-{key}",
-                )
     if is_database:
         st.text_area(
             "Or what a query finds",
@@ -119,12 +103,44 @@ def _choice_box(is_database: bool) -> None:
             placeholder="SELECT ... FROM ...",
             help="One SELECT; the database is only read, for 20 seconds at most.",
         )
+    elif kind in ("text", "workbook", "zip"):
+        _header_box()
+        if not choices and kind != "workbook":
+            _text_box()
     st.button(
         "Read" if choices or is_database else "Read again",
         key="read-chosen",
         type="primary" if choices else "secondary",
         on_click=_store_chosen,
     )
+
+
+def _header_box() -> None:
+    """Let the visitor say which row names the columns."""
+    form: TextForm | None = st.session_state.get("upload-form")
+    words = {True: "now: a row names them", False: "now: none does"}
+    st.number_input(
+        "Row that names the columns, 0 if none does",
+        min_value=0,
+        value=None,
+        placeholder="found out" if form is None else words[form.has_header],
+        key="upload-header",
+    )
+
+
+def _text_box() -> None:
+    """Show how a text was read, and let the visitor say otherwise."""
+    form: TextForm | None = st.session_state.get("upload-form")
+    for column, (key, (label, options)) in zip(st.columns(3), _TEXT_OPTIONS.items()):
+        found = "" if form is None else getattr(form, key)
+        column.selectbox(
+            label,
+            list(options),
+            index=None,
+            placeholder=f"now: {options.get(found, found)}" if found else "found out",
+            format_func=options.__getitem__,
+            key=f"upload-{key}",
+        )
 
 
 def upload_report() -> None:
@@ -151,7 +167,7 @@ def _store_upload() -> None:
         return
     st.session_state["upload-read"] = read_id
     clear_report()
-    own = ("choices", "header", "query", *_TEXT_OPTIONS)
+    own = ("choices", "form", "header", "query", *_TEXT_OPTIONS)
     for key in (f"upload-{name}" for name in own):
         st.session_state.pop(key, None)
     if file is not None:  # else it was removed again
@@ -199,6 +215,7 @@ def _store(
         found = read_table(content, file_name, sheet=sheet, query=query, **how)
         title = f"{file_name}, {sheet}" if sheet and not query else file_name
         _show(found, title)
+        st.session_state["upload-form"] = found.text
     except ChoiceError as error:
         st.session_state["upload-choices"] = error.choices
         return False

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.data.reading.files import frame_of, notes_of, refusal
 from treelab.data.reading import extent
-from treelab.data.reading.read_table import read_table
+from treelab.data.reading.read_table import TextForm, read_table
 from treelab.data.reading.table_error import TableError
 
 PLAIN = "age,word\n31,a\n28,b\n45,a\n"
@@ -161,3 +161,13 @@ def test_any_bytes_give_a_table_or_a_reason(content):
         named = True
     assert named
     assert width >= 2
+
+
+def test_how_a_text_was_read_is_told():
+    found = read_table("größe;art\n1,5;a\n2,5;b\n".encode("cp1252")).text
+    assert found == TextForm(";", ",", "cp1252", True)
+    plain = read_table(b"1,a\n2,b\n3,c\n").text
+    assert plain == TextForm(",", ".", "utf-8", False)
+    named = {"delimiter": "|", "decimal": ",", "encoding": "utf-8", "header": 0}
+    text = read_table(b"a|b\n1|c\n", **named).text
+    assert text == TextForm("|", ",", "utf-8", False)

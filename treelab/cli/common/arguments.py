@@ -22,7 +22,7 @@ def add_table(parser: ArgumentParser) -> None:
         "table",
         metavar="TABLE",
         help="a file: CSV, TSV, Excel, ODS, Parquet, Arrow, JSON lines, ARFF, Stata, "
-        "SPSS, SAS or SQLite; may be gzipped or zipped; or openml:NAME or "
+        "SPSS, SAS, SQLite or DuckDB; may be gzipped or zipped; or openml:NAME or "
         "openml:NUMBER, fetched from openml.org and cached",
     )
     parser.add_argument(
@@ -48,7 +48,9 @@ def add_table(parser: ArgumentParser) -> None:
         "--encoding", help="of a text, such as cp1252 (default: found out)"
     )
     parser.add_argument(
-        "--query", metavar="SELECT", help="what to read from an SQLite database"
+        "--query",
+        metavar="SELECT",
+        help="what to read from an SQLite or DuckDB database",
     )
 
 

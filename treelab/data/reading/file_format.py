@@ -13,7 +13,7 @@ from treelab.data.reading.table_error import TableError
 FORMATS = (  # (first bytes, the format)
     (b"PAR1", "parquet"),
     (b"\xd0\xcf\x11\xe0", "workbook"),  # .xls
-    (b"SQLite format 3\0", "database"),
+    (b"SQLite format 3\0", "sqlite"),
     (b"ARROW1", "arrow"),
     (b"FEA1", "arrow"),
     (b"<stata_dta>", "stata"),
@@ -23,6 +23,7 @@ FORMATS = (  # (first bytes, the format)
     (b"HEADER RECORD*******LIB", "xport"),
 )
 OLD_STATA = re.compile(rb"[\x69\x6c\x6e-\x73][\x01\x02]\x01\x00")  # .dta before 13
+DATABASES = ("sqlite", "duckdb")  # formats that a query can be run on
 ARFF = re.compile(rb"(?i)(\s*(%[^\n]*)?\n)*\s*@relation\b")
 JSON_LINES = re.compile(rb'\s*\{\s*["}]')
 MARK = b"\xef\xbb\xbf"
@@ -79,9 +80,12 @@ def format_of(content: bytes) -> str:
     Returns
     -------
     str
-        "parquet", "workbook", "zip", "database", "arrow", "stata", "spss", "sas",
-        "xport", "arff", "json lines" or "text".
+        "parquet", "workbook", "zip", "sqlite", "duckdb", "arrow", "stata", "spss",
+        "sas", "xport", "arff", "json lines" or "text".
     """
+    # Four letters may stand anywhere in a text, zeros after them do not.
+    if content[8:12] == b"DUCK" and content[14:20] == bytes(6):
+        return "duckdb"
     if content[:4] == b"PK\x03\x04" or content[:4] == b"PK\x05\x06":
         return "workbook" if is_workbook(content) else "zip"
     for start, kind in FORMATS:

@@ -72,6 +72,27 @@ class _How:
 
 
 @dataclass(frozen=True)
+class TextForm:
+    """How a delimited text was read: what was found out, or what a person said.
+
+    Attributes
+    ----------
+    delimiter : str
+        Between fields; a tab for spaces.
+    decimal : {",", "."}
+        A comma where the numbers of any column have one.
+    encoding : str
+    has_header : bool
+        Whether a line names the columns.
+    """
+
+    delimiter: str
+    decimal: str
+    encoding: str
+    has_header: bool
+
+
+@dataclass(frozen=True)
 class ReadResult:
     """A table as it was read.
 
@@ -83,11 +104,14 @@ class ReadResult:
         Sentences on what was found odd and what was done about it.
     dates : list of str
         Columns that hold dates, as years with decimals; ``months`` writes them out.
+    text : TextForm or None
+        How it was read, where it is a delimited text.
     """
 
     frame: pd.DataFrame
     notes: list[str]
     dates: list[str]
+    text: TextForm | None = None
 
 
 def read_table(
@@ -97,7 +121,7 @@ def read_table(
 
     CSV, TSV and other delimited text; Excel (.xlsx, .xlsm, .xlsb, .xls) and
     OpenDocument (.ods) workbooks; Parquet, Arrow and Feather; JSON lines; ARFF; Stata,
-    SPSS and SAS; SQLite databases.
+    SPSS and SAS; SQLite and DuckDB databases.
 
     What a file is follows from its content, not from its name. Delimiter, header,
     encoding, decimal commas, missing values and dates are found out; the notes list
@@ -139,22 +163,31 @@ def read_table(
     if not content or content.isspace():
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
     how = _How(**options)
-    readings, notes = _read_content(content, name, how)
+    readings, notes, form = _read_content(content, name, how)
     result = _assemble(readings, notes, name, how.one_column)
     pa.default_memory_pool().release_unused()
-    return result
+    return replace(result, text=form)
 
 
 def _read_content(
     content: bytes, name: str, how: _How
-) -> tuple[list[ColumnReading], list[str]]:
-    """Read the columns of a file by the reader of its format, with notes."""
+) -> tuple[list[ColumnReading], list[str], TextForm | None]:
+    """Read the columns of a file, with notes, and how it was read if it is a text."""
     kind = format_of(content)
     if kind == "zip":
         from treelab.data.reading.formats.zipped import unzip
 
         content, name = unzip(content, name)
         return _read_content(unpack(content, name), name, how)
+    if kind in ("text", "arff", "json lines"):
+        return _read_text(content, name, how, kind)
+    return *_read_format(content, name, how, kind), None
+
+
+def _read_format(
+    content: bytes, name: str, how: _How, kind: str
+) -> tuple[list[ColumnReading], list[str]]:
+    """Read the columns of a file that is no text by the reader of its format."""
     if kind == "parquet":
         from treelab.data.reading.formats.parquet import read_parquet
 
@@ -165,37 +198,43 @@ def _read_content(
         text, header, notes = sheet_text(content, name, how.sheet, how.header)
         cells = read_cells(text, name, ",", header, one_column=how.one_column)
         return _read_columns(replace(cells, place="row"), notes)
-    if kind in ("arrow", "stata", "spss", "sas", "xport"):
-        from treelab.data.reading.formats.guarded import run_guarded
-        from treelab.data.reading.formats.parquet import read_parquet
+    if kind == "sqlite":
+        from treelab.data.reading.formats.sqlite import read_sqlite
 
-        _, written = run_guarded("parquet_process", content, name, kind=kind)
-        return read_parquet(written, name)
-    if kind == "database":
-        from treelab.data.reading.formats.database import read_database
+        return _read_columns(read_sqlite(content, name, how.sheet, how.query), [])
+    if kind == "duckdb":
+        from treelab.data.reading.formats.duckdb import read_duckdb
 
-        return _read_columns(read_database(content, name, how.sheet, how.query), [])
-    return _read_text(content, name, how, kind)
+        return read_duckdb(content, name, how.sheet, how.query)
+    from treelab.data.reading.formats.guarded import run_guarded
+    from treelab.data.reading.formats.parquet import read_parquet
+
+    _, written = run_guarded("parquet_process", content, name, kind=kind)
+    return read_parquet(written, name)
 
 
 def _read_text(
     content: bytes, name: str, how: _How, kind: str
-) -> tuple[list[ColumnReading], list[str]]:
+) -> tuple[list[ColumnReading], list[str], TextForm | None]:
     """Read the columns of a text: delimited, JSON lines or ARFF."""
     refuse_other_formats(content, name)
-    text, _, note = to_utf8(content, name, how.encoding)
+    text, encoding, note = to_utf8(content, name, how.encoding)
     notes = [note] if note else []
     if kind == "json lines":
         from treelab.data.reading.formats.json_lines import read_json_lines
 
-        return _read_columns(read_json_lines(text, name), notes)
+        return *_read_columns(read_json_lines(text, name), notes), None
     if kind == "arff":
         from treelab.data.reading.formats.arff import read_arff
 
         cells, nominal = read_arff(text, name)
-        return _read_columns(cells, notes, nominal)
+        return *_read_columns(cells, notes, nominal), None
     cells = read_cells(text, name, how.delimiter, how.header, one_column=how.one_column)
-    return _read_columns(cells, notes, decimal=how.decimal)
+    readings, notes = _read_columns(cells, notes, decimal=how.decimal)
+    commas = any(reading.has_decimal_commas for reading in readings)
+    decimal = how.decimal or ("," if commas else ".")
+    form = TextForm(cells.delimiter, decimal, encoding, cells.has_header)
+    return readings, notes, form
 
 
 def _read_columns(

@@ -28,6 +28,7 @@ THOUSANDS_COMMA = r"^[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$"
 MARKED = r"[1-9]\d{0,2}([ \x{a0}\x{202f}'’]\d{3})+"  # 1 234 567 and 1'234'567
 THOUSANDS_MARK = rf"^[+-]?({MARKED}|\d+)([.,]\d+)?$"
 UNIT = re.compile(r"[$€£¥₹%]")
+DECIMAL_COMMAS = "commas are decimal commas"
 ISO_DATE = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$"
 
 
@@ -50,6 +51,11 @@ class ColumnReading:
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     is_date: bool = False
+
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether commas were found to be its decimal signs."""
+        return any(DECIMAL_COMMAS in note for note in self.notes)
 
 
 def read_column(
@@ -221,7 +227,7 @@ def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None,
     if decimal:
         plain = pc.replace_substring(present, ".", "")
         plain = pc.replace_substring(plain, ",", ".")
-        what = "commas are decimal commas"
+        what = DECIMAL_COMMAS
     else:
         plain = pc.replace_substring(present, ",", "")
         what = "commas separate thousands"

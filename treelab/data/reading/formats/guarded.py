@@ -15,6 +15,8 @@ from treelab.data.reading.table_error import ChoiceError, TableError
 
 MOST_MEMORY = 3 * 2**29  # bytes that reading a file may take
 MOST_SECONDS = 60
+# Each thread's own arena reserves memory that counts as taken.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 ROOT = Path(__file__).parents[4]  # the folder that treelab lies in
 
@@ -53,7 +55,7 @@ def run_guarded(
             input=content,
             capture_output=True,
             timeout=MOST_SECONDS,
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": path, **ONE_THREAD},
             check=False,
         )
     except subprocess.TimeoutExpired as error:

@@ -26,7 +26,7 @@ TABLES = (
 DAMAGED = "is a database that is damaged or cut off. Copy it again."
 
 
-def read_database(
+def read_sqlite(
     content: bytes, name: str, sheet: str | None, query: str | None
 ) -> Cells:
     """Read the rows of one table, or of one SELECT.

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from treelab.data.reading.formats import database
+from treelab.data.reading.formats import sqlite
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import ChoiceError, TableError
 
@@ -67,7 +67,7 @@ def test_what_is_no_select_is_refused_and_changes_nothing(path, query, words):
 
 
 def test_a_query_that_does_not_end_is_broken_off(path, monkeypatch):
-    monkeypatch.setattr(database, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite, "MOST_SECONDS", 0.05)
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
     with pytest.raises(TableError, match=r"more than 0\.05 s"):
         read_table(path, query=endless + "SELECT max(n) AS n, 1 AS m FROM c")
