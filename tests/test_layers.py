@@ -47,7 +47,7 @@ OUTSIDE = {
     "editing": {"numpy"},
     "data": {
         *("numpy", "pandas", "sklearn", "pyarrow", "charset_normalizer", "scipy"),
-        *("python_calamine", "pyreadstat", "xlsxwriter"),
+        *("python_calamine", "pyreadstat", "xlsxwriter", "duckdb"),
     },
     "figures": {"numpy", "pandas", "plotly", "graphviz"},
 }
