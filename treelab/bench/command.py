@@ -203,6 +203,22 @@ def add_rashomon(commands) -> None:
     parser.set_defaults(command=_rashomon)
 
 
+def add_tables(commands) -> None:
+    """Add ``bench tables``."""
+    parser = commands.add_parser(
+        "tables", help="read every table without help, and train every learner on it"
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with a manifest.json"
+    )
+    parser.add_argument("--tables", help="names joined by commas; default: all")
+    parser.add_argument("--learners", help="keys joined by commas; default: all")
+    parser.add_argument(
+        "--out", type=Path, help="file of results; one that exists is continued"
+    )
+    parser.set_defaults(command=_tables)
+
+
 # Each adds a subcommand to ``treelab bench``.
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
@@ -214,6 +230,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_rashomon,
     add_soak,
     add_speed,
+    add_tables,
     add_ui,
     add_viewer,
 )
@@ -325,6 +342,13 @@ def _constraints(chosen: Namespace) -> int:
     from treelab.bench.constraints import run
 
     return run(chosen)
+
+
+def _tables(chosen: Namespace) -> int:
+    """Read, train and print."""
+    from treelab.bench.every_table import report
+
+    return report(chosen)
 
 
 def _origins(chosen: Namespace) -> int:
