@@ -1,4 +1,4 @@
-"""Whether every table of a folder is understood as it is, and trained on by each learner.
+"""Whether every table of a folder is read right without help, and trained on.
 
 Each table goes the way of an upload: its file is read, its columns and its task are
 found without help, and each learner trains on it as a worker does.
