@@ -64,6 +64,11 @@ def test_export_of_an_ensemble_asks_which_tree(tmp_path, capsys, refused, traine
     ensemble.save(tmp_path / "ensemble")
     folder = str(tmp_path / "ensemble")
     assert "one of its trees" in refused("export", folder)
+    assert "one of its trees" in refused("export", folder, "--format", "pmml")
+    assert main(["export", folder, "--format", "python"]) == 0
+    names: dict = {}
+    exec(capsys.readouterr().out, names)
+    assert len(names["_TREES"]) == 2
     assert "0 to 1" in refused("export", folder, "--estimator", "2")
     assert main(["export", folder, "--estimator", "1", "--format", "text"]) == 0
     assert "size" in capsys.readouterr().out

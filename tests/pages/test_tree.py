@@ -82,6 +82,8 @@ def test_an_ensemble_says_that_all_its_trees_predict(visit, store):
     others[1].click().run()
     assert viewers(app) != before
     assert not app.exception
+    app.selectbox(key="export-as").select("The whole ensemble as a C function").run()
+    assert "returns the ensemble's prediction" in page_text(app)
 
 
 def test_a_tree_under_a_predictor_says_so(visit, store):

@@ -9,7 +9,7 @@ from treelab.cli.common.saved_models import find_model, write_bytes, write_outpu
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.code import LANGUAGES, to_onnx
+from treelab.trees.code import ENSEMBLE_LANGUAGES, LANGUAGES, to_onnx
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
@@ -32,7 +32,7 @@ def add_command(commands) -> None:
         "--estimator",
         type=int,
         metavar="N",
-        help="which tree of an ensemble, from 0",
+        help="which tree of an ensemble, from 0 (onnx, python and c: default all)",
     )
     parser.set_defaults(command=export)
 
@@ -46,9 +46,13 @@ def export(arguments: Namespace) -> None:
     if arguments.format == "json" and arguments.estimator is None:
         write_output(arguments, json.dumps(model.to_dict(), indent=1) + "\n")
         return
+    as_whole = arguments.format in ("onnx", *ENSEMBLE_LANGUAGES)
+    if isinstance(model, WeightedTrees) and as_whole and arguments.estimator is None:
+        _write_code(arguments, model)
+        return
     tree = _single_tree(model, arguments.estimator)
-    if arguments.format == "onnx":
-        write_bytes(arguments, to_onnx(tree))
+    if arguments.format in ("onnx", *LANGUAGES):
+        _write_code(arguments, tree)
         return
     writers = {
         "rules": lambda: to_rules(tree).to_csv(index=False),
@@ -57,12 +61,16 @@ def export(arguments: Namespace) -> None:
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
         "html": lambda: _html_page(tree, arguments, run),
     }
-    if arguments.format in writers:
-        text = writers[arguments.format]()
-    else:
-        _, _, write_code = LANGUAGES[arguments.format]
-        text = write_code(tree)
-    write_output(arguments, text)
+    write_output(arguments, writers[arguments.format]())
+
+
+def _write_code(arguments: Namespace, model: Tree | WeightedTrees) -> None:
+    """Write a tree, or an ensemble, as code."""
+    if arguments.format == "onnx":
+        write_bytes(arguments, to_onnx(model))
+        return
+    _, _, write_code = LANGUAGES[arguments.format]
+    write_output(arguments, write_code(model))
 
 
 def _html_page(tree: Tree, arguments: Namespace, run: Run | None) -> str:
@@ -79,7 +87,7 @@ def _single_tree(model: Model, estimator: int | None) -> Tree:
         if estimator is None or not 0 <= estimator <= last:
             raise ValueError(
                 f"The model is an ensemble; choose one of its trees with --estimator, "
-                f"0 to {last}, or write all with --format json."
+                f"0 to {last}, or write all with --format onnx, python, c or json."
             )
         return shown_tree(model, estimator=estimator)
     if estimator is not None:

@@ -12,11 +12,13 @@ from pages.common.cached.store import store
 from pages.common.cached.trees import exported_tree
 from treelab.figures.export import has_dot, picture_file
 from treelab.reports.tree_page import html_page
-from treelab.trees.code import LANGUAGES, to_onnx
+from treelab.trees.code import ENSEMBLE_LANGUAGES, LANGUAGES, to_onnx
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text.dot import to_dot
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
+_WHOLE = "The whole ensemble"
 _HAS_ONNX = find_spec("onnx") is not None
 
 
@@ -29,6 +31,7 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.selectbox("Export", list(files), key="export-as")
         ending, data, mime = files[wanted]
+        name = loaded.run.id if wanted.startswith(_WHOLE) else name
         st.download_button(
             "Download",
             data,
@@ -37,9 +40,16 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
             key=f"export-{name}-{ending}",
             on_click="ignore",
             icon=":material/download:",
-            help=f"{wanted} of this tree, as a file.",
+            help=f"{wanted}, as a file."
+            if wanted.startswith(_WHOLE)
+            else f"{wanted} of this tree, as a file.",
         )
-    if wanted in ("ONNX", *(title for title, _, _ in LANGUAGES.values())):
+    if wanted.startswith(_WHOLE):
+        st.caption(
+            "Runs without treelab and returns the ensemble's prediction for each row. "
+            "PMML and SQL have no ensemble whose weights depend on the row."
+        )
+    elif wanted in ("ONNX", *(title for title, _, _ in LANGUAGES.values())):
         only = ", not the ensemble's" if loaded.is_ensemble else ""
         st.caption(
             f"Runs without treelab and returns this tree's prediction{only} for each "
@@ -69,10 +79,25 @@ def _files(
         files[title] = ending, partial(write, whole), "text/plain"
     if _HAS_ONNX:
         files["ONNX"] = "onnx", partial(to_onnx, whole), "application/octet-stream"
+    if isinstance(loaded.model, WeightedTrees):
+        files |= _ensemble_files(loaded.model)
     files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
     model = loaded.model.to_bytes
     files["Model (treelab.load)"] = "treelab", model, "application/zip"
     files["Data (JSON)"] = "json", partial(_as_json, tree), "application/json"
+    return files
+
+
+def _ensemble_files(model: WeightedTrees) -> dict[str, tuple[str, Callable, str]]:
+    """Return the kinds of files that hold all trees and their weights."""
+    code = {LANGUAGES[name][0]: LANGUAGES[name][1:] for name in ENSEMBLE_LANGUAGES}
+    files: dict[str, tuple[str, Callable, str]] = {
+        f"{_WHOLE} as a {title}": (ending, partial(write, model), "text/plain")
+        for title, (ending, write) in code.items()
+    }
+    if _HAS_ONNX:
+        binary = "application/octet-stream"
+        files[f"{_WHOLE} as ONNX"] = "onnx", partial(to_onnx, model), binary
     return files
 
 

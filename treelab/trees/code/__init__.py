@@ -1,9 +1,13 @@
-"""One tree as code that needs no treelab: Python, SQL, C, PMML, ONNX.
+"""A model as code that needs no treelab: Python, SQL, C, PMML, ONNX.
 
 Each predicts as ``Tree.predict`` does on every row: thresholds, weights and
 values are written so that they read back as the same float64, and weighted sums are
-added up in the tree's own order.
+added up in the tree's own order. Ensembles are written as Python, C and ONNX; a sum
+over trees is rounded as each adds it up.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 from treelab.trees.code.c import to_c
 from treelab.trees.code.onnx import to_onnx
@@ -11,12 +15,21 @@ from treelab.trees.code.pmml import to_pmml
 from treelab.trees.code.python import to_python
 from treelab.trees.code.sql import to_sql
 
-__all__ = ["LANGUAGES", "to_c", "to_onnx", "to_pmml", "to_python", "to_sql"]
+__all__ = [
+    "ENSEMBLE_LANGUAGES",
+    "LANGUAGES",
+    "to_c",
+    "to_onnx",
+    "to_pmml",
+    "to_python",
+    "to_sql",
+]
 
 # What each is called, the ending of its file, and what writes it.
-LANGUAGES = {
+LANGUAGES: dict[str, tuple[str, str, Callable[[Any], str]]] = {
     "python": ("Python function", "py", to_python),
     "sql": ("SQL CASE", "sql", to_sql),
     "c": ("C function", "c", to_c),
     "pmml": ("PMML", "pmml", to_pmml),
 }
+ENSEMBLE_LANGUAGES = ("python", "c")  # those of LANGUAGES that hold a whole ensemble

@@ -1,11 +1,13 @@
 """A tree as a function in C99; NaN and NULL are missing values."""
 
+from treelab.trees.code.c_parts import HELPERS, c_text, number, struct_lines
+from treelab.trees.code.ensembles.c import ensemble_to_c
 from treelab.trees.code.names import comment, heading
 from treelab.trees.code.nested import NestedWriter, Style
 from treelab.trees.code.splits import CategoryTest, NumberTest, Term
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
-_TYPES = {"number": "double ", "category": "const char *"}
 _BUILD = (
     "It predicts as the tree does, to the last bit, where products and sums are "
     "rounded one by one: compile with -std=c99 or -ffp-contract=off, not with "
@@ -13,12 +15,12 @@ _BUILD = (
 )
 
 
-def to_c(tree: Tree) -> str:
-    """Write a tree as C99.
+def to_c(tree: Tree | WeightedTrees) -> str:
+    """Write a tree, or an ensemble, as C99.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or WeightedTrees
 
     Returns
     -------
@@ -30,12 +32,16 @@ def to_c(tree: Tree) -> str:
         ``tree_probabilities(&row)`` an array of as many doubles; -1 and NULL where
         nothing stands for a missing value (``tree.predict`` raises ValueError there).
         For regression ``tree_predict(&row)`` returns the value, NAN in that case.
+        An ensemble's ``tree_probabilities(&row, probability)`` writes as many doubles,
+        equal to its own up to rounding.
 
     Raises
     ------
     ValueError
         If a category holds a character that C text cannot hold.
     """
+    if isinstance(tree, WeightedTrees):
+        return ensemble_to_c(tree)
     return _File(tree).text()
 
 
@@ -66,13 +72,13 @@ class _File(NestedWriter):
         parts = [
             self._comment(),
             ["#include <math.h>", "#include <stddef.h>", "#include <string.h>"],
-            self._struct(),
+            struct_lines(self.names),
         ]
         if self.tree.classes is not None:
             parts.append(self._tables())
         parts += [
             helper.strip("\n").split("\n")
-            for name, helper in _HELPERS.items()
+            for name, helper in HELPERS.items()
             if f"{name}(" in used
         ]
         parts += [*self.scores.values(), *functions]
@@ -84,16 +90,6 @@ class _File(NestedWriter):
         """Write the heading."""
         lines = [*heading(self.tree, self.inputs), comment(_BUILD)]
         return ["/*", *(f" * {line}" for line in lines), " */"]
-
-    def _struct(self) -> list[str]:
-        """Write the row, a member a column."""
-        members = []
-        for source, name in self.names.items():
-            unit = f", {source.unit}" if source.unit else ""
-            column = comment(f"{source.column}{unit}")
-            members.append(f"    {_TYPES[source.kind]}{name}; /* {column} */")
-        members = members or ["    char unused; /* this tree reads no column */"]
-        return ["struct tree_row {", *members, "};"]
 
     def _tables(self) -> list[str]:
         """Write the classes, and their probabilities at each leaf."""
@@ -173,52 +169,6 @@ def _score_function(term: Term) -> list[str]:
     return [*lines, f"    return {number(term.unseen)};", "}"]
 
 
-def number(value: float) -> str:
-    """Write a number as a double; C reads back the same float64."""
-    if value != value:
-        return "NAN"
-    if value in (float("inf"), float("-inf")):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(value)
-
-
-def c_text(value: str) -> str:
-    """Write text as a C literal of UTF-8 bytes, all but plain letters escaped.
-
-    Raises
-    ------
-    ValueError
-        If it holds NUL, where C text ends, or half of a surrogate pair.
-    """
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError(
-            f"{value!r} holds a character that C text cannot hold (NUL, or half of a "
-            "pair). Rename it in the table."
-        )
-    return '"' + "".join(map(_byte, value.encode())) + '"'
-
-
-def _byte(byte: int) -> str:
-    """Write one byte; three octal digits never run on into what follows."""
-    character = chr(byte)
-    plain = 32 <= byte < 127 and character not in '"\\?'  # "??/" would be a backslash
-    return character if plain else f"\\{byte:03o}"
-
-
-_HELPERS = {
-    "same": """
-static int same(const char *text, const char *other)
-{
-    return text != NULL && strcmp(text, other) == 0;
-}
-""",
-    "filled": """
-static double filled(double value, double fill)
-{
-    return isnan(value) ? fill : value;
-}
-""",
-}
 _CLASS_FUNCTIONS = """
 const double *tree_probabilities(const struct tree_row *row)
 {

@@ -63,15 +63,20 @@ def heading(tree: Tree, read: list[Input]) -> list[str]:
     """Return the lines that open the code: what it predicts, from which columns."""
     unit = f" ({tree.target_unit})" if tree.target_unit else ""
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
-    lines = [
+    return [
         comment(f"Decision tree that predicts {tree.target}{unit}"),
         f"{leaves}, depth {tree.depth}; written by treelab.",
+        *input_lines(read),
+        *(comment(note) for note in tree.notes),
     ]
-    if read:
-        lines.append("It reads the columns")
+
+
+def input_lines(read: list[Input]) -> list[str]:
+    """Return lines that list the columns that are read."""
+    lines = ["It reads the columns"] if read else []
     for source in read:
         unit = f", in {source.unit}" if source.unit else ""
         what = part_words(source.column)
         kind = f"{source.kind}{unit}{f', {what}' if what else ''}"
         lines.append(f"  {comment(f'{source.column} ({kind})')}")
-    return [*lines, *(comment(note) for note in tree.notes)]
+    return lines

@@ -4,6 +4,7 @@ import re
 from math import inf, isnan
 from xml.etree import ElementTree as xml
 
+from treelab.trees.code.ensembles.heading import refuse_ensemble
 from treelab.trees.code.names import heading
 from treelab.trees.code.splits import (
     CategoryTest,
@@ -41,9 +42,10 @@ def to_pmml(tree: Tree) -> str:
     Raises
     ------
     ValueError
-        If leaves are linear, a column is read as numbers and as text, or a name holds
-        a character that XML cannot hold.
+        If it is an ensemble, leaves are linear, a column is read as numbers and as
+        text, or a name holds a character that XML cannot hold.
     """
+    refuse_ensemble(tree, "PMML")
     if tree.leaf_weights is not None:
         raise ValueError(
             "PMML has no tree with linear leaves. Export Python, SQL, C or ONNX."

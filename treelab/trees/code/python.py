@@ -1,49 +1,20 @@
 """A tree as a Python function that needs nothing but the standard library."""
 
+from treelab.trees.code.ensembles.python import ensemble_to_python
 from treelab.trees.code.names import heading
 from treelab.trees.code.nested import NestedWriter, Style
+from treelab.trees.code.python_helpers import PREDICT_CLASS, READERS, needed_helpers
 from treelab.trees.code.splits import CategoryTest, NumberTest, Term
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
-_READERS = {"number": "_number", "category": "_text"}
-_HELPERS = {
-    "_missing": '''
-def _missing(value):
-    """Tell whether a value is None, NaN, or pandas' NA or NaT."""
-    kind = type(value).__name__
-    return value is None or kind in ("NAType", "NaTType") or value != value
-''',
-    "_number": '''
-def _number(value):
-    """Return a value as float; NaN where it is missing."""
-    return nan if _missing(value) else float(value)
-''',
-    "_text": '''
-def _text(value):
-    """Return a category as text; None where it is missing."""
-    return None if _missing(value) else str(value)
-''',
-    "_filled": '''
-def _filled(value, fill):
-    """Return a number, or what stands for it where it is missing."""
-    return fill if isnan(value) else value
-''',
-    "_known": '''
-def _known(value, column):
-    """Return a number; the tree has none to put in its place."""
-    if isnan(value):
-        raise ValueError(f"Column {column!r} is missing, and nothing stands for it.")
-    return value
-''',
-}
 
-
-def to_python(tree: Tree) -> str:
-    """Write a tree as Python source.
+def to_python(tree: Tree | WeightedTrees) -> str:
+    """Write a tree, or an ensemble, as Python source.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or WeightedTrees
 
     Returns
     -------
@@ -51,8 +22,11 @@ def to_python(tree: Tree) -> str:
         A module with ``predict(row)`` and, for classes, ``CLASSES`` and
         ``predict_proba(row)``. A row is a dict, or any record that is indexed by
         column names; None, NaN and pandas' NA are missing values. It predicts as
-        ``tree.predict`` does, and raises ValueError where that does.
+        ``tree.predict`` does, and raises ValueError where that does; an ensemble's
+        probabilities and values are equal up to rounding.
     """
+    if isinstance(tree, WeightedTrees):
+        return ensemble_to_python(tree)
     return _Module(tree).text()
 
 
@@ -75,15 +49,10 @@ class _Module(NestedWriter):
         ]
         functions.append("\n".join(self._main()))
         if tree.classes is not None:
-            functions.append(_PREDICT_CLASS)
+            functions.append(PREDICT_CLASS)
         tables = ["\n".join(lines) for lines in self.scores.values()]
-        used = [*functions, *tables]
-        helpers: list[str] = []
-        for name in reversed(_HELPERS):  # a helper may need one above it
-            if any(f"{name}(" in text for text in used):
-                helpers.insert(0, _HELPERS[name].strip("\n"))
-                used.append(_HELPERS[name])
-        body = "\n".join(used)
+        helpers = needed_helpers("\n".join([*functions, *tables]))
+        body = "\n".join([*functions, *tables, *helpers])
         needed = [name for name in ("inf", "isnan", "nan") if name in body]
         top = [f"# {line}" for line in heading(tree, self.inputs)]
         if needed:
@@ -104,7 +73,7 @@ class _Module(NestedWriter):
                 '    """Return the probability of each of CLASSES for one row."""',
             ]
         for source, name in self.names.items():
-            reader = _READERS[source.kind]
+            reader = READERS[source.kind]
             lines.append(f"    {name} = {reader}(row[{source.column!r}])")
         return [*lines, *self.body(0)]
 
@@ -156,9 +125,3 @@ class _Module(NestedWriter):
         rows = [f"    {category!r}: {score!r}," for category, score in entries.items()]
         self.scores[term.index] = [f"{table} = {{", *rows, "}"]
         return table
-
-
-_PREDICT_CLASS = '''def predict(row):
-    """Return the most probable of CLASSES for one row."""
-    probabilities = predict_proba(row)
-    return CLASSES[probabilities.index(max(probabilities))]'''

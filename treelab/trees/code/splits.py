@@ -5,6 +5,7 @@ from math import isnan
 
 import numpy as np
 
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.text.conditions import score_goes_left
 from treelab.trees.tree import Tree
@@ -88,10 +89,13 @@ def source_of(feature: Feature) -> Input:
     return Input(feature.column, feature.kind, feature.unit)
 
 
-def inputs(tree: Tree) -> list[Input]:
-    """Return the columns that a tree reads, in the order of its features."""
-    used = used_features(tree, leaves=True)
-    return list(dict.fromkeys(source_of(tree.features[j]) for j in used))
+def inputs(model: Tree | WeightedTrees) -> list[Input]:
+    """Return the columns that a model reads, in the order of its features."""
+    if isinstance(model, WeightedTrees):
+        used = np.unique(model.feature)
+    else:
+        used = used_features(model, leaves=True)
+    return list(dict.fromkeys(source_of(model.features[j]) for j in used))
 
 
 def split_test(tree: Tree, node: int) -> Test:

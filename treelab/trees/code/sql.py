@@ -3,6 +3,7 @@
 from fractions import Fraction
 from math import inf, isinf, ulp
 
+from treelab.trees.code.ensembles.heading import refuse_ensemble
 from treelab.trees.code.names import heading, leaf_comment
 from treelab.trees.code.splits import (
     CategoryTest,
@@ -40,8 +41,10 @@ def to_sql(tree: Tree) -> str:
     Raises
     ------
     ValueError
-        If a name or a category holds a character that SQL has no way to write.
+        If it is an ensemble, or a name or a category holds a character that SQL has no
+        way to write.
     """
+    refuse_ensemble(tree, "SQL")
     case = _Case(tree)
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
     return "\n".join([*lines, *case.nested(0, "", LEVELS)]) + "\n"

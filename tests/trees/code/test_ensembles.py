@@ -1,0 +1,142 @@
+"""An ensemble's ONNX, Python and C predict as it does."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.trees.code.evaluators import run_onnx
+from tests.trees.code.run import c_predictions, needs_gcc, python_predictions
+from treelab.trees.code import to_pmml, to_python, to_sql
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
+
+JOBS = ("cook", "baker", "clerk")
+FEATURES = (
+    Feature("age"),
+    Feature("pay", unit="EUR"),
+    Feature("job", "category", categories=JOBS, scores=(0.1, 0.7, 0.4), unseen=0.5),
+)
+KINDS = {
+    "two classes": {"classes": ("no", "yes"), "n_outputs": 1},
+    "classes": {"classes": (1, 2, 5)},
+    "probabilities": {"classes": ("a", "b", "c"), "leaf_output": "probabilities"},
+    "numbers": {"n_outputs": 1},
+}
+
+
+def make_ensemble(
+    rng, kind: str, weighting: str, n_trees: int = 40, depth: int = 3
+) -> WeightedTrees:
+    """An ensemble with random splits, infinite thresholds among them, and leaves."""
+    choices = dict(KINDS[kind])
+    classes = choices.get("classes")
+    n_outputs = choices.pop("n_outputs", len(classes or ()))
+    n_splits, n_leaves = 2**depth - 1, 2**depth
+    feature = rng.integers(3, size=(n_trees, n_splits))
+    threshold = rng.uniform(0, 1, size=feature.shape)
+    threshold[rng.random(feature.shape) < 0.05] = np.inf
+    threshold[rng.random(feature.shape) < 0.05] = -np.inf
+    value = rng.normal(0, 2, (n_trees, n_leaves, n_outputs))
+    if choices.get("leaf_output") == "probabilities":
+        value = rng.dirichlet(np.ones(n_outputs), size=(n_trees, n_leaves))
+    return WeightedTrees(
+        FEATURES,
+        feature,
+        threshold,
+        rng.random(feature.shape) < 0.5,
+        value,
+        rng.normal(0, 2, (n_trees, n_leaves)),
+        weighting=weighting,
+        **choices,
+    )
+
+
+def make_rows(rng, n: int) -> pd.DataFrame:
+    """Rows with missing values and categories that no training row had."""
+    frame = pd.DataFrame(
+        {
+            "age": rng.choice(np.linspace(0, 1, 50), n),
+            "pay": rng.random(n),
+            "job": rng.choice([*JOBS, "new"], n),
+        }
+    )
+    return frame.mask(rng.random(frame.shape) < 0.2)
+
+
+def check_onnx(model: WeightedTrees, table: pd.DataFrame) -> None:
+    """Assert that ONNX predicts as the ensemble does."""
+    found, wanted = run_onnx(model, table), model.predict(table)
+    if model.classes is None:
+        np.testing.assert_allclose(found["value"][:, 0], wanted, rtol=0, atol=1e-12)
+        return
+    proba = model.predict_proba(table)
+    np.testing.assert_allclose(found["probabilities"], proba, rtol=0, atol=1e-12)
+    assert found["label"].tolist() == wanted.tolist()
+
+
+def check_python(model: WeightedTrees, table: pd.DataFrame) -> None:
+    """Assert that the Python module predicts as the ensemble does."""
+    wanted = model.predict(table).tolist()
+    found = python_predictions(model, table)
+    if model.classes is None:
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+        return
+    assert found == wanted
+    names: dict = {}
+    exec(to_python(model), names)
+    proba = [names["predict_proba"](row) for row in table[:50].to_dict("records")]
+    np.testing.assert_allclose(proba, model.predict_proba(table[:50]), atol=1e-12)
+
+
+def check_c(model: WeightedTrees, table: pd.DataFrame, folder) -> None:
+    """Assert that the compiled C predicts as the ensemble does."""
+    wanted, found = model.predict(table).tolist(), c_predictions(model, table, folder)
+    if model.classes is None:
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+    else:
+        assert found == wanted
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighting", ["softmax", "entmax15"])
+def test_onnx_and_python_predict_as_the_ensemble_does(kind, weighting):
+    rng = np.random.default_rng(len(kind))
+    model, table = make_ensemble(rng, kind, weighting), make_rows(rng, 300)
+    check_onnx(model, table)
+    check_python(model, table)
+
+
+@needs_gcc
+@pytest.mark.parametrize("kind", KINDS)
+def test_c_predicts_as_the_ensemble_does(kind, tmp_path):
+    rng = np.random.default_rng(3)
+    weighting = ["softmax", "entmax15"][len(kind) % 2]
+    check_c(make_ensemble(rng, kind, weighting), make_rows(rng, 200), tmp_path)
+
+
+def test_one_tree_and_no_split_are_an_ensemble_too(tmp_path):
+    rng = np.random.default_rng(0)
+    table = make_rows(rng, 20)
+    check_python(make_ensemble(rng, "classes", "softmax", depth=0), table)
+    one = make_ensemble(rng, "numbers", "entmax15", n_trees=1)
+    check_onnx(one, table)
+    check_python(one, table)
+
+
+def test_languages_without_weights_by_row_say_so():
+    model = make_ensemble(np.random.default_rng(0), "numbers", "softmax", n_trees=2)
+    for write, language in ((to_pmml, "PMML"), (to_sql, "SQL")):
+        with pytest.raises(ValueError, match=f"{language} has no ensemble whose weigh"):
+            write(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighting", ["softmax", "entmax15"])
+def test_ten_thousand_rows_predict_alike(kind, weighting, tmp_path):
+    rng = np.random.default_rng(7)
+    model = make_ensemble(rng, kind, weighting, n_trees=300, depth=5)
+    table = make_rows(rng, 10_000)
+    check_onnx(model, table)
+    check_python(model, table)
+    check_c(model, table, tmp_path)

@@ -1,0 +1,1 @@
+"""An ensemble as code: ONNX, Python and C."""
