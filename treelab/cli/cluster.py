@@ -12,9 +12,9 @@ from treelab.cli.common.arguments import (
     add_settings,
     add_table,
 )
+from treelab.cli.common.progress_bar import ProgressBar
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_named_table
-from treelab.cli.progress_bar import ProgressBar
 from treelab.learners.registry import CLUSTERS, complete_settings
 from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.clusters import clusters_problem

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from treelab.cli.common.arguments import add_home, add_output
+from treelab.cli.common.progress_bar import ProgressBar
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.saved_models import write_output
-from treelab.cli.progress_bar import ProgressBar
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.jobs.run_one import run_one

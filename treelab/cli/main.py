@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from treelab.cli import (
     bench,
     cluster,
+    compare,
     completion,
     edit,
     explain,
@@ -31,6 +32,7 @@ COMMANDS = (
     edit,
     export,
     report,
+    compare,
     runs,
     import_model,
     worker,

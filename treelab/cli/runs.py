@@ -7,8 +7,8 @@ from sys import stderr
 
 from treelab.cli.common.arguments import add_home, add_json
 from treelab.cli.common.printable import printable
+from treelab.cli.common.progress_bar import ProgressBar
 from treelab.cli.common.run_report import print_report, run_facts
-from treelab.cli.progress_bar import ProgressBar
 from treelab.evaluation.metrics import headline
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.database import StoreError

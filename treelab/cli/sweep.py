@@ -3,9 +3,9 @@
 from argparse import Namespace
 
 from treelab.cli.common.arguments import add_device, add_problem, add_run, add_settings
+from treelab.cli.common.progress_bar import ProgressBar
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_problem, store_problem
-from treelab.cli.progress_bar import ProgressBar
 from treelab.learners.common.search_space import Range, Values, parse_tried
 from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting, parse_settings

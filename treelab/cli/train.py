@@ -10,9 +10,9 @@ from treelab.cli.common.arguments import (
     add_run,
     add_settings,
 )
+from treelab.cli.common.progress_bar import ProgressBar
 from treelab.cli.common.run_report import print_report, print_splits, run_facts
 from treelab.cli.common.tables import read_problem, store_problem
-from treelab.cli.progress_bar import ProgressBar
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.repeats import create_repeats, runs_by_seed

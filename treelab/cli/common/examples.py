@@ -28,6 +28,16 @@ EXAMPLES = {
         "report RUN OTHER -o comparison.html",
         "report RUN --format md -o card.md",
     ),
+    "compare": ("compare RUN OTHER", "compare RUN OTHER --json"),
+    "sweep": (
+        "sweep table.csv --target price",
+        "sweep table.csv --target ill --learner cart --trials 60 --minutes 10",
+    ),
+    "edit": (
+        "edit RUN -o edits.json",
+        "edit RUN --log edits.json --train gradtree",
+    ),
+    "bench": ("bench tables --data tables", "bench large --rows 1000000 --columns 50"),
     "runs": ("runs", "runs --json | jq '.[].metrics.test'"),
     "import": ("import model.json table.csv --target price",),
     "doctor": ("doctor", "doctor --repair", "doctor --json"),

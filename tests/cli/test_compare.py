@@ -1,0 +1,26 @@
+"""Runs side by side in the shell: scores, and their differences from the first."""
+
+import json
+
+from tests.pages.stores import add_run
+from treelab.cli.main import main
+from treelab.runs.store.run_store import RunStore
+
+
+def test_runs_are_scored_side_by_side(home, capsys, refused):
+    store = RunStore()
+    runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
+    capsys.readouterr()
+    assert main(["compare", *runs]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("macro F1 on 48 test rows\n")
+    assert all(f"run {run}" in text for run in runs)
+    assert "from the first, 95% interval" in text
+    assert main(["compare", *runs, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert "difference" not in first
+    assert second["low"] <= second["difference"] <= second["high"]
+    assert second["difference"] == second["score"] - first["score"]
+    assert "two to four runs" in refused("compare", runs[0])
+    other = add_run(store, "cart", target="weight")
+    assert "were not tested on" in refused("compare", runs[0], other)

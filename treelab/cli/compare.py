@@ -1,0 +1,85 @@
+"""``python -m treelab compare``: runs by score, and whether they differ by chance."""
+
+import json
+from argparse import Namespace
+
+from treelab.cli.common.arguments import add_home, add_json
+from treelab.cli.common.printable import printable
+from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
+from treelab.runs.store.run_store import RunStore
+
+
+def add_command(commands) -> None:
+    """Add ``compare`` to the commands."""
+    parser = commands.add_parser(
+        "compare",
+        help="score runs side by side, with the interval of their difference",
+        description="Writes the test score of two to four runs of one table, target "
+        "and data split, and how far each is from the first: the difference with its "
+        "95% interval by a paired bootstrap over the test rows. For pictures, see "
+        "report.",
+    )
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="ids of two to four runs"
+    )
+    add_home(parser)
+    add_json(parser, "print scores and differences as JSON")
+    parser.set_defaults(command=compare)
+
+
+def compare(arguments: Namespace) -> None:
+    """Print the scores of runs, and their differences from the first."""
+    from treelab.reports.facts import RunFacts, read_facts
+
+    store = RunStore(arguments.home)
+    ids = list(dict.fromkeys(arguments.runs))
+    if len(ids) < 2:
+        raise ValueError("Name two to four runs to compare.")
+    found = read_facts(store, [store.run(run_id) for run_id in ids])
+    first = found[0]
+
+    def from_first(facts: RunFacts) -> ScoreDifference:
+        """Return how far a run's score is from the first's."""
+        truth = first.split.y_test.to_numpy()
+        task = first.run.problem.task
+        both = first.predicted, facts.predicted
+        return paired_bootstrap(task, truth, *both)[first.metric]
+
+    differences = [None, *(from_first(facts) for facts in found[1:])]
+    if arguments.json:
+        print(json.dumps([_row(*pair) for pair in zip(found, differences)], indent=1))
+        return
+    print(f"{first.metric_title} on {len(first.split.y_test):,} test rows")
+    width = max(len(printable(facts.name)) for facts in found)
+    for facts, difference in zip(found, differences):
+        line = f"{printable(facts.name):{width}}  {facts.score:8.4f}"
+        line += f"  {facts.run.summary['leaves']:6,d} leaves  run {facts.run.id}"
+        print(line)
+        if difference is not None:
+            print(f"{'':{width}}  {_words(difference)}")
+
+
+def _words(difference: ScoreDifference) -> str:
+    """Say how far a score is from the first, and whether that is more than chance."""
+    verdict = "more than chance" if difference.clear else "may be chance"
+    return (
+        f"{difference.estimate:+8.4f}  from the first, 95% interval "
+        f"{difference.low:+.4f} to {difference.high:+.4f}: {verdict}"
+    )
+
+
+def _row(facts, difference: ScoreDifference | None) -> dict:
+    """Return what is printed of a run as values for JSON."""
+    row = {
+        "run": facts.run.id,
+        "name": facts.name,
+        "metric": facts.metric,
+        "score": facts.score,
+        "leaves": facts.run.summary["leaves"],
+        "test_rows": len(facts.split.y_test),
+    }
+    if difference is not None:
+        row["difference"] = difference.estimate
+        row["low"], row["high"] = difference.low, difference.high
+        row["more_than_chance"] = difference.clear
+    return row
