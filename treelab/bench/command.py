@@ -161,7 +161,7 @@ def add_constraints(commands) -> None:
         help="columns of the table (default: %(default)s)",
     )
     parser.add_argument(
-        "--learners", default="cart,gradtree", help="keys joined by commas"
+        "--learners", default="cart,gradtree,grande", help="keys joined by commas"
     )
     parser.add_argument("--trials", type=int, default=1, help="splits")
     parser.add_argument("--seed", type=int, default=0, help="of the first split")

@@ -20,6 +20,7 @@ from treelab.trees.constraints.boxes import node_boxes
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.keeping import kept
 from treelab.trees.constraints.violations import violations
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.tree import Tree
 
@@ -46,11 +47,12 @@ def run(chosen: Namespace) -> int:
                 )
                 learner.fit(X.iloc[train], y[train])
                 seconds = round(time.perf_counter() - began, 1)
-                tree = shown_tree(learner.tree_)
+                is_tree = hasattr(learner, "tree_")
+                tree = shown_tree(learner.tree_) if is_tree else learner.ensemble_
                 row = {"table": table.name, "trial": trial, "contender": contender}
                 found = _measured(tree, constraints, X.iloc[test], y[test])
                 results.add(row | found | {"seconds": seconds, "error": None})
-                if given is None:
+                if given is None and is_tree:
                     row |= {"contender": f"{key}, free, then put in order"}
                     tree = kept(tree, constraints)
                     found = _measured(tree, constraints, X.iloc[test], y[test])
@@ -64,19 +66,27 @@ def run(chosen: Namespace) -> int:
 
 
 def _measured(
-    tree: Tree, constraints: Constraints, X: pd.DataFrame, y: np.ndarray
+    model: Tree | WeightedTrees,
+    constraints: Constraints,
+    X: pd.DataFrame,
+    y: np.ndarray,
 ) -> dict:
-    """Return a tree's scores, its size, and its pairs of leaves that are ordered."""
-    leaves = np.flatnonzero(tree.is_leaf)
-    pairs = node_boxes(tree).of(leaves).ordered(constraints.monotone)
-    task = "regression" if tree.classes is None else "binary"
-    score = scores(task, y, tree.predict(X))
+    """Return scores, size, and pairs of leaves that are ordered, of all trees."""
+    trees = [model]
+    if isinstance(model, WeightedTrees):
+        trees = [model.estimator(e) for e in range(model.n_estimators)]
+    n_pairs = 0
+    for tree in trees:
+        leaves = np.flatnonzero(tree.is_leaf)
+        n_pairs += len(node_boxes(tree).of(leaves).ordered(constraints.monotone))
+    task = "regression" if model.classes is None else "binary"
+    score = scores(task, y, model.predict(X))
     own = {headline(task): float(score[headline(task)])}
     if "accuracy" in score:
         own["accuracy"] = float(score["accuracy"])
     return {
         **own,
-        "leaves": tree.n_leaves,
-        "pairs": len(pairs),
-        "violated": len(violations(tree, constraints)),
+        "leaves": sum(tree.n_leaves for tree in trees),
+        "pairs": n_pairs,
+        "violated": sum(len(violations(tree, constraints)) for tree in trees),
     }

@@ -191,8 +191,7 @@ class LearnerSpec:
     one tree alone is the model. ``paper_settings`` are the values that
     ``recipe="paper"`` puts in place of our defaults. ``is_quick`` is whether it trains
     in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
-    the CPU whatever device is asked for. ``refused_constraints`` says of constraints
-    that it cannot keep why.
+    the CPU whatever device is asked for.
     """
 
     key: str
@@ -206,7 +205,6 @@ class LearnerSpec:
     paper_settings: Mapping[str, Any] = field(default_factory=dict)
     is_quick: bool = False
     cpu_only: bool = False
-    refused_constraints: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def keeps_constraints(self) -> bool:
@@ -214,15 +212,11 @@ class LearnerSpec:
         return any(setting.kind == "constraints" for setting in self.settings)
 
     def check_constraints(self, constraints: Constraints) -> None:
-        """Raise ValueError that says why the learner cannot keep some constraints."""
-        asked = constraints.to_dict()
-        if asked and not self.keeps_constraints:
+        """Raise ValueError where some are asked and the learner keeps none."""
+        if constraints and not self.keeps_constraints:
             raise ValueError(
                 f"{self.title} keeps no constraints; CART, GradTree and GRANDE do."
             )
-        for name, why in self.refused_constraints.items():
-            if name in asked:
-                raise ValueError(why)
 
     def settings_of(self, task: str) -> tuple[Setting, ...]:
         """Settings that the learner knows for a task."""

@@ -49,7 +49,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     dropout : float, default=0.0
         Fraction of the trees that each step leaves out, up to 0.95.
     leaf_weights : bool, default=True
-        A weight for each leaf; False has one for each tree, for comparison.
+        A weight for each leaf; False has one for each tree, for comparison, and so do
+        monotone columns, since else a row may move to trees that predict less.
     loss : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
         See ``treelab.ops.losses.class_loss``.
     focal_gamma : float, default=2.0
@@ -239,7 +240,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     dropout : float, default=0.0
         Fraction of the trees that each step leaves out, up to 0.95.
     leaf_weights : bool, default=True
-        A weight for each leaf; False has one for each tree, for comparison.
+        A weight for each leaf; False has one for each tree, for comparison, and so do
+        monotone columns, since else a row may move to trees that predict less.
     weighting : {"entmax15", "softmax"}, default="entmax15"
         What turns the weights of the leaves that a row reaches into estimator weights:
         entmax gives most trees an exact zero, the paper's softmax none.

@@ -20,9 +20,14 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.learners.common.spec import read_settings
-from treelab.learners.grande.column_choice import (
+from treelab.learners.grande.constrained.columns import (
     forbid_by_level,
     offered_columns,
+)
+from treelab.learners.grande.constrained.keeping import (
+    Keeper,
+    kept_trees,
+    output_signs,
 )
 from treelab.learners.grande.export import export_ensemble
 from treelab.learners.grande.fold_encoding import (
@@ -33,7 +38,7 @@ from treelab.learners.grande.fold_encoding import (
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.objective import Objective
 from treelab.learners.grande.rows import to_rows
-from treelab.learners.grande.settings import SPEC, GrandeSettings
+from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import (
     draw_columns,
     greedy_starts,
@@ -77,7 +82,8 @@ class GrandeFit(TableEstimator):
             X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
         )
         self.constraints_ = constraints_of(self, data.frame)
-        SPEC.check_constraints(self.constraints_)
+        if self.constraints_.monotone:  # a row may not move to other trees
+            settings = replace(settings, leaf_weights=False)
         seeds = check_random_state(self.random_state).randint(2**31, size=3).tolist()
         generator = torch.Generator(device).manual_seed(seeds[0])
         table = fold_table(data, self._n_folds(), task=self._task(), seed=seeds[1])
@@ -106,7 +112,13 @@ class GrandeFit(TableEstimator):
             snapshot=partial(self._heaviest_tree, network, table, data),
             stage=ON_FOLDS if takes_turns else TRAINING,
         )
-        result = train_network(network, settings, network.generator, monitor)
+        result = train_network(
+            network,
+            settings,
+            network.generator,
+            monitor,
+            keeper=self._keeper(network, table),
+        )
         self.held_out_predictions_ = held_out_predictions(network)
         objective = self._shifted_objective(settings, network)
         end = self._export(network, table, objective)
@@ -122,7 +134,12 @@ class GrandeFit(TableEstimator):
             snapshot = partial(self._heaviest_tree, network, table, data)
             monitor = monitor.next_stage(ON_ALL_ROWS, n_epochs, snapshot=snapshot)
             result = train_network(
-                network, settings, network.generator, monitor, n_epochs=n_epochs
+                network,
+                settings,
+                network.generator,
+                monitor,
+                n_epochs=n_epochs,
+                keeper=self._keeper(network, table),
             )
             self.history_ = monitor.history_frame()
             if result.reason == "nan":
@@ -132,6 +149,8 @@ class GrandeFit(TableEstimator):
 
     def _retain(self, trained: "TrainedTrees", settings, data: TrainingData) -> None:
         """Set the model, of the trees that decide some training row, and its origin."""
+        kept = kept_trees(trained.end, data.frame, self.constraints_)
+        trained = replace(trained, end=kept)
         deciding = deciding_estimators(trained.end, data.frame)
         start, end = trained.start.only(deciding), trained.end.only(deciding)
         n_trees = trained.end.n_estimators
@@ -165,6 +184,15 @@ class GrandeFit(TableEstimator):
     def _export(self, network, table: FoldedTable, objective) -> WeightedTrees:
         """Rewrite the ensemble in the user's columns and units."""
         return export_ensemble(network, table.encoder, objective, self.labels())
+
+    def _keeper(self, network, table: FoldedTable) -> Keeper | None:
+        """Return what keeps splits and leaves within the constraints, if anything."""
+        asked = self.constraints_
+        if not asked.monotone and asked.min_samples_leaf == 1:
+            return None
+        rules = ColumnRules.of(asked, table.encoder.features_, self.labels())
+        signs = output_signs(asked, self.labels(), network.rows.n_outputs)
+        return Keeper(network, rules, signs)
 
     def _heaviest_tree(self, network, table: FoldedTable, data: TrainingData) -> Tree:
         """The tree with the largest mean weight on training rows, as training goes."""

@@ -102,7 +102,8 @@ class GrandeSettings(AxisTreeSettings):
     leaf_weights: bool = setting(
         True,
         "bool",
-        "Whether each leaf has a weight, or each tree a single one.",
+        "Whether each leaf has a weight, or each tree a single one, as always with "
+        "monotone columns.",
     )
     weighting: str = setting(
         "entmax15",
@@ -178,18 +179,6 @@ class GrandeSettings(AxisTreeSettings):
     batch_size: int = setting(128, "int", "Training rows in each step.", minimum=1)
 
 
-_COMPLETE = (
-    "its trees are complete, with leaves that hold few rows or none. GradTree and CART "
-    "have it."
-)
-REFUSED = {
-    "monotone": "GRANDE cannot promise a monotone prediction: which trees decide "
-    "depends on the row, so trees that are monotone each need not be so together. "
-    "GradTree and CART can.",
-    "column_costs": f"GRANDE has no column_costs: {_COMPLETE}",
-    "min_samples_leaf": f"GRANDE has no min_samples_leaf: {_COMPLETE}",
-}
-
 SPEC = LearnerSpec(
     key="grande",
     title="GRANDE",
@@ -200,5 +189,4 @@ SPEC = LearnerSpec(
     settings=settings_in(GrandeSettings),
     single_tree=False,
     paper_settings=GrandeSettings.paper,
-    refused_constraints=REFUSED,
 )

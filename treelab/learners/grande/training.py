@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
+from treelab.learners.grande.constrained.keeping import Keeper, KeepingEachEpoch
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.training.checkpoints import BestCheckpoints
@@ -116,6 +117,7 @@ def train_network(
     monitor: Monitor,
     *,
     n_epochs: int | None = None,
+    keeper: Keeper | None = None,
 ) -> TrainResult:
     """Train until validation no longer improves, or for a number of epochs.
 
@@ -131,6 +133,8 @@ def train_network(
     monitor : Monitor
     n_epochs : int, optional
         So many, of a course that is planned as without it; nothing is validated.
+    keeper : Keeper, optional
+        Of constraints, which hold at the end of each epoch.
 
     Returns
     -------
@@ -144,6 +148,14 @@ def train_network(
         n_steps = course.max_epochs * course.n_steps
         learning_rates = cosine_decay(optimizer, n_steps, warm_up=WARM_UP)
     validates = n_epochs is None
+    schedule: Scheduler = Concentration(
+        network,
+        settings.concentration,
+        course.first_epoch * course.n_steps,
+        learning_rates,
+    )
+    if keeper is not None:
+        schedule = KeepingEachEpoch(schedule, keeper, course.n_steps)
     start, loss_at_start = BestCheckpoints(network), None
     if validates:
         loss_at_start = _report_start(network, course.batch_size, monitor)
@@ -161,12 +173,7 @@ def train_network(
         ),
         generator=generator,
         monitor=monitor,
-        scheduler=Concentration(
-            network,
-            settings.concentration,
-            course.first_epoch * course.n_steps,
-            learning_rates,
-        ),
+        scheduler=schedule,
     )
     result.warn_if_diverged()
     may_stay = settings.weighting == "softmax" and settings.recipe != "paper"

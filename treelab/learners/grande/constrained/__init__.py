@@ -1,0 +1,1 @@
+"""Constraints on GRANDE: columns on offer, splits and leaves while it trains."""
