@@ -118,7 +118,9 @@ def test_grande_keeps_columns_in_every_tree():
     ("learner", "words"),
     [
         (
-            GrandeClassifier(constraints={"column_costs": "age: 9, debt: 9, job: 9, noise: 9"}),
+            GrandeClassifier(
+                constraints={"column_costs": "age: 9, debt: 9, job: 9, noise: 9"}
+            ),
             "No column saves what it costs",
         ),
         (CartClassifier(constraints={"monotone": "aeg: up"}), "column 'aeg'"),
