@@ -72,9 +72,10 @@ def _measured(
     y: np.ndarray,
 ) -> dict:
     """Return scores, size, and pairs of leaves that are ordered, of all trees."""
-    trees = [model]
     if isinstance(model, WeightedTrees):
         trees = [model.estimator(e) for e in range(model.n_estimators)]
+    else:
+        trees = [model]
     n_pairs = 0
     for tree in trees:
         leaves = np.flatnonzero(tree.is_leaf)
