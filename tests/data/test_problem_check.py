@@ -74,6 +74,8 @@ def test_too_many_classes_are_an_error_with_a_way_out():
     assert is_found(amounts, "error", "500 different values", "regression")
     ids = found([f"p{i}" for i in range(500)], "multiclass")
     assert is_found(ids, "error", "500 different values", "an id")
+    classes = found([f"c{i % 200}" for i in range(1000)], "multiclass")
+    assert all(finding.level != "error" for finding in classes)
 
 
 def test_two_numbers_may_be_classes():

@@ -16,7 +16,7 @@ from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
 
-MOST_CLASSES = 100  # more are hardly classes, and each costs an output everywhere
+MOST_CLASSES = 200  # more are hardly classes, and each costs an output everywhere
 MOSTLY_MISSING = 0.9
 SMALL_TABLE = 50
 
