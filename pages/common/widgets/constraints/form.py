@@ -53,7 +53,7 @@ def constraints_form(
             "What must hold on every possible row, not only on those of the table. "
             "Trees are trained with it, and the Tree page shows that they keep it."
         )
-        given = _monotone(problem) | _counts() | _texts(problem)
+        given = _monotone(problem, specs) | _counts() | _texts(problem)
     try:
         constraints = Constraints.read(given)
         constraints.check_columns(problem.columns)
@@ -66,7 +66,7 @@ def constraints_form(
     return constraints.to_dict() or None, True
 
 
-def _monotone(problem: Problem) -> dict[str, Any]:
+def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
     """Ask which columns must raise or lower the prediction, and of which class."""
     kinds, classes = column_kinds(problem), _classes(problem)
     numbers = [name for name in problem.columns if kinds.get(name) != "category"]
@@ -93,6 +93,11 @@ def _monotone(problem: Problem) -> dict[str, Any]:
     )
     if not up and not down:
         return {}
+    if any(not spec.single_tree and spec.keeps_constraints for spec in specs):
+        st.caption(
+            "GRANDE then gives each tree one weight for all rows: only so can the "
+            "ensemble be monotone."
+        )
     monotone = dict.fromkeys(up, UP) | dict.fromkeys(down, DOWN)
     return {"monotone": monotone, "monotone_class": named}
 
