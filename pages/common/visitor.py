@@ -6,6 +6,7 @@ by the store that pages get, ``treelab/runs/users/visitor_store.py``.
 """
 
 import html
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,11 +17,19 @@ from treelab.runs.users.roles import Visitor, admins
 
 PRIVATE = "new-runs-private"  # key of the visitor's choice
 ROLE_SECONDS = 5  # after which a role that was given or taken is seen
+_OPEN_UNTIL = "open-until"  # key of when to look for sign-in again
 
 
 def asks_sign_in() -> bool:
     """Whether sign-in is configured: ``st.user`` knows it then."""
-    return "is_logged_in" in st.user
+    # That there is none is found by looking for its file, for a while once a session:
+    # pages ask dozens of times a second.
+    if time.monotonic() < st.session_state.get(_OPEN_UNTIL, 0):
+        return False
+    if "is_logged_in" in st.user:
+        return True
+    st.session_state[_OPEN_UNTIL] = time.monotonic() + ROLE_SECONDS
+    return False
 
 
 def needs_sign_in() -> bool:

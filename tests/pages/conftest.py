@@ -7,6 +7,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from pages.common.cached import events
 from treelab.runs.store.run_store import RunStore
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -27,6 +28,7 @@ def store(tmp_path, monkeypatch) -> RunStore:
     monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TREELAB_SLOTS", "0")
     monkeypatch.delenv("TREELAB_CLUSTER", raising=False)
+    monkeypatch.setattr(events, "FRESH_SECONDS", 0.0)  # a test waits for no other page
     return RunStore()
 
 

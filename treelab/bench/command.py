@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from treelab.bench.soak.command import add_soak
-from treelab.bench.ui.command import add_large, add_ui, add_viewer
+from treelab.bench.ui.command import add_large, add_ui, add_viewer, add_watchers
 
 
 @dataclass(frozen=True)
@@ -233,6 +233,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_tables,
     add_ui,
     add_viewer,
+    add_watchers,
 )
 
 

@@ -16,6 +16,8 @@ from treelab.runs.users.visitor_store import VisitorStore
 from treelab.runs.workers.queue import Queue
 from treelab.trees.pruning.size_path import SizePath
 
+CHECK_SECONDS = 0.8  # between two looks after runs and workers
+
 
 def store() -> RunStore:
     """Return the run store of this server's data folder, as this visitor may use it.
@@ -25,6 +27,16 @@ def store() -> RunStore:
     who = visitor()
     home = default_home()
     return _store(home) if who is None else _visitor_store(home, who)
+
+
+def shared_store() -> RunStore:
+    """Return the run store itself, for what is read once for all who may see it."""
+    return _store(default_home())
+
+
+def look_after_queue() -> None:
+    """Look after runs and workers, once a moment however many pages are open."""
+    _look_after_queue(default_home())
 
 
 def queue() -> Queue:
@@ -114,6 +126,12 @@ def _visitor_store(home: Path, who: Visitor) -> VisitorStore:
 def _queue(home: Path) -> Queue:
     """The queue of a data folder."""
     return Queue(_store(home))
+
+
+@st.cache_data(show_spinner=False, max_entries=4, ttl=CHECK_SECONDS)
+def _look_after_queue(home: Path) -> None:
+    """``look_after_queue``, remembered for a moment."""
+    _queue(home).check()
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

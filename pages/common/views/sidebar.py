@@ -4,7 +4,7 @@ import html
 
 import streamlit as st
 
-from pages.common.cached.store import queue, store
+from pages.common.cached.store import look_after_queue, queue, store
 from pages.common.store_trouble import guarded
 from pages.common.visitor import show_account
 from pages.common.widgets.runs.buttons import pause_button, resume_button
@@ -26,7 +26,7 @@ def show_jobs() -> None:
 
 def _jobs() -> None:
     """Draw the jobs that are not finished, as small bars that lead to Train."""
-    queue().check()
+    look_after_queue()
     st.caption(f":material/memory: {plain(queue().device())}")
     if error := queue().startup_error():
         st.error(plain(error), icon=":material/error:")

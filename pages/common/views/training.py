@@ -6,6 +6,7 @@ from pages.common.cached.frontier import without_sizes
 from pages.common.cached.live_tree import live_tree
 from pages.common.cached.store import (
     find_run,
+    look_after_queue,
     newest_of_each_kind,
     queue,
     store,
@@ -56,7 +57,7 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     @guarded
     def watch() -> None:
         """Draw what the runs have done so far; goes on until all have ended."""
-        queue().check()
+        look_after_queue()
         now = [found for run in shown if (found := find_run(run.id))]
         if not now:  # deleted elsewhere
             st.rerun()

@@ -27,6 +27,11 @@ class Service:
         The data folder.
     log : Path
         Where the server prints, outside of the data folder.
+
+    Attributes
+    ----------
+    port : int
+        Of this machine, that the server listens on.
     """
 
     def __init__(self, home: Path, log: Path):
@@ -35,14 +40,21 @@ class Service:
         self._server: subprocess.Popen | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+            self.port = free.getsockname()[1]
+
+    @property
+    def pid(self) -> int:
+        """Number of the server's process, once it was started."""
+        if self._server is None:
+            raise ValueError("The server was not started.")
+        return self._server.pid
 
     def start(self) -> None:
         """Start the server where none runs, and wait until it answers."""
         if self._server is not None and self._server.poll() is None:
             return
         command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-        command += [f"--server.port={self._port}", "--server.address=127.0.0.1"]
+        command += [f"--server.port={self.port}", "--server.address=127.0.0.1"]
         with self._log.open("ab") as out:
             self._server = subprocess.Popen(
                 [*command, "--server.headless=true"],
@@ -59,7 +71,7 @@ class Service:
 
     def is_healthy(self) -> bool:
         """Whether the server answers at its health endpoint."""
-        address = f"http://127.0.0.1:{self._port}/_stcore/health"
+        address = f"http://127.0.0.1:{self.port}/_stcore/health"
         try:
             with urllib.request.urlopen(address, timeout=10) as answer:
                 return answer.read() == b"ok"
@@ -82,9 +94,9 @@ class Service:
         connect = import_module("websockets.sync.client").connect
         back.rerun_script.query_string = query
         back.rerun_script.page_name = page
-        url = f"http://127.0.0.1:{self._port}/{page}?{query}"
+        url = f"http://127.0.0.1:{self.port}/{page}?{query}"
         back.rerun_script.context_info.url = url
-        address = f"ws://127.0.0.1:{self._port}/_stcore/stream"
+        address = f"ws://127.0.0.1:{self.port}/_stcore/stream"
         wrong = ""
         try:
             with connect(address, subprotocols=["streamlit"], max_size=None) as socket:

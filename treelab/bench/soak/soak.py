@@ -128,7 +128,7 @@ class Soak:
         self._draw = random.Random(seed)
         self._store = RunStore(home)
         self.ledger = Ledger(self._store)
-        self._problem = _problem(self._store)
+        self._problem = builtin_problem(self._store)
         first = self._store.create("cart", {}, self._problem)
         run_one(first, home)
         self._store.set_title(first, "A name that somebody gave")
@@ -205,7 +205,7 @@ class Soak:
             time.sleep(0.5)
 
 
-def _problem(store: RunStore) -> Problem:
+def builtin_problem(store: RunStore) -> Problem:
     """Store a built-in table and say what is to be predicted."""
     built = BUILTIN["breast_cancer"]
     frame = built.load()

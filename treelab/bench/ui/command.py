@@ -43,6 +43,19 @@ def add_viewer(commands) -> None:
     parser.set_defaults(command=_viewer)
 
 
+def add_watchers(commands) -> None:
+    """Add ``bench watchers``."""
+    parser = commands.add_parser(
+        "watchers", help="the server while many watch one run, and start runs at once"
+    )
+    parser.add_argument("--watchers", type=int, default=20, help="(default: 20)")
+    parser.add_argument(
+        "--polls", type=int, default=60, help="of each, one a second (default: 60)"
+    )
+    parser.add_argument("--starters", type=int, default=8, help="(default: 8)")
+    parser.set_defaults(command=_watchers)
+
+
 def _large(chosen: Namespace) -> int:
     """Measure a large table and print."""
     from treelab.bench.large import run_large
@@ -66,3 +79,10 @@ def _viewer(chosen: Namespace) -> int:
 
     run_viewer()
     return 0
+
+
+def _watchers(chosen: Namespace) -> int:
+    """Measure the server under many sessions and print."""
+    from treelab.bench.ui.watchers import run_watchers
+
+    return run_watchers(chosen.watchers, chosen.polls, chosen.starters)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.common.cached.frontier import trained_run
-from pages.common.cached.store import finished_runs, queue, store
+from pages.common.cached.store import finished_runs, look_after_queue, store
 from pages.common.state.started_runs import start_repeats
 from pages.common.store_trouble import guarded
 from pages.common.words import plain
@@ -33,7 +33,7 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
     def follow() -> None:
         """Show the field, the button and the progress, in one place at all times."""
         if active:
-            queue().check()
+            look_after_queue()
         repeats = _repeats(trained.values())
         with st.container(horizontal=True, vertical_alignment="bottom", key=key):
             more = st.number_input(

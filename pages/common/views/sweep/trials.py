@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.store import find_run, queue, store
+from pages.common.cached.store import find_run, look_after_queue, queue, store
 from pages.common.page import show_figure
 from pages.common.store_trouble import guarded
 from pages.common.theme import mode
@@ -43,7 +43,7 @@ def show_sweep(run: Run) -> None:
     @guarded
     def watch() -> None:
         """Draw what the sweep has found so far; goes on until it has ended."""
-        queue().check()
+        look_after_queue()
         now = find_run(run.id)
         if now is None or now.is_finished != run.is_finished:
             st.rerun()

@@ -1,0 +1,176 @@
+"""A visitor's browser without its screen: one session of the app, spoken by hand."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from importlib import import_module
+
+ENDS = (0, 3)  # of a script: a page that is drawn, a fragment
+HEARTBEAT = 0.25  # seconds after which a session looks at its clock again
+
+
+@dataclass
+class Poll:
+    """A fragment that a session asked for again: when, and until it was drawn."""
+
+    asked: float  # seconds, on the monotonic clock
+    seconds: float
+
+
+@dataclass
+class _Timer:
+    """A fragment that is to be asked for again and again."""
+
+    interval: float
+    due: float
+
+
+@dataclass
+class Session(threading.Thread):
+    """A page of the app, open in a session of its own, that does what a browser does.
+
+    It asks for the page, asks again for each fragment at its interval, one at a time,
+    and presses buttons. It draws nothing, so all the time is the server's.
+
+    Parameters
+    ----------
+    port : int
+    page, query : str
+        As in the page's address.
+
+    Attributes
+    ----------
+    polls : list of Poll
+    missed : int
+        Polls that came due while the one before had no answer.
+    wrong : list of str
+        Tracebacks shown, or why the connection ended.
+    n_bytes : int
+        Received.
+    """
+
+    port: int
+    page: str
+    query: str = ""
+    polls: list[Poll] = field(default_factory=list)
+    missed: int = 0
+    wrong: list[str] = field(default_factory=list)
+    n_bytes: int = 0
+
+    def __post_init__(self):
+        """Prepare the thread."""
+        super().__init__(daemon=True)
+        self.is_drawn = threading.Event()
+        self._ended = threading.Event()
+        self._wanted: list[str] = []  # labels of buttons to press
+        self._buttons: dict[str, str] = {}  # id by label
+        self._timers: dict[str, _Timer] = {}
+        self._asked: tuple[str, float] | None = None  # under way
+
+    def __hash__(self) -> int:
+        """Tell sessions apart as threads do."""
+        return id(self)
+
+    def press(self, label: str) -> None:
+        """Press a button of the page, by its label, once it is there."""
+        self._wanted.append(label)
+
+    def end(self) -> None:
+        """Close the page."""
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        """Speak with the server until the page is closed."""
+        # By name: the library itself knows no Streamlit, only this measurement does.
+        forward = import_module("streamlit.proto.ForwardMsg_pb2").ForwardMsg
+        connect = import_module("websockets.sync.client").connect
+        address = f"ws://127.0.0.1:{self.port}/_stcore/stream"
+        try:
+            with connect(address, subprotocols=["streamlit"], max_size=None) as socket:
+                self._ask(socket)
+                while not self._ended.is_set():
+                    try:
+                        content = socket.recv(timeout=self._patience())
+                    except TimeoutError:
+                        content = b""
+                    if content:
+                        self.n_bytes += len(content)
+                        message = forward()
+                        message.ParseFromString(content)
+                        self._take(message)
+                    self._go_on(socket)
+        except (OSError, EOFError) as error:
+            self.wrong.append(f"{type(error).__name__}: {error}")
+
+    def _patience(self) -> float:
+        """Seconds until something is due, no more than a moment."""
+        if self._asked is not None or not self._timers:
+            return HEARTBEAT
+        due = min(timer.due for timer in self._timers.values())
+        return min(max(due - time.monotonic(), 0.001), HEARTBEAT)
+
+    def _take(self, message) -> None:
+        """Note what a message of the server says."""
+        kind = message.WhichOneof("type")
+        if kind == "delta":
+            element = message.delta.new_element
+            if element.WhichOneof("type") == "exception":
+                self.wrong.append(element.exception.message)
+            if element.WhichOneof("type") == "button":
+                self._buttons[element.button.label] = element.button.id
+        elif kind == "new_session":
+            if not message.metadata.run.fragment_ids:
+                self._timers.clear()  # the whole page is drawn anew
+        elif kind == "auto_rerun":
+            name, interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
+            if name not in self._timers:
+                self._timers[name] = _Timer(interval, time.monotonic() + interval)
+        elif kind == "stop_auto_rerun":
+            for name in message.stop_auto_rerun.fragment_ids:
+                self._timers.pop(name, None)
+        elif kind == "script_finished" and message.script_finished in ENDS:
+            self._note_end()
+
+    def _note_end(self) -> None:
+        """Note that what was asked for last is drawn."""
+        if self._asked is None:
+            return
+        name, asked = self._asked
+        self._asked = None
+        if name:
+            self.polls.append(Poll(asked, time.monotonic() - asked))
+        else:
+            self.is_drawn.set()
+
+    def _go_on(self, socket) -> None:
+        """Press a button, or ask for the fragment that is due."""
+        for label in [own for own in self._wanted if own in self._buttons]:
+            self._wanted.remove(label)
+            self.is_drawn.clear()
+            self._ask(socket, pressed=self._buttons[label])
+            return
+        now = time.monotonic()
+        for name, timer in self._timers.items():
+            if now < timer.due:
+                continue
+            if self._asked is not None:
+                self.missed += 1
+            else:
+                self._ask(socket, fragment=name)
+            timer.due = now + timer.interval
+
+    def _ask(self, socket, fragment: str = "", pressed: str = "") -> None:
+        """Ask for the whole page, or for one of its fragments."""
+        back = import_module("streamlit.proto.BackMsg_pb2").BackMsg()
+        asked = back.rerun_script
+        asked.query_string, asked.page_name = self.query, self.page
+        url = f"http://127.0.0.1:{self.port}/{self.page}?{self.query}"
+        asked.context_info.url = url
+        if fragment:
+            asked.fragment_id, asked.is_auto_rerun = fragment, True
+        if pressed:
+            state = asked.widget_states.widgets.add()
+            state.id, state.trigger_value = pressed, True
+        self._asked = fragment, time.monotonic()
+        socket.send(back.SerializeToString())
