@@ -6,10 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 
+from tests.runs.conftest import small_table
+from treelab.data.problem import Problem
 from treelab.runs.jobs.resume import checkpoints
 from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
 from treelab.runs.jobs.run_one import run_one
@@ -138,13 +141,16 @@ def has_come(run, moment):
     return run.state == "running" and run.progress >= moment
 
 
+def start_process(store, run_id):
+    """Train a run in a process of its own."""
+    command = [sys.executable, "-c", TRAINER, run_id, str(store.home)]
+    return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LONG)
 def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
-    def start(run_id):
-        command = [sys.executable, "-c", TRAINER, run_id, str(store.home)]
-        return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
-
+    start = partial(start_process, store)
     options = {"device": "cpu"}
     whole, killed = (
         store.create(learner, LONG[learner], problem, **options) for _ in range(2)
@@ -164,5 +170,35 @@ def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
     assert n_killed == 3
     assert not checkpoints.checkpointer_of(store, store.run(killed)).is_empty
     assert start(killed).wait() == 0
+    assert store.run(killed).attempts == 4
+    assert tree_of(store, killed) == tree_of(store, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["cart", "optimal"])
+def test_a_learner_without_checkpoints_begins_anew_and_ends_with_the_same_tree(
+    store, learner
+):
+    if learner == "optimal":
+        pytest.importorskip("pystreed")
+    frame = small_table(4000)
+    frame["noise"] = np.random.default_rng(1).normal(size=len(frame)).round(3)
+    table_id = store.add_table(frame, "larger")
+    columns = ("size", "color", "noise")
+    problem = Problem(table_id, "larger", "kind", columns, task="binary")
+    whole, killed = (store.create(learner, {}, problem, device="cpu") for _ in range(2))
+    assert start_process(store, whole).wait() == 0
+    trained = store.run(whole)
+    for moment in (0.0, 0.3, 0.6):  # of the time it takes
+        process = start_process(store, killed)
+        while process.poll() is None and store.run(killed).state != "running":
+            time.sleep(0.002)
+        time.sleep(moment * trained.elapsed)
+        assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert store.interrupt_dead_runs() == [killed]
+        assert store.resume(killed)
+    assert start_process(store, killed).wait() == 0
     assert store.run(killed).attempts == 4
     assert tree_of(store, killed) == tree_of(store, whole)
