@@ -11,7 +11,8 @@ RUN apt-get update \
 WORKDIR /app
 COPY requirements.txt .
 RUN pip install --no-cache-dir "$(grep '^torch==' requirements.txt)" --index-url "$TORCH_INDEX" \
-    && pip install --no-cache-dir -r requirements.txt "authlib>=1.6,<2" "httpx>=0.28,<1"
+    && pip install --no-cache-dir -r requirements.txt \
+       "authlib>=1.6,<2" "httpx>=0.28,<1" "psycopg[binary]>=3.2,<4"
 
 COPY . .
 

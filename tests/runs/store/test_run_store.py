@@ -183,6 +183,7 @@ def test_a_model_is_there_once_the_run_has_ended(store, problem):
     assert store.model(run_id).predict(X).tolist() == tree.predict(X).tolist()
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_a_store_of_a_newer_treelab_is_refused(store):
     with sqlite3.connect(store.home / "treelab.sqlite") as db:
         db.execute("PRAGMA user_version=99")
@@ -217,6 +218,7 @@ def test_snapshots_are_replaced_as_a_whole_and_leave_nothing_behind(store, probl
     assert store.snapshots(run_id) == []
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_a_damaged_point_of_a_curve_costs_that_point_alone(store, problem):
     run_id = running(store, problem)
     for epoch in (1, 2, 3):

@@ -9,6 +9,8 @@ from treelab.runs.store import database
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run_store import RunStore
 
+pytestmark = pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+
 
 @pytest.fixture
 def connecting(monkeypatch):

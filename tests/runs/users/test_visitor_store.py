@@ -152,3 +152,20 @@ def test_the_command_line_names_admins_and_lists_the_audit(store, ann, capsys):
 def test_tables_of_one_visitor_are_not_named_to_another(ann, bob):
     ann.add_table(pd.DataFrame({"x": [1, 2], "y": ["a", "b"]}), "salaries")
     assert "salaries" not in [info.name for info in bob.tables()]
+
+
+def test_whose_last_run_began_longest_ago_comes_first(store, problem, ann, bob):
+    def queue(own):
+        run_id = own.create("slow", {}, problem)
+        own.submit(run_id)
+        return run_id
+
+    waiting = {own.user: [queue(own) for _ in range(3)] for own in (ann, bob)}
+    late = VisitorStore(store.home, Visitor("cleo@x.org"))
+    waiting[late.user] = [queue(late)]
+    taken = []
+    while run_id := store.claim_next(ProcessId.here()):
+        taken.append(store.run(run_id).user)
+        store.finish(run_id, "done")
+    turns = [ann.user, bob.user]
+    assert taken == [*turns, late.user, *turns, *turns]

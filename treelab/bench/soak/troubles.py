@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from treelab.bench.soak.service import Service
-from treelab.runs.store.database import writing
+from treelab.runs.store.database import FILE, writing
 
 OWN_MOUNTS = "TREELAB_SOAK_OWN_MOUNTS"  # set inside of a mount namespace
 DISK_MB = 256  # of the disk that fills up
@@ -49,7 +49,7 @@ def both_killed(service: Service, run_id: str) -> Iterator[None]:
 def rows_damaged(service: Service, run_id: str) -> Iterator[None]:
     """Put text and bytes in the place of numbers into event rows of a run."""
     damage = "epoch = 'twelve', train_loss = x'00FF', seconds = 'x', stage = x'FE'"
-    with writing(service.home / "treelab.sqlite") as db:
+    with writing(service.home / FILE) as db:
         db.execute(
             f"UPDATE events SET {damage} WHERE number IN (SELECT number FROM events"
             " WHERE run_id = ? ORDER BY random() LIMIT ?)",

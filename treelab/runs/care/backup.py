@@ -10,7 +10,7 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from treelab.runs.care.members import DATABASE, is_member
-from treelab.runs.store.database import reading
+from treelab.runs.store.database import check_is_file, reading_file
 from treelab.runs.store.private import open_private
 
 
@@ -41,10 +41,11 @@ def back_up(home: Path, file: Path) -> Backup:
     OSError
         If there is no run store, it cannot be read, or the file cannot be written.
     ValueError
-        If the file's name does not end in .zip.
+        If the store is on a server, or the file's name does not end in .zip.
     """
     if file.suffix.lower() != ".zip":
         raise ValueError(f"A backup's name ends in .zip, got {file.name!r}.")
+    check_is_file(home)
     if not (home / DATABASE).exists():
         raise FileNotFoundError(f"There is no run store in {home}.")
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
@@ -84,13 +85,13 @@ def members(home: Path) -> Iterator[tuple[str, Path]]:
 
 def _copy_database(source: Path, target: Path) -> None:
     """Copy a database that others may be writing, as it is at one moment."""
-    with reading(source) as db, closing(sqlite3.connect(target)) as copy:
+    with reading_file(source) as db, closing(sqlite3.connect(target)) as copy:
         db.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
 
 
 def _counts(database: Path) -> tuple[int, int]:
     """Return the numbers of runs and tables."""
-    with reading(database) as db:
+    with reading_file(database) as db:
         n_runs = db.execute("SELECT count(*) FROM runs WHERE NOT deleted").fetchone()[0]
         return n_runs, db.execute("SELECT count(*) FROM tables").fetchone()[0]

@@ -9,8 +9,15 @@ from treelab.runs.care.retention import check_size
 from treelab.runs.care.runs import check_runs
 from treelab.runs.care.tables import check_tables
 from treelab.runs.care.workers import check_workers
-from treelab.runs.store.database import StoreError, read_version, reading
+from treelab.runs.store.database import (
+    StoreError,
+    database_of,
+    is_there,
+    read_version,
+    reading,
+)
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.server import Server
 
 
 def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Finding]:
@@ -35,12 +42,12 @@ def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Fi
     FileNotFoundError
         If there is no run store.
     """
-    path = home / "treelab.sqlite"
-    if not path.exists():
+    database = database_of(home)
+    if not is_there(database) or not home.is_dir():
         raise FileNotFoundError(
             f"There is no run store in {home}; --home or TREELAB_HOME names another."
         )
-    found = list(check_database(path))
+    found = list(check_database(database))
     if not any(finding.is_trouble for finding in found):
         try:
             store = RunStore(home)
@@ -53,11 +60,13 @@ def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Fi
     return [*found, *check_machine(home)]
 
 
-def check_database(path: Path) -> Iterator[Finding]:
-    """Find damage in the SQLite file, and which schema it has."""
+def check_database(database: Path | Server) -> Iterator[Finding]:
+    """Find damage in the database, and which schema it has."""
+    errors = ["ok"]
     try:
-        with reading(path) as db:
-            errors = [row[0] for row in db.execute("PRAGMA integrity_check(5)")]
+        with reading(database) as db:
+            if not isinstance(database, Server):  # a server looks after its own files
+                errors = [row[0] for row in db.execute("PRAGMA integrity_check(5)")]
             version = read_version(db)
     except StoreError as error:
         yield Finding("database", f"{error}")
@@ -65,6 +74,6 @@ def check_database(path: Path) -> Iterator[Finding]:
     if errors != ["ok"]:
         yield Finding(
             "database",
-            f"{path} is damaged: {'; '.join(errors)}. Put a backup in its place.",
+            f"{database} is damaged: {'; '.join(errors)}. Put a backup in its place.",
         )
-    yield note("database", f"{path}, schema {version}.")
+    yield note("database", f"{database}, schema {version}.")

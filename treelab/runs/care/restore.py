@@ -9,7 +9,13 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
 
 from treelab.runs.care.members import DATABASE, is_member
-from treelab.runs.store.database import StoreError, prepare, reading, writing
+from treelab.runs.store.database import (
+    StoreError,
+    check_is_file,
+    prepare,
+    reading_file,
+    writing,
+)
 from treelab.runs.store.private import make_private_folder, open_private
 
 MOST_FILES = 1_000_000
@@ -42,8 +48,10 @@ def restore(file: Path, home: Path, *, most_bytes: int = MOST_BYTES) -> int:
     OSError
         If the folder has files, or the disk has no room.
     ValueError
-        If the file is no backup, is damaged, or holds more than it may.
+        If the store is on a server, or the file is no backup, is damaged, or holds
+        more than it may.
     """
+    check_is_file(home)
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
         raise FileExistsError(
             f"{home} is not empty. A backup is restored into a folder of its own; "
@@ -122,12 +130,12 @@ def _settle(home: Path) -> int:
     """Make the database one that nobody uses yet; return its number of runs."""
     path = home / DATABASE
     try:
-        with reading(path) as db:
+        with reading_file(path) as db:
             damage = [row[0] for row in db.execute("PRAGMA integrity_check(1)")]
             if damage != ["ok"]:
                 raise ValueError(f"This backup's database is damaged: {damage[0]}.")
         prepare(path)
-        with reading(path) as db:
+        with reading_file(path) as db:
             db.execute("PRAGMA journal_mode=WAL")
             found = [str(row[0]) for row in db.execute("SELECT id FROM runs")]
             table_ids = [str(row[0]) for row in db.execute("SELECT id FROM tables")]

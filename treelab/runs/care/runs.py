@@ -46,7 +46,7 @@ def check_runs(store: RunStore) -> Iterator[Finding]:
 
 def _rows(store: RunStore) -> dict[str, Run | str]:
     """Return each run by its id, or why its row cannot be read; hidden ones, too."""
-    with reading(store.home / "treelab.sqlite") as db:
+    with reading(store.database) as db:
         rows = db.execute("SELECT * FROM runs ORDER BY created").fetchall()
     found: dict[str, Run | str] = {}
     for row in rows:

@@ -2,7 +2,8 @@
 
 The data folder is named by ``TREELAB_HOME``, by default ``~/.treelab``::
 
-    treelab.sqlite           what changes: runs and their states, events, workers
+    treelab.sqlite           what changes: runs and their states, events, workers;
+                             elsewhere where ``TREELAB_STORE`` names a server
     tables/ID.parquet        a table, stored once under its content's SHA-256
     runs/RUN/                what one run leaves, RUN being its id:
         snapshots/*.json     the tree at some epochs, while it trained

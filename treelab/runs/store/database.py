@@ -1,5 +1,11 @@
-"""The SQLite file behind the run store: its tables, and how it is opened."""
+"""The database behind the run store: its tables, and how it is opened.
 
+It is a SQLite file in the data folder, or where ``TREELAB_STORE`` names one, a database
+on a PostgreSQL server (``server.py``). Statements are in the SQL that both know: flags
+are the numbers 0 and 1, and the column ``"user"`` is quoted.
+"""
+
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -7,8 +13,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from treelab.runs.store.migrations import migrate, schema_version
-from treelab.runs.store.private import FILE_MODE, open_private
+from treelab.runs.store.migrations import apply_steps, migrate, schema_version
+from treelab.runs.store.private import FILE_MODE, make_private_folder, open_private
+from treelab.runs.store.server import Server, ServerConnection, connected
+
+Database = sqlite3.Connection | ServerConnection  # what is asked
+FILE = "treelab.sqlite"
 
 BUSY_SECONDS = 30  # how long a write waits for another process's write
 
@@ -32,7 +42,7 @@ CREATE TABLE runs (
     first_report REAL, first_epoch REAL,
     pause_requested INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
     seconds_before REAL NOT NULL DEFAULT 0,
-    user TEXT NOT NULL DEFAULT '', is_private INTEGER NOT NULL DEFAULT 0
+    "user" TEXT NOT NULL DEFAULT '', is_private INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_by_state ON runs (state, priority, created);
 CREATE TABLE events (
@@ -46,10 +56,12 @@ CREATE TABLE workers (
     heartbeat REAL NOT NULL, failures INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE apps (process TEXT PRIMARY KEY);
-CREATE TABLE table_users (table_id TEXT, user TEXT, PRIMARY KEY (table_id, user));
-CREATE TABLE roles (user TEXT PRIMARY KEY, role TEXT NOT NULL);
+CREATE TABLE table_users (
+    table_id TEXT, "user" TEXT, PRIMARY KEY (table_id, "user")
+);
+CREATE TABLE roles ("user" TEXT PRIMARY KEY, role TEXT NOT NULL);
 CREATE TABLE audit (
-    number INTEGER PRIMARY KEY, at REAL NOT NULL, user TEXT NOT NULL,
+    number INTEGER PRIMARY KEY, at REAL NOT NULL, "user" TEXT NOT NULL,
     deed TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL
 );
 """
@@ -59,8 +71,58 @@ class StoreError(OSError):
     """The run store cannot be read or written; its message says why and what to do."""
 
 
-def prepare(path: Path) -> None:
-    """Create the database where there is none; bring an older one to our schema.
+def database_of(home: Path) -> Path | Server:
+    """Return a data folder's database: what ``TREELAB_STORE`` names, else its file.
+
+    Raises
+    ------
+    ValueError
+        If ``TREELAB_STORE`` is no address of a PostgreSQL database.
+    """
+    url = os.environ.get("TREELAB_STORE", "").strip()
+    return Server(url) if url else home / FILE
+
+
+def check_is_file(home: Path) -> None:
+    """Raise ValueError where a data folder's database is not its own SQLite file."""
+    if isinstance(database_of(home), Server):
+        raise ValueError(
+            "The store is on PostgreSQL (TREELAB_STORE): copy its database with "
+            f"pg_dump, put it back with pg_restore, and copy the folder {home}."
+        )
+
+
+def is_there(database: Path | Server) -> bool:
+    """Whether a database's file is still there; a server is asked when it is used."""
+    return isinstance(database, Server) or database.exists()
+
+
+def open_database(home: Path) -> Path | Server:
+    """Make a data folder and its database where they are not; return the database.
+
+    Raises
+    ------
+    StoreError
+        If one of them cannot be made or written to.
+    ValueError
+        If a newer treelab wrote it, or ``TREELAB_STORE`` is no address.
+    """
+    database = database_of(home)
+    try:
+        make_private_folder(home)
+        prepare(database)
+    except StoreError:
+        raise
+    except OSError as error:
+        raise StoreError(
+            f"treelab cannot store its runs in {home}: {error}. Make that folder "
+            "writable, or name another one with TREELAB_HOME."
+        ) from error
+    return database
+
+
+def prepare(database: Path | Server) -> None:
+    """Create the database's tables where there are none; migrate those of older schema.
 
     One of our schema is only read, so that runs can be looked at on a full disk.
 
@@ -73,9 +135,13 @@ def prepare(path: Path) -> None:
     ValueError
         If a newer treelab wrote it.
     """
+    if isinstance(database, Server):
+        _prepare_server(database)
+        return
+    path = database
     if path.exists():
-        with reading(path) as db:
-            if _is_ready(db, path):
+        with reading_file(path) as db:
+            if _is_ready(read_version(db), path):
                 return
     try:
         lock = path.with_suffix(".lock")
@@ -92,8 +158,8 @@ def prepare(path: Path) -> None:
 
 def _create_or_migrate(path: Path) -> None:
     """Create or migrate the tables, unless another process has by now."""
-    with reading(path) as db:
-        if _is_ready(db, path):
+    with reading_file(path) as db:
+        if _is_ready(read_version(db), path):
             return
         if read_version(db) > 0:
             migrate(db)
@@ -104,32 +170,66 @@ def _create_or_migrate(path: Path) -> None:
         )
 
 
-def _is_ready(db: sqlite3.Connection, path: Path) -> bool:
+def _prepare_server(server: Server) -> None:
+    """Create or migrate the tables on a server."""
+    with reading(server) as db:
+        if _is_ready(read_version(db), server):
+            return
+    with writing(server) as db:  # under the lock, so one process does it
+        version = read_version(db)
+        if _is_ready(version, server):
+            return
+        if version == 0:
+            db.execute("CREATE TABLE treelab_schema (version INTEGER NOT NULL)")
+            db.execute("INSERT INTO treelab_schema VALUES (0)")
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                db.execute(statement)
+        else:
+            apply_steps(db, version)
+        db.execute("UPDATE treelab_schema SET version = ?", (schema_version(),))
+
+
+def _is_ready(version: int, database: Path | Server) -> bool:
     """Whether a database has our schema; refuse one of a newer schema."""
-    version = read_version(db)
     if version > schema_version():
         raise ValueError(
-            f"{path} was written by a newer treelab (schema {version}, this one knows "
-            f"{schema_version()}). Update treelab, or choose another folder with "
+            f"{database} was written by a newer treelab (schema {version}, this one "
+            f"knows {schema_version()}). Update treelab, or choose another folder with "
             "TREELAB_HOME."
         )
     return version == schema_version()
 
 
-def read_version(db: sqlite3.Connection) -> int:
+def read_version(db: Database) -> int:
     """Return the version of a database's schema; 0 before it has tables."""
+    if isinstance(db, ServerConnection):
+        (name,) = db.execute("SELECT to_regclass('treelab_schema')::text").fetchall()[0]
+        if name is None:
+            return 0
+        return db.execute("SELECT version FROM treelab_schema").fetchall()[0][0]
     return db.execute("PRAGMA user_version").fetchone()[0]
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database for some reads; every call has a connection of its own.
+def reading(database: Path | Server) -> Iterator[Database]:
+    """Open the database for some reads.
 
     Raises
     ------
     StoreError
-        If the file cannot be read, or in ``writing``, written.
+        If it cannot be read, or in ``writing``, written.
     """
+    if isinstance(database, Server):
+        with _on_server(database, to_write=False) as db:
+            yield db
+        return
+    with reading_file(database) as file:
+        yield file
+
+
+@contextmanager
+def reading_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a SQLite file for some reads; every call has a connection of its own."""
     # mode=rw: a folder deleted under our feet is an error, never a new empty store.
     uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
@@ -145,9 +245,13 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[sqlite3.Connection]:
+def writing(database: Path | Server) -> Iterator[Database]:
     """Open the database for one transaction: all of the block is saved, or nothing."""
-    with reading(path) as db:
+    if isinstance(database, Server):
+        with _on_server(database, to_write=True) as server:
+            yield server
+        return
+    with reading_file(database) as db:
         db.execute("BEGIN IMMEDIATE")  # the write lock now, so reads in it stay true
         try:
             yield db
@@ -156,6 +260,16 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
                 db.execute("ROLLBACK")
             raise
         db.execute("COMMIT")
+
+
+@contextmanager
+def _on_server(server: Server, *, to_write: bool) -> Iterator[ServerConnection]:
+    """Open a connection to a server, whose failures are the store's."""
+    try:
+        with connected(server, to_write=to_write) as db:
+            yield db
+    except ConnectionError as error:
+        raise StoreError(str(error)) from error
 
 
 def _explanation(error: sqlite3.Error, path: Path) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.runs.store.database import reading, writing
+from treelab.runs.store.server import Server
 from treelab.training.events import Progress
 
 EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "metric", "seconds", "stage"]
@@ -17,15 +18,17 @@ _INSERT = (
 )
 
 
-def write_events(database: Path, run_id: str, reports: Sequence[Progress]) -> bool:
+def write_events(
+    database: Path | Server, run_id: str, reports: Sequence[Progress]
+) -> bool:
     """Add points to a run's curves and move its progress.
 
     Reports of a preparation move the progress alone.
 
     Parameters
     ----------
-    database : Path
-        The run store's SQLite file.
+    database : Path or Server
+        The run store's; see ``treelab.runs.store.database``.
     run_id : str
     reports : sequence of Progress
 
@@ -69,7 +72,7 @@ def write_events(database: Path, run_id: str, reports: Sequence[Progress]) -> bo
     return not run["stop_requested"]
 
 
-def replace_events(database: Path, run_id: str, history: pd.DataFrame) -> None:
+def replace_events(database: Path | Server, run_id: str, history: pd.DataFrame) -> None:
     """Put a history in the place of a run's curves.
 
     Parameters
@@ -99,7 +102,9 @@ def replace_events(database: Path, run_id: str, history: pd.DataFrame) -> None:
         )
 
 
-def read_events(database: Path, run_id: str, after: float = -1) -> pd.DataFrame:
+def read_events(
+    database: Path | Server, run_id: str, after: float = -1
+) -> pd.DataFrame:
     """Read a run's curves; see ``RunStore.events``."""
     with reading(database) as db:
         rows = db.execute(

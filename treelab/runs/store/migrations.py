@@ -3,23 +3,26 @@
 import sqlite3
 from collections.abc import Callable
 
-Step = Callable[[sqlite3.Connection], None]
+from treelab.runs.store.server import ServerConnection
+
+Database = sqlite3.Connection | ServerConnection
+Step = Callable[[Database], None]
 
 FIRST_VERSION = 1
 
 
-def _add_repeat_of(db: sqlite3.Connection) -> None:
+def _add_repeat_of(db: Database) -> None:
     """Runs know which run they repeat on another data split."""
     db.execute("ALTER TABLE runs ADD COLUMN repeat_of TEXT NOT NULL DEFAULT ''")
 
 
-def _add_first_report(db: sqlite3.Connection) -> None:
+def _add_first_report(db: Database) -> None:
     """Note when a run first reported, and how far it then was."""
     db.execute("ALTER TABLE runs ADD COLUMN first_report REAL")
     db.execute("ALTER TABLE runs ADD COLUMN first_epoch REAL")
 
 
-def _add_attempts(db: sqlite3.Connection) -> None:
+def _add_attempts(db: Database) -> None:
     """Runs are paused and go on: their attempts, and the seconds of earlier ones."""
     db.execute("ALTER TABLE runs ADD COLUMN pause_requested INTEGER NOT NULL DEFAULT 0")
     db.execute("ALTER TABLE runs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0")
@@ -27,7 +30,7 @@ def _add_attempts(db: sqlite3.Connection) -> None:
     db.execute("UPDATE runs SET attempts = started IS NOT NULL")
 
 
-def _add_users(db: sqlite3.Connection) -> None:
+def _add_users(db: Database) -> None:
     """Runs and tables have owners; admins, and what was stopped or deleted by whom."""
     db.execute("ALTER TABLE runs ADD COLUMN user TEXT NOT NULL DEFAULT ''")
     db.execute("ALTER TABLE runs ADD COLUMN is_private INTEGER NOT NULL DEFAULT 0")
@@ -44,7 +47,8 @@ def _add_users(db: sqlite3.Connection) -> None:
 
 
 # The first step leads from version 1 to 2, and so on. A step is never changed once it
-# was published, and _SCHEMA in database.py always has what all of them lead to.
+# was published, and is in the SQL of both SQLite and PostgreSQL. _SCHEMA in database.py
+# always has what all of them lead to.
 STEPS: tuple[Step, ...] = (
     _add_repeat_of,
     _add_first_report,
@@ -58,8 +62,14 @@ def schema_version() -> int:
     return FIRST_VERSION + len(STEPS)
 
 
+def apply_steps(db: Database, version: int) -> None:
+    """Take the steps that a database lacks, inside the caller's transaction."""
+    for step in STEPS[version - FIRST_VERSION :]:
+        step(db)
+
+
 def migrate(db: sqlite3.Connection) -> None:
-    """Take a database to today's schema: all steps in one transaction, or none.
+    """Take a SQLite file to today's schema: all steps in one transaction, or none.
 
     Parameters
     ----------
@@ -70,8 +80,7 @@ def migrate(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        for step in STEPS[version - FIRST_VERSION :]:
-            step(db)
+        apply_steps(db, version)
         db.execute(f"PRAGMA user_version={schema_version()}")
     except BaseException:
         if db.in_transaction:

@@ -1,7 +1,6 @@
 """A run's record in the store: what was asked, its state, its results."""
 
 import json
-import sqlite3
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,7 +97,7 @@ class Run:
     is_private: bool = False
 
     @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "Run":
+    def from_row(cls, row: Any) -> "Run":
         """Read a run from its row in the database."""
         return cls(
             id=row["id"],

@@ -12,7 +12,7 @@ import pandas as pd
 from treelab.data.problem import Problem
 from treelab.learners.registry import complete_settings, find_spec, learner_title
 from treelab.runs.store import snapshots
-from treelab.runs.store.database import StoreError, prepare, reading, writing
+from treelab.runs.store.database import is_there, open_database, reading, writing
 from treelab.runs.store.events import read_events, replace_events, write_events
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
@@ -45,9 +45,10 @@ def default_home() -> Path:
 class RunStore(RunStates):
     """Tables and runs in one folder, shared by the app, its workers and the shell.
 
-    A SQLite file holds what changes (states, events), a folder a run what is large
-    (snapshots, model, log). Every method opens the file for itself, so one store may
-    be used from many threads, and many stores from many processes. States change
+    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states,
+    events), a folder a run what is large (snapshots, model, log). Every method opens
+    the file for itself, so one store may be used from many threads, and many stores
+    from many processes. States change
     atomically: of two calls that would end a run, one succeeds and returns True.
 
     Parameters
@@ -67,6 +68,8 @@ class RunStore(RunStates):
     ----------
     user : str
         Whose new runs are; "" where nobody signs in.
+    database : Path or Server
+        The SQLite file, or the PostgreSQL database that ``TREELAB_STORE`` names.
     makes_private : bool
         Whether new runs are seen by their user and admins alone.
     worker_registry : WorkerRegistry
@@ -78,19 +81,9 @@ class RunStore(RunStates):
 
     def __init__(self, home: str | os.PathLike | None = None):
         self.home = Path(home or default_home()).expanduser().absolute()
-        self._path = self.home / "treelab.sqlite"
-        try:
-            make_private_folder(self.home)
-            prepare(self._path)
-        except StoreError:
-            raise
-        except OSError as error:
-            raise StoreError(
-                f"treelab cannot store its runs in {self.home}: {error}. Make that "
-                "folder writable, or name another one with TREELAB_HOME."
-            ) from error
-        self._tables = TableStore(self._path, self.home / "tables")
-        self.worker_registry = WorkerRegistry(self._path)
+        self.database = open_database(self.home)
+        self._tables = TableStore(self.database, self.home / "tables")
+        self.worker_registry = WorkerRegistry(self.database)
 
     def __repr__(self) -> str:
         """Name the folder."""
@@ -98,7 +91,7 @@ class RunStore(RunStates):
 
     def exists(self) -> bool:
         """Whether the folder is still there."""
-        return self._path.exists()
+        return is_there(self.database) and self.home.exists()
 
     # Tables
 
@@ -191,10 +184,10 @@ class RunStore(RunStates):
         title = title or f"{name} · {problem.table_name}"
         ending = "".join(secrets.choice(_ID_LETTERS) for _ in range(7))
         run_id = f"{learner}-{ending}"
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "INSERT INTO runs (id, title, learner, settings, problem, device,"
-                " priority, created, owner, repeat_of, user, is_private)"
+                ' priority, created, owner, repeat_of, "user", is_private)'
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run_id,
@@ -216,9 +209,9 @@ class RunStore(RunStates):
 
     def run(self, run_id: str) -> Run:
         """Read a run; LookupError if there is none of this id."""
-        with reading(self._path) as db:
+        with reading(self.database) as db:
             row = db.execute(
-                "SELECT * FROM runs WHERE id = ? AND NOT deleted", (run_id,)
+                "SELECT * FROM runs WHERE id = ? AND deleted = 0", (run_id,)
             ).fetchone()
         if row is None:
             raise LookupError(f"There is no run {run_id!r} in {self.home}.")
@@ -226,19 +219,19 @@ class RunStore(RunStates):
 
     def runs(self) -> list[Run]:
         """List the runs, newest first."""
-        query = "SELECT * FROM runs WHERE NOT deleted ORDER BY created DESC, rowid DESC"
-        with reading(self._path) as db:
+        query = "SELECT * FROM runs WHERE deleted = 0 ORDER BY created DESC, rowid DESC"
+        with reading(self.database) as db:
             rows = db.execute(query).fetchall()
         return [Run.from_row(row) for row in rows]
 
     def set_title(self, run_id: str, title: str) -> None:
         """Give a run another title."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute("UPDATE runs SET title = ? WHERE id = ?", (title, run_id))
 
     def set_settings(self, run_id: str, settings: dict) -> None:
         """Replace a run's settings, once a search has found them."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "UPDATE runs SET settings = ? WHERE id = ?",
                 (to_json(settings), run_id),
@@ -247,7 +240,7 @@ class RunStore(RunStates):
     def set_problem(self, run_id: str, problem: Problem) -> None:
         """Replace a run's problem, once its table has a column of clusters."""
         self._tables.check(problem.table_id)
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "UPDATE runs SET problem = ? WHERE id = ?",
                 (to_json(problem.to_dict()), run_id),
@@ -268,7 +261,7 @@ class RunStore(RunStates):
         bool
             Whether to go on: False once a stop was requested or the run has ended.
         """
-        return write_events(self._path, run_id, reports)
+        return write_events(self.database, run_id, reports)
 
     def add_event(self, run_id: str, report: Progress) -> bool:
         """Add one point to a run's curves; see ``add_events``."""
@@ -276,7 +269,7 @@ class RunStore(RunStates):
 
     def replace_events(self, run_id: str, history: pd.DataFrame) -> None:
         """Put a learner's ``history_`` in the place of a run's curves."""
-        replace_events(self._path, run_id, history)
+        replace_events(self.database, run_id, history)
 
     def events(self, run_id: str, after: float = -1) -> pd.DataFrame:
         """Read a run's curves, in the order in which they came.
@@ -292,7 +285,7 @@ class RunStore(RunStates):
             Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
             seconds since the training began, stage.
         """
-        return read_events(self._path, run_id, after)
+        return read_events(self.database, run_id, after)
 
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
         """Save the tree of an epoch; older ones are thinned out as they add up."""

@@ -2,16 +2,16 @@
 
 import json
 import shutil
-import sqlite3
 import time
 from pathlib import Path
 
 import numpy as np
 
 from treelab.learners.registry import IMPORTED
-from treelab.runs.store.database import reading, writing
+from treelab.runs.store.database import Database, reading, writing
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import FINISHED, RESUMABLE, Run
+from treelab.runs.store.server import Server
 
 SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
 TRAINER_ENDED = "The process that trained it ended in the middle of the run."
@@ -29,7 +29,7 @@ class RunStates:
     """
 
     home: Path
-    _path: Path  # the SQLite file
+    database: Path | Server
 
     def folder(self, run_id: str) -> Path:
         """Folder of a run's snapshots, model and ``log.txt``."""
@@ -45,7 +45,7 @@ class RunStates:
 
     def submit(self, run_id: str) -> None:
         """Let the workers take a queued run."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute("UPDATE runs SET submitted = 1 WHERE id = ?", (run_id,))
 
     def claim_next(self, owner: ProcessId, *, quick_only: bool = False) -> str | None:
@@ -64,10 +64,10 @@ class RunStates:
             The run, now "running" and the owner's, or None when none waits.
         """
         most = QUICK_PRIORITY if quick_only else REPEAT_PRIORITY
-        with reading(self._path) as db:  # reading takes no write lock
+        with reading(self.database) as db:  # reading takes no write lock
             if not _queued(db, most):
                 return None
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             waiting = _queued(db, most)
             if not waiting:
                 return None
@@ -76,33 +76,36 @@ class RunStates:
 
     def start(self, run_id: str, owner: ProcessId) -> bool:
         """Take one queued run; False if it is not queued any more."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             return _start(db, run_id, owner)
 
     def queued(self) -> list[str]:
         """List the runs that wait for a worker, in the order they will be taken."""
-        with reading(self._path) as db:
+        with reading(self.database) as db:
             return _queued(db, REPEAT_PRIORITY)
 
     def has_waiting(self) -> bool:
         """Whether a run waits that a quick worker does not take."""
-        with reading(self._path) as db:
+        with reading(self.database) as db:
             row = db.execute(
-                "SELECT 1 FROM runs WHERE state = 'queued' AND submitted"
+                "SELECT 1 FROM runs WHERE state = 'queued' AND submitted = 1"
                 " AND priority > ? LIMIT 1",
                 (QUICK_PRIORITY,),
             ).fetchone()
         return row is not None
 
     def in_stage(self, stage: str) -> list[str]:
-        """List the runs that train in a stage and were not asked to stop, by age."""
-        with reading(self._path) as db:
+        """List the runs that train here in a stage and were not asked to stop, by age.
+
+        Not those of other machines: a trial that helps them would look abandoned there.
+        """
+        with reading(self.database) as db:
             rows = db.execute(
-                "SELECT id FROM runs WHERE state = 'running' AND stage = ?"
-                " AND NOT stop_requested AND NOT deleted ORDER BY created",
+                "SELECT id, owner FROM runs WHERE state = 'running' AND stage = ?"
+                " AND stop_requested = 0 AND deleted = 0 ORDER BY created",
                 (stage,),
             ).fetchall()
-        return [row["id"] for row in rows]
+        return [row["id"] for row in rows if ProcessId.parse(row["owner"]).is_local]
 
     def finish(
         self,
@@ -131,7 +134,7 @@ class RunStates:
         if state not in FINISHED:
             raise ValueError(f"state must be one of {sorted(FINISHED)}, got {state!r}.")
         has_model = (self.folder(run_id) / "model").is_dir()
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             ended = db.execute(
                 "UPDATE runs SET state = ?, finished = ?, metrics = ?, summary = ?,"
                 " error = ?, has_model = ? WHERE id = ? AND state = 'running'",
@@ -146,7 +149,7 @@ class RunStates:
                 ),
             ).rowcount
             deleted = db.execute(
-                "SELECT 1 FROM runs WHERE id = ? AND deleted", (run_id,)
+                "SELECT 1 FROM runs WHERE id = ? AND deleted = 1", (run_id,)
             ).fetchone()
             removed = deleted is not None and _remove(db, run_id)
         if removed:
@@ -155,7 +158,7 @@ class RunStates:
 
     def heartbeat(self, owner: ProcessId) -> None:
         """Record that a process is alive and still trains its runs."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "UPDATE runs SET heartbeat = ? WHERE owner = ? AND state = 'running'",
                 (time.time(), str(owner)),
@@ -177,10 +180,10 @@ class RunStates:
         it, however long a laptop slept; one elsewhere that trains when it has had no
         heartbeat for ``SILENT_SECONDS``.
         """
-        with reading(self._path) as db:
+        with reading(self.database) as db:
             rows = db.execute(
                 "SELECT id, state, owner, heartbeat FROM runs WHERE state = 'running'"
-                " OR (state = 'queued' AND NOT submitted AND owner IS NOT NULL)"
+                " OR (state = 'queued' AND submitted = 0 AND owner IS NOT NULL)"
             ).fetchall()
         dead = {}
         for row in rows:
@@ -198,11 +201,11 @@ class RunStates:
         """End a run whose process died; False if it is in another state by now."""
         if state == "running":
             return self.finish(run_id, "interrupted", error=TRAINER_ENDED)
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             return (
                 db.execute(
                     "UPDATE runs SET state = 'interrupted', finished = ?, error = ?"
-                    " WHERE id = ? AND state = 'queued' AND NOT submitted",
+                    " WHERE id = ? AND state = 'queued' AND submitted = 0",
                     (time.time(), MAKER_ENDED, run_id),
                 ).rowcount
                 == 1
@@ -211,7 +214,7 @@ class RunStates:
     def set_has_model(self, run_id: str) -> None:
         """Record whether a finished run's folder has a model, where the two differ."""
         has_model = (self.folder(run_id) / "model").is_dir()
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "UPDATE runs SET has_model = ? WHERE id = ? AND state NOT IN"
                 " ('queued', 'running')",
@@ -220,7 +223,7 @@ class RunStates:
 
     def request_stop(self, run_id: str) -> None:
         """Ask a run to stop with its best model so far; a queued one stops at once."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "UPDATE runs SET state = 'stopped', finished = ?, stop_requested = 1,"
                 " error = 'Stopped before it began.'"
@@ -234,7 +237,7 @@ class RunStates:
 
     def request_pause(self, run_id: str) -> None:
         """Ask a run to save where it is and wait; a queued one waits at once."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "UPDATE runs SET state = 'paused', finished = ?"
                 " WHERE id = ? AND state = 'queued'",
@@ -242,15 +245,15 @@ class RunStates:
             )
             db.execute(
                 "UPDATE runs SET stop_requested = 1, pause_requested = 1"
-                " WHERE id = ? AND state = 'running' AND NOT stop_requested",
+                " WHERE id = ? AND state = 'running' AND stop_requested = 0",
                 (run_id,),
             )
 
     def is_pause_requested(self, run_id: str) -> bool:
         """Whether the stop that was asked for is a pause."""
-        with reading(self._path) as db:
+        with reading(self.database) as db:
             row = db.execute(
-                "SELECT pause_requested FROM runs WHERE id = ? AND NOT deleted",
+                "SELECT pause_requested FROM runs WHERE id = ? AND deleted = 0",
                 (run_id,),
             ).fetchone()
         return row is not None and bool(row[0])
@@ -267,15 +270,15 @@ class RunStates:
             Whether it was in one of these states, and so is queued by this call.
         """
         marks = ", ".join("?" * len(RESUMABLE))
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             return (
                 db.execute(
                     "UPDATE runs SET state = 'queued', submitted = 0, owner = ?,"
                     " stop_requested = 0, pause_requested = 0, error = '',"
-                    " seconds_before = seconds_before"
-                    " + max(coalesce(finished - started, 0), 0),"
+                    " seconds_before = seconds_before + CASE WHEN finished > started"
+                    " THEN finished - started ELSE 0 END,"
                     " started = NULL, finished = NULL, first_report = NULL,"
-                    " first_epoch = NULL WHERE id = ? AND NOT deleted"
+                    " first_epoch = NULL WHERE id = ? AND deleted = 0"
                     f" AND learner != ? AND state IN ({marks})",
                     (str(ProcessId.here()), run_id, IMPORTED, *RESUMABLE),
                 ).rowcount
@@ -284,7 +287,7 @@ class RunStates:
 
     def delete(self, run_id: str) -> None:
         """Delete a run. One that trains is hidden at once, stopped, then removed."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             hidden = db.execute(
                 "UPDATE runs SET deleted = 1, stop_requested = 1"
                 " WHERE id = ? AND state = 'running'",
@@ -295,24 +298,28 @@ class RunStates:
             shutil.rmtree(self.folder(run_id), ignore_errors=True)
 
 
-def _queued(db: sqlite3.Connection, most: int) -> list[str]:
+def _queued(db: Database, most: int) -> list[str]:
     """List the submitted runs up to a priority, in the order they will be taken.
 
     Of one priority the oldest comes first, and among users each one's next in turn:
-    who queued ten runs, or has some in training, waits for those who queued one.
+    who queued ten runs, or has some in training, waits for those who queued one. Of
+    those whose turn it is the one comes first whose last run began longest ago.
     """
     rows = db.execute(
-        "SELECT id, row_number() OVER (PARTITION BY priority, user"
-        " ORDER BY created, rowid) + (SELECT count(*) FROM runs AS other WHERE"
-        " other.state = 'running' AND other.user = runs.user) AS turn"
-        " FROM runs WHERE state = 'queued' AND submitted AND priority <= ?"
-        " ORDER BY priority, turn, created, rowid",
+        'WITH users AS (SELECT "user" AS name, max(coalesce(started, 0)) AS last,'
+        " sum(CASE WHEN state = 'running' THEN 1 ELSE 0 END) AS n_running"
+        ' FROM runs GROUP BY "user")'
+        ' SELECT id, n_running + row_number() OVER (PARTITION BY priority, "user"'
+        " ORDER BY created, runs.rowid) AS turn"
+        ' FROM runs JOIN users ON users.name = runs."user"'
+        " WHERE state = 'queued' AND submitted = 1 AND priority <= ?"
+        " ORDER BY priority, turn, last, created, runs.rowid",
         (most,),
     ).fetchall()
     return [row["id"] for row in rows]
 
 
-def _start(db: sqlite3.Connection, run_id: str, owner: ProcessId) -> bool:
+def _start(db: Database, run_id: str, owner: ProcessId) -> bool:
     """Move a run from queued to running, inside the caller's transaction."""
     now = time.time()
     return (
@@ -325,7 +332,7 @@ def _start(db: sqlite3.Connection, run_id: str, owner: ProcessId) -> bool:
     )
 
 
-def _remove(db: sqlite3.Connection, run_id: str) -> bool:
+def _remove(db: Database, run_id: str) -> bool:
     """Drop a run's rows, inside the caller's transaction; False if there is none."""
     db.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
     return db.execute("DELETE FROM runs WHERE id = ?", (run_id,)).rowcount == 1

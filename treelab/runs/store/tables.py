@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from treelab.runs.store.database import reading, writing
 from treelab.runs.store.private import make_private_folder, open_private
+from treelab.runs.store.server import Server
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class TableStore:
 
     Parameters
     ----------
-    database : Path
-        The run store's SQLite file.
+    database : Path or Server
+        The run store's; see ``treelab.runs.store.database``.
     folder : Path
         Where the Parquet files go; made when the first one comes.
     """
 
-    def __init__(self, database: Path, folder: Path):
+    def __init__(self, database: Path | Server, folder: Path):
         self._database = database
         self._folder = folder
 

@@ -1,11 +1,13 @@
 """The worker registry of a run store: workers by slot, and the apps that need them."""
 
+import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from treelab.runs.store.database import reading, writing
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.server import Server
 
 
 @dataclass(frozen=True)
@@ -39,64 +41,79 @@ class WorkerInfo:
 class WorkerRegistry:
     """The workers and apps that are registered in the run store's database.
 
+    A PostgreSQL database may serve several machines: each sees its own workers, whose
+    slots are stored with its name.
+
     Parameters
     ----------
-    database : Path
-        The run store's SQLite file.
+    database : Path or Server
+        The run store's; see ``treelab.runs.store.database``.
     """
 
-    def __init__(self, database: Path):
-        self._path = database
+    def __init__(self, database: Path | Server):
+        self._database = database
+        is_shared = isinstance(database, Server)
+        self._ending = f"@{socket.gethostname()}" if is_shared else ""
 
     def workers(self) -> list[WorkerInfo]:
         """List the registered workers, dead or alive, by slot."""
-        with reading(self._path) as db:
+        with reading(self._database) as db:
             rows = db.execute(
                 "SELECT slot, process, state, device_name, started, heartbeat,"
                 " failures FROM workers ORDER BY slot"
             ).fetchall()
         return [
-            WorkerInfo(slot, ProcessId.parse(process), *rest)
+            WorkerInfo(slot.removesuffix(self._ending), ProcessId.parse(process), *rest)
             for slot, process, *rest in rows
+            if slot.endswith(self._ending)
         ]
 
     def register(self, slot: str, process: ProcessId, failures: int = 0) -> None:
         """Register the worker that now fills a slot, as "starting"."""
         now = time.time()
-        with writing(self._path) as db:
+        with writing(self._database) as db:
             db.execute(
-                "INSERT OR REPLACE INTO workers"
+                "INSERT INTO workers"
                 " (slot, process, state, started, heartbeat, failures)"
-                " VALUES (?, ?, 'starting', ?, ?, ?)",
-                (slot, str(process), now, now, failures),
+                " VALUES (?, ?, 'starting', ?, ?, ?)"
+                " ON CONFLICT (slot) DO UPDATE SET process = excluded.process,"
+                " state = excluded.state, device_name = '',"
+                " started = excluded.started, heartbeat = excluded.heartbeat,"
+                " failures = excluded.failures",
+                (slot + self._ending, str(process), now, now, failures),
             )
 
     def heartbeat(
         self, slot: str, process: ProcessId, state: str, device_name: str = ""
     ) -> bool:
         """Renew a worker's entry; False when another worker has the slot by now."""
-        with writing(self._path) as db:
+        with writing(self._database) as db:
             return (
                 db.execute(
                     "UPDATE workers SET heartbeat = ?, state = ?, device_name = ?"
                     " WHERE slot = ? AND process = ?",
-                    (time.time(), state, device_name, slot, str(process)),
+                    (
+                        *(time.time(), state, device_name),
+                        *(slot + self._ending, str(process)),
+                    ),
                 ).rowcount
                 == 1
             )
 
     def unregister(self, slot: str, process: ProcessId) -> None:
         """Remove the entry of a worker that ends as it should."""
-        with writing(self._path) as db:
+        with writing(self._database) as db:
             db.execute(
                 "DELETE FROM workers WHERE slot = ? AND process = ?",
-                (slot, str(process)),
+                (slot + self._ending, str(process)),
             )
 
     def register_app(self, process: ProcessId) -> None:
         """Register a process that needs workers, and remove dead ones."""
-        with writing(self._path) as db:
-            db.execute("INSERT OR REPLACE INTO apps VALUES (?)", (str(process),))
+        with writing(self._database) as db:
+            db.execute(
+                "INSERT INTO apps VALUES (?) ON CONFLICT DO NOTHING", (str(process),)
+            )
             for (text,) in db.execute("SELECT process FROM apps").fetchall():
                 other = ProcessId.parse(text)
                 if other.is_local and not other.is_alive():
@@ -104,7 +121,7 @@ class WorkerRegistry:
 
     def has_living_app(self) -> bool:
         """Whether a registered app of this machine is alive."""
-        with reading(self._path) as db:
+        with reading(self._database) as db:
             rows = db.execute("SELECT process FROM apps").fetchall()
         apps = [ProcessId.parse(text) for (text,) in rows]
         return any(app.is_local and app.is_alive() for app in apps)

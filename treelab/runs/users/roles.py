@@ -33,17 +33,17 @@ def set_admin(store: RunStore, user: str, is_admin: bool) -> None:
     user = user.strip().lower()
     if not user:
         raise ValueError("An admin has a name: the email address of the sign-in.")
-    with writing(store.home / "treelab.sqlite") as db:
-        db.execute("DELETE FROM roles WHERE user = ?", (user,))
+    with writing(store.database) as db:
+        db.execute('DELETE FROM roles WHERE "user" = ?', (user,))
         if is_admin:
             db.execute("INSERT INTO roles VALUES (?, ?)", (user, ADMIN))
 
 
 def admins(store: RunStore) -> list[str]:
     """List the admins by name."""
-    with reading(store.home / "treelab.sqlite") as db:
+    with reading(store.database) as db:
         rows = db.execute(
-            "SELECT user FROM roles WHERE role = ? ORDER BY user", (ADMIN,)
+            'SELECT "user" FROM roles WHERE role = ? ORDER BY "user"', (ADMIN,)
         ).fetchall()
     return [row["user"] for row in rows]
 
@@ -61,17 +61,18 @@ def note_deed(store: RunStore, user: str, deed: str, subject: str, name: str) ->
     subject, name : str
         Id and title of the run or table.
     """
-    with writing(store.home / "treelab.sqlite") as db:
+    with writing(store.database) as db:
         db.execute(
-            "INSERT INTO audit (at, user, deed, subject, name) VALUES (?, ?, ?, ?, ?)",
+            'INSERT INTO audit (at, "user", deed, subject, name)'
+            " VALUES (?, ?, ?, ?, ?)",
             (time.time(), user, deed, subject, name),
         )
 
 
 def audit_log(store: RunStore) -> list[dict]:
     """Return the audit log, newest first: at, user, deed, subject, name."""
-    with reading(store.home / "treelab.sqlite") as db:
+    with reading(store.database) as db:
         rows = db.execute(
-            "SELECT at, user, deed, subject, name FROM audit ORDER BY number DESC"
+            'SELECT at, "user", deed, subject, name FROM audit ORDER BY number DESC'
         ).fetchall()
     return [dict(row) for row in rows]

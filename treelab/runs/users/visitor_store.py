@@ -86,8 +86,8 @@ class VisitorStore(RunStore):
 
     def _owners(self) -> dict[str, set[str]]:
         """Return who added each table, by its id."""
-        with reading(self._path) as db:
-            rows = db.execute("SELECT table_id, user FROM table_users").fetchall()
+        with reading(self.database) as db:
+            rows = db.execute('SELECT table_id, "user" FROM table_users').fetchall()
         owners: dict[str, set[str]] = {}
         for row in rows:
             owners.setdefault(row["table_id"], set()).add(row["user"])
@@ -101,9 +101,9 @@ class VisitorStore(RunStore):
         table_id = super().add_table(frame, name)
         owners = self._owners().get(table_id)
         if table_id not in known or owners:  # one that all may see stays so
-            with writing(self._path) as db:
+            with writing(self.database) as db:
                 db.execute(
-                    "INSERT OR IGNORE INTO table_users VALUES (?, ?)",
+                    "INSERT INTO table_users VALUES (?, ?) ON CONFLICT DO NOTHING",
                     (table_id, self.user),
                 )
         return table_id
@@ -133,7 +133,7 @@ class VisitorStore(RunStore):
 
     def _write_private(self, run_id: str, is_private: bool) -> None:
         """Write who may see a run."""
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "UPDATE runs SET is_private = ? WHERE id = ?", (is_private, run_id)
             )
@@ -171,9 +171,9 @@ class VisitorStore(RunStore):
         if not self.may_delete_table(table_id):
             raise NotAllowed("Only who added this table, or an admin, deletes it.")
         if not self.visitor.is_admin and owners - {self.user}:
-            with writing(self._path) as db:
+            with writing(self.database) as db:
                 db.execute(
-                    "DELETE FROM table_users WHERE table_id = ? AND user = ?",
+                    'DELETE FROM table_users WHERE table_id = ? AND "user" = ?',
                     (table_id, self.user),
                 )
             return
