@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
 from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
-from treelab.learners.grande.estimators import GrandeClassifier
+from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.registry import complete_settings
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.violations import violations
@@ -111,6 +111,21 @@ def test_grande_keeps_columns_in_every_tree():
         for e in range(learner.ensemble_.n_estimators)
     ]
     assert len({name for tree in trees for name in tree.columns}) <= 2
+    assert not [v for t in trees for v in violations(t, learner.constraints_)]
+
+
+def test_grandes_trees_are_in_order_as_they_are_drawn():
+    X, y = table(seed=3)  # a complete tree of it has branches without training rows
+    learner = GrandeRegressor(
+        16,
+        depth=4,
+        n_folds=1,
+        max_epochs=3,
+        random_state=3,
+        constraints={"monotone": "age: up, debt: down"},
+    ).fit(X, y)
+    ensemble = learner.ensemble_
+    trees = [ensemble.estimator(e) for e in range(ensemble.n_estimators)]
     assert not [v for t in trees for v in violations(t, learner.constraints_)]
 
 

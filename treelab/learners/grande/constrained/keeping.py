@@ -126,7 +126,8 @@ def kept_trees(
         The training rows.
     constraints : Constraints
     """
-    if constraints.min_samples_leaf > 1:
+    if constraints.monotone or constraints.min_samples_leaf > 1:
+        # Branches without rows are not drawn, and leaves beside them take their boxes.
         trees = _without_small(trees, frame, constraints.min_samples_leaf)
     if constraints.monotone:
         trees = _in_order(trees, frame, constraints)
