@@ -187,6 +187,15 @@ def test_what_cannot_be_done_is_refused_with_its_reason(edits, words):
         apply_edits(TREE, edits, ROWS)
 
 
+@pytest.mark.parametrize("preferred", [["age"], ["job"], ["income", "age"]])
+def test_a_preferred_split_is_found_as_among_all_candidates(preferred):
+    edited = apply_edits(TREE, [Prefer("", column) for column in preferred], ROWS)
+    for path in edited.splits_below(""):
+        best = edited.best(path, edited.candidates(path, ROWS))
+        wanted = best if best is not None and best.column in preferred else None
+        assert edited.preferred_split(path, ROWS) == wanted
+
+
 def test_a_preferred_column_is_taken_where_it_gains_half_of_the_best():
     free = Edited.of(TREE).candidates("", ROWS)
     gains = {candidate.column: candidate.gain for candidate in free}

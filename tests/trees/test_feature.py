@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import treelab.trees.feature as feature_module
-from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.feature import Feature, FeatureReader, feature_matrix
 
 JOB = Feature(
     "job", "category", categories=("Sales", "Tech"), scores=(0.25, 0.75), unseen=0.5
@@ -122,3 +122,14 @@ def test_columns_of_numbers_are_read_together(monkeypatch):
     assert one_by_one == ["x9"]
     wanted = X[names].astype("Float64").to_numpy(np.float64, na_value=np.nan)
     np.testing.assert_array_equal(matrix, wanted)
+
+
+def test_one_reader_reads_a_column_by_the_scores_of_each_feature():
+    table = pd.DataFrame({"job": ["Tech", "Sales", None], "age": [1, 2, 3]})
+    reader = FeatureReader([JOB], table)
+    other = Feature("job", "category", categories=("Tech",), scores=(7.0,))
+    np.testing.assert_array_equal(reader.matrix([JOB])[:, 0], [0.75, 0.25, np.nan])
+    first = reader.matrix([other, Feature("age")])
+    np.testing.assert_array_equal(first, feature_matrix([other, Feature("age")], table))
+    assert JOB.reading != other.reading
+    assert Feature("age", fill=float("nan")).reading == Feature("age").reading

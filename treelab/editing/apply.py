@@ -161,7 +161,7 @@ def _prefer(edited: Edited, edit: Prefer, rows: EditRows) -> Edited:
         is_oblique = len(columns) > 1
         if path in after.locked or is_oblique or edit.column in columns:
             continue
-        best = after.best(path, after.candidates(path, rows))
+        best = after.preferred_split(path, rows)
         if best is not None and best.column == edit.column:
             after = after.with_split(path, best)
     return after

@@ -102,13 +102,22 @@ def candidates(
     """
     found = []
     for column in dict.fromkeys(feature.column for feature in features):
-        if column in forbidden:
-            continue
-        feature = next(own for own in features if own.column == column)
-        best = _number if feature.kind == "number" else _category
-        if (own := best(rows, at, feature, min_samples_leaf)) is not None:
-            found.append(own)
-    return sorted(found, key=lambda one: -one.gain)
+        if column not in forbidden:
+            found.append(candidate_of(rows, at, features, column, min_samples_leaf))
+    return sorted((own for own in found if own), key=lambda one: -one.gain)
+
+
+def candidate_of(
+    rows: EditRows,
+    at: np.ndarray,
+    features: tuple[Feature, ...],
+    column: str,
+    min_samples_leaf: int = MIN_SAMPLES_LEAF,
+) -> Candidate | None:
+    """Return the best split of one column, as ``candidates`` does; None: none gains."""
+    feature = next(own for own in features if own.column == column)
+    best = _number if feature.kind == "number" else _category
+    return best(rows, at, feature, min_samples_leaf)
 
 
 def gain_of(rows: EditRows, at: np.ndarray, left: np.ndarray) -> float:

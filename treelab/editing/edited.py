@@ -5,7 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from treelab.editing.candidates import MIN_SAMPLES_LEAF, Candidate, candidates
+from treelab.editing.candidates import (
+    MIN_SAMPLES_LEAF,
+    Candidate,
+    candidate_of,
+    candidates,
+)
 from treelab.editing.limits import closed_columns
 from treelab.editing.paths import node_of, paths
 from treelab.editing.rows import EditRows
@@ -92,13 +97,41 @@ class Edited:
 
     def candidates_of(self, path: str, rows: EditRows, at) -> list[Candidate]:
         """Return ``candidates`` of a node whose rows are known."""
+        closed, least = self.closed_at(path), self._least_rows
         return candidates(
-            rows,
-            at,
-            self.features,
-            forbidden=self.closed_at(path),
-            min_samples_leaf=max(MIN_SAMPLES_LEAF, self.constraints.min_samples_leaf),
+            rows, at, self.features, forbidden=closed, min_samples_leaf=least
         )
+
+    def preferred_split(self, path: str, rows: EditRows) -> Candidate | None:
+        """Return the split of a preferred column that ``best`` takes, or None.
+
+        The other columns are looked at only until one gains too much for it.
+        """
+        at = rows.at(self.tree, node_of(self.tree, path))
+        closed, least = self.closed_at(path), self._least_rows
+
+        def split_of(column: str) -> Candidate | None:
+            """Return the best split of a column."""
+            return candidate_of(rows, at, self.features, column, least)
+
+        columns = [*dict.fromkeys(feature.column for feature in self.features)]
+        columns = [column for column in columns if column not in closed]
+        wanted = self.preferred_at(path)
+        liked = [split_of(column) for column in columns if column in wanted]
+        own = max((one for one in liked if one), key=lambda one: one.gain, default=None)
+        if own is None:
+            return None
+        now = self.columns_of(node_of(self.tree, path))  # likely the best of the others
+        for column in sorted(set(columns) - wanted, key=lambda name: name not in now):
+            other = split_of(column)
+            if other is not None and own.gain < PREFERENCE * other.gain:
+                return None
+        return own
+
+    @property
+    def _least_rows(self) -> int:
+        """Rows that either side of a new split must have."""
+        return max(MIN_SAMPLES_LEAF, self.constraints.min_samples_leaf)
 
     def best(self, path: str, found: list[Candidate]) -> Candidate | None:
         """Return the candidate that a node takes: the best, or nearly, if preferred."""

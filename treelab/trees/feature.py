@@ -83,6 +83,12 @@ class Feature:
         if len(set(self.categories)) != len(self.categories):
             raise ValueError(f"Column {self.column!r} lists a category twice.")
 
+    @property
+    def reading(self) -> tuple:
+        """What two features share that read a table alike; here NaN equals NaN."""
+        unseen = None if np.isnan(self.unseen) else self.unseen
+        return self.column, self.kind, self.categories, self.scores, unseen
+
 
 def feature_matrix(
     features: Sequence[Feature], X, used: np.ndarray | None = None
@@ -112,43 +118,68 @@ def feature_matrix(
     ValueError
         If a column is absent, appears twice, or holds text where numbers are expected.
     """
-    X = as_table(features, X)
-    positions: dict[str, list[int]] = {}
-    for position, name in enumerate(X.columns):
-        positions.setdefault(str(name), []).append(position)
-    matrix = np.full((len(X), len(features)), np.nan, order="F")
-    wanted = list(range(len(features)) if used is None else used)
-    plain = _plain_numbers(features, X, positions, wanted)
-    matrix[:, list(plain)] = X.iloc[:, list(plain.values())].to_numpy(np.float64)
-    codes = {}
-    for index in wanted:
-        if index in plain:
-            continue
-        feature = features[index]
-        name = feature.column
-        if feature.kind == "number":
-            matrix[:, index] = _numbers(_column(X, positions, name), name)
-        else:
-            if name not in codes:  # several features may read one column
-                codes[name] = _categories(_column(X, positions, name))
-            matrix[:, index] = _scores(feature, *codes[name])
-    return matrix
+    return FeatureReader(features, X).matrix(features, used)
 
 
-def _plain_numbers(
-    features: Sequence[Feature], X: pd.DataFrame, positions: dict, wanted: list[int]
-) -> dict[int, int]:
-    """Return the column of each wanted feature that numpy can read with others.
+class FeatureReader:
+    """One table that many trees read: what they share of it is read once.
 
-    Of thousands of columns, pandas takes most of the time to hand out one by one.
+    Parameters
+    ----------
+    features : sequence of Feature
+        Whose columns are read.
+    X : DataFrame or array of shape (n_rows, n_columns)
+        As in ``feature_matrix``.
     """
-    kinds = [isinstance(t, np.dtype) and t.kind in "iufb" for t in X.dtypes]
-    found = {}
-    for index in wanted:
-        at = positions.get(features[index].column, ())
-        if features[index].kind == "number" and len(at) == 1 and kinds[at[0]]:
-            found[index] = at[0]
-    return found
+
+    def __init__(self, features: Sequence[Feature], X):
+        self._X = as_table(features, X)
+        self._positions: dict[str, list[int]] = {}
+        for position, name in enumerate(self._X.columns):
+            self._positions.setdefault(str(name), []).append(position)
+        self._is_plain = [
+            isinstance(t, np.dtype) and t.kind in "iufb" for t in self._X.dtypes
+        ]
+        # Several features may read one column.
+        self._codes: dict[str, tuple[np.ndarray, list[str]]] = {}
+
+    def matrix(
+        self, features: Sequence[Feature], used: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return ``feature_matrix`` of features whose columns the table has."""
+        X = self._X
+        matrix = np.full((len(X), len(features)), np.nan, order="F")
+        wanted = list(range(len(features)) if used is None else used)
+        plain = self._plain_numbers(features, wanted)
+        matrix[:, list(plain)] = X.iloc[:, list(plain.values())].to_numpy(np.float64)
+        for index in wanted:
+            if index in plain:
+                continue
+            feature = features[index]
+            name = feature.column
+            if feature.kind == "number":
+                matrix[:, index] = _numbers(_column(X, self._positions, name), name)
+            else:
+                if name not in self._codes:
+                    column = _column(X, self._positions, name)
+                    self._codes[name] = _categories(column)
+                matrix[:, index] = _scores(feature, *self._codes[name])
+        return matrix
+
+    def _plain_numbers(
+        self, features: Sequence[Feature], wanted: list[int]
+    ) -> dict[int, int]:
+        """Return the column of each wanted feature that numpy can read with others.
+
+        Of thousands of columns, pandas takes most of the time to hand out one by one.
+        """
+        found = {}
+        for index in wanted:
+            at = self._positions.get(features[index].column, ())
+            is_number = features[index].kind == "number"
+            if is_number and len(at) == 1 and self._is_plain[at[0]]:
+                found[index] = at[0]
+        return found
 
 
 def as_table(features: Sequence[Feature], X) -> pd.DataFrame:

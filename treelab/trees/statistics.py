@@ -67,15 +67,16 @@ def with_rows(tree: "Tree", X, y) -> "Tree":
 
 
 def with_leaves(
-    tree: "Tree", matrix: np.ndarray, leaf: np.ndarray, y: np.ndarray
+    tree: "Tree", matrix: np.ndarray | None, leaf: np.ndarray, y: np.ndarray
 ) -> "Tree":
     """Return ``with_rows`` of rows whose numbers and leaves are known already.
 
     Parameters
     ----------
     tree : Tree
-    matrix : float64 array of shape (n_rows, n_features)
-        As ``walk.read_features`` returns it.
+    matrix : float64 array of shape (n_rows, n_features) or None
+        As ``walk.read_features`` returns it; None: what the rows leave free around
+        the thresholds stays unknown where it was.
     leaf : int64 array of shape (n_rows,)
     y : array of shape (n_rows,)
         As ``check_target`` returns it.
@@ -98,7 +99,7 @@ def with_leaves(
     reached = (n_rows > 0) & ~tree.is_leaf
     value = np.where(reached[:, None], mean, tree.value)
     between, missing_rows = tree.between, tree.missing_rows
-    if between is None or missing_rows is None:
+    if matrix is not None and (between is None or missing_rows is None):
         # Once only, from the training rows: a split is written alike when the tree
         # takes its numbers from other rows.
         between, missing_rows = _neighbours(tree, matrix, leaf)

@@ -17,8 +17,11 @@ from treelab.evaluation.rashomon.likeness import (
 )
 from treelab.evaluation.rashomon.multiplicity import otherwise, row_multiplicity
 from treelab.evaluation.rashomon.refitted import RefittedScorer
+from treelab.evaluation.rashomon.training_rows import splits_key
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.feature import Feature
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning.cut import cut_at
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.rashomon.rashomon_set import RashomonSet
 from treelab.trees.tree import Tree
@@ -162,3 +165,20 @@ def test_good_trees_are_looked_at_with_one_split_less():
     own = fitted(tree([0, 1, 1], [0.5, 0.7, 0.3]))
     found = gather(own, [], (X, y), ONES)
     assert found.n_candidates == 3  # and those in which one of two splits is a leaf
+
+
+def test_a_pruned_tree_has_the_key_of_the_nodes_that_are_cut():
+    own = fitted(tree([0, 1, 2], [0.5, 0.3, 0.7]))
+    path = cost_complexity_path(cut_at(own, np.zeros(own.n_nodes, dtype=bool)))
+    keys = [splits_key(path.tree, path.step <= step) for step in range(len(path))]
+    assert keys == [splits_key(smaller) for smaller in path.trees]
+    assert len(set(keys)) == len(path) > 2
+
+
+def test_trees_of_a_set_know_what_the_rows_leave_free_at_each_split():
+    X, y = table()
+    others = [fitted(tree([0, 1, 1], [0.4, 0.6, 0.5])), fitted(tree([1], [0.5]))]
+    found = gather(fitted(tree([0, 1, 2], [0.5, 0.3, 0.7])), others, (X, y), ONES)
+    for one in found.trees:
+        again = replace(one, between=None, missing_rows=None).with_rows(X, y)
+        np.testing.assert_array_equal(one.between, again.between)

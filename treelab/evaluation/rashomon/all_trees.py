@@ -12,7 +12,11 @@ from treelab.data.encoding.candidate_thresholds import (
 )
 from treelab.evaluation.rashomon.enumeration import Nested, Splits, best_trees
 from treelab.evaluation.rashomon.leaf_sums import ClassSums, LeafSums, ValueSums
-from treelab.evaluation.rashomon.training_rows import TrainingRows, structure
+from treelab.evaluation.rashomon.training_rows import (
+    TrainingRows,
+    structure,
+    unplaced,
+)
 from treelab.trees.feature import Feature
 from treelab.trees.rashomon.rashomon_set import Completeness, RashomonSet
 from treelab.trees.tree import Tree
@@ -87,6 +91,7 @@ def all_trees(
     )
     seen: set[bytes] = set()
     trees: list[Tree] = []
+    leaf_of_rows: list[np.ndarray] = []
     scores: list[tuple[float, float]] = []
     for nested, score in zip(found.trees, found.score.tolist()):
         tree = _tree(own, cutpoints, nested)
@@ -95,9 +100,10 @@ def all_trees(
         if key in seen:
             continue
         seen.add(key)
-        tree = table.refitted(tree, leaf)
+        tree = table.finished(table.refitted(unplaced(tree), leaf), leaf)
         if keeps(tree):
             trees.append(tree)
+            leaf_of_rows.append(leaf)
             scores.append((score, table.scorer.score(tree, leaf)[1]))
     if not trees:
         raise ValueError("No tree near the best one is within the run's constraints.")
@@ -107,8 +113,9 @@ def all_trees(
         ["score", "n_leaves"], ascending=[False, True], kind="stable"
     )
     trees = [trees[i] for i in measured.index]
+    leaf_of_rows = [leaf_of_rows[i] for i in measured.index]
     measured = measured.drop(columns="n_leaves").reset_index(drop=True)
-    measured["alike"] = table.alike(trees)
+    measured["alike"] = table.alike(trees, leaf_of_rows)
     complete = Completeness(
         depth, n_thresholds, len(cutpoints.feature), found.n_trees, found.above
     )

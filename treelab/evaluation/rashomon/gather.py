@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.evaluation.rashomon.training_rows import TrainingRows, structure
+from treelab.evaluation.rashomon.training_rows import (
+    TrainingRows,
+    splits_key,
+    structure,
+    unplaced,
+)
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.cut import cut_at
 from treelab.trees.pruning.simplify import merge_equal
@@ -66,6 +71,7 @@ def gather(
     merged, leaf = table.fitted(own)
     seen = {structure(merged, leaf)}
     trees, scores = [own], [table.scorer.score(merged, leaf)]
+    leaves = [table.leaf(own)]
 
     def look_at(tree: Tree) -> None:
         """Score a tree, unless it was looked at before."""
@@ -78,6 +84,7 @@ def gather(
         if tree.n_splits and keeps(tree):
             trees.append(tree)
             scores.append(table.scorer.score(tree, leaf))
+            leaves.append(leaf)
 
     for tree in _every_size(table, others, max(MOST_LEAVES * own.n_leaves, 8)):
         look_at(tree)
@@ -92,7 +99,7 @@ def gather(
     for tree in good():
         if len(good()) >= ENOUGH:
             break
-        for smaller in _one_split_less(tree):
+        for smaller in _one_split_less(unplaced(tree) if tree is own else tree):
             look_at(smaller)
     before, error = np.array(scores).T
     size = np.array([tree.n_leaves for tree in trees])
@@ -102,12 +109,12 @@ def gather(
     if len(near) > most:
         near = np.append(near[near != 0][: most - 1], 0)
         near = near[np.lexsort((size[near], -score[near]))]
-    retained = [trees[i] for i in near]
+    retained = [table.finished(trees[i], leaves[i]) if i else own for i in near]
     found = pd.DataFrame(
         {
             "score": score[near],
             "standard_error": error[near],
-            "alike": table.alike(retained),
+            "alike": table.alike(retained, [leaves[i] for i in near]),
         }
     )
     chosen = int(np.flatnonzero(near == 0)[0])
@@ -119,6 +126,7 @@ def _every_size(
 ) -> Iterator[Tree]:
     """Return trees and their merged prunings, one a size of ``size_grid``."""
     seen: set[bytes] = set()
+    pruned: set[tuple] = set()  # the trees of a path share most of their prunings
     for tree in trees:
         tree, leaf = rows.fitted(tree)
         key = structure(tree, leaf)
@@ -128,7 +136,10 @@ def _every_size(
         path = cost_complexity_path(tree)
         sizes = size_grid(max(min(most_leaves, tree.n_leaves), 2))
         for step in dict.fromkeys(steps_at(path, sizes).tolist()):
-            yield merge_equal(path.trees[step], same_class=True)
+            splits = splits_key(tree, path.step <= step)
+            if splits not in pruned:
+                pruned.add(splits)
+                yield merge_equal(path.trees[step], same_class=True)
 
 
 def _one_split_less(tree: Tree) -> Iterator[Tree]:

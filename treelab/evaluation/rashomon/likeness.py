@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from treelab.trees.feature import Feature, as_table, feature_matrix
+from treelab.trees.feature import FeatureReader
 from treelab.trees.tree import Tree
-from treelab.trees.walk import leaf_of
+from treelab.trees.walk import leaf_of, used_features
 
 
 def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...]:
@@ -26,13 +26,11 @@ def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...
     value : ndarray of shape (T, n_rows, n_outputs)
         Probabilities of the classes, or the values.
     """
-    table = as_table(trees[0].features, X)
-    read: dict[tuple[Feature, ...], np.ndarray] = {}
+    reader = FeatureReader(trees[0].features, X)
     values = []
     for tree in trees:
-        if tree.features not in read:
-            read[tree.features] = feature_matrix(tree.features, table)
-        values.append(tree.value[leaf_of(tree, read[tree.features])])
+        matrix = reader.matrix(tree.features, used_features(tree))
+        values.append(tree.value[leaf_of(tree, matrix)])
     value = np.stack(values)
     if trees[0].classes is None:
         return value[..., 0], value

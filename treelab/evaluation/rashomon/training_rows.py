@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.evaluation.rashomon.refitted import RefittedScorer
-from treelab.trees.feature import Feature, as_table, feature_matrix
+from treelab.trees.feature import FeatureReader
 from treelab.trees.pruning.simplify import merge_equal, prune_empty
 from treelab.trees.statistics import check_target, with_leaves
 from treelab.trees.tree import Tree
@@ -29,6 +29,33 @@ def structure(tree: Tree, leaf: np.ndarray) -> bytes:
         for i, j in enumerate(tree.feature.tolist())
     ]
     return "\n".join(names).encode() + b"\0" + leaf.astype(np.int32).tobytes()
+
+
+def splits_key(tree: Tree, cut: np.ndarray | None = None) -> tuple:
+    """Return what two trees share only if their splits are the same to any row.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its nodes numbered depth first.
+    cut : bool array of shape (n_nodes,), optional
+        Nodes that are taken for leaves, and all that is below them, which is left out.
+    """
+    is_leaf, retained = tree.is_leaf, np.ones(tree.n_nodes, dtype=bool)
+    if cut is not None:
+        retained[1:] = ~cut[tree.parent[1:]]
+        is_leaf = is_leaf | cut
+    is_split = retained & ~is_leaf
+    arrays = [tree.feature, tree.threshold, tree.missing_left]
+    if tree.weights is not None:
+        arrays.append(tree.weights)
+    parts = [is_leaf[retained].tobytes(), *(own[is_split].tobytes() for own in arrays)]
+    return tuple(feature.reading for feature in tree.features), *parts
+
+
+def unplaced(tree: Tree) -> Tree:
+    """Return a tree that no longer knows what some rows leave free at its splits."""
+    return replace(tree, between=None, missing_rows=None)
 
 
 class TrainingRows:
@@ -53,46 +80,65 @@ class TrainingRows:
 
     def __init__(self, own: Tree, X: pd.DataFrame, y, weights: np.ndarray):
         self.y = check_target(own, len(X), y)
-        self._table = as_table(own.features, X)
+        self._reader = FeatureReader(own.features, X)
         self.weights = np.asarray(weights, dtype=float)
-        self._read: dict[tuple[Feature, ...], np.ndarray] = {}
+        self._read: dict[tuple, np.ndarray] = {}
+        self._fitted: dict[tuple, tuple[Tree, np.ndarray]] = {}
         self.scorer = RefittedScorer.of(own.task, self.y, self.weights)
 
     def matrix(self, tree: Tree) -> np.ndarray:
         """Return the numbers (n_rows, n_features) that a tree may test."""
-        if tree.features not in self._read:
-            self._read[tree.features] = feature_matrix(tree.features, self._table)
-        return self._read[tree.features]
+        key = tuple(feature.reading for feature in tree.features)
+        if key not in self._read:
+            self._read[key] = self._reader.matrix(tree.features)
+        return self._read[key]
 
     def fitted(self, tree: Tree) -> tuple[Tree, np.ndarray]:
         """Return a tree as small as can be, its leaves fitted, and each row's leaf."""
-        tree = replace(tree, activity=None, leaf_weights=None, leaf_bias=None)
-        tree = prune_empty(self.refitted(tree, self.leaf(tree)))
-        tree = merge_equal(tree, same_class=True)
-        leaf = self.leaf(tree)
-        return self.refitted(tree, leaf), leaf
+        key = splits_key(tree)
+        if key not in self._fitted:
+            tree = replace(tree, activity=None, leaf_weights=None, leaf_bias=None)
+            leaf = self.leaf(tree)
+            tree = self.finished(self.refitted(unplaced(tree), leaf), leaf)
+            tree = prune_empty(tree)
+            tree = merge_equal(tree, same_class=True)
+            leaf = self.leaf(tree)
+            self._fitted[key] = self.refitted(tree, leaf), leaf
+        return self._fitted[key]
 
     def leaf(self, tree: Tree) -> np.ndarray:
         """Return the leaf (n_rows,) that each row reaches."""
         return leaf_of(tree, self.matrix(tree))
 
-    def alike(self, trees: Sequence[Tree]) -> np.ndarray:
-        """Number trees so that those which predict every row alike share a number."""
+    def alike(self, trees: Sequence[Tree], leaves: Sequence[np.ndarray]) -> np.ndarray:
+        """Number trees so that those which predict every row alike share a number.
+
+        ``leaves`` are those that the rows reach, (n_rows,) for each tree.
+        """
         known: dict[bytes, int] = {}
         numbers = []
-        for tree in trees:
-            value = tree.value[self.leaf(tree)]
+        for tree, leaf in zip(trees, leaves):
             if tree.classes is None:
-                predicted = value.round(9)
+                predicted = tree.value.round(9)[leaf]
             else:
-                predicted = value.argmax(axis=1).astype(np.int32)
+                predicted = tree.value.argmax(axis=1).astype(np.int32)[leaf]
             numbers.append(known.setdefault(predicted.tobytes(), len(known)))
         return np.array(numbers)
 
+    def finished(self, tree: Tree, leaf: np.ndarray) -> Tree:
+        """Return a fitted tree that knows what the rows leave free at each split."""
+        if tree.between is not None:
+            return tree
+        found = with_leaves(tree, self.matrix(tree), leaf, self.y)
+        return replace(found, value=tree.value)
+
     def refitted(self, tree: Tree, leaf: np.ndarray) -> Tree:
-        """Let each node predict the weighted mean of its rows, and count them."""
-        bare = replace(tree, between=None, missing_rows=None)
-        tree = with_leaves(bare, self.matrix(tree), leaf, self.y)
+        """Let each node predict the weighted mean of its rows, and count them.
+
+        What rows leave free around thresholds stays, as cutting branches leaves it;
+        where it is unknown see ``finished``.
+        """
+        tree = with_leaves(tree, None, leaf, self.y)
         if tree.classes is None:
             at_leaf = [
                 np.bincount(leaf, own, tree.n_nodes)
