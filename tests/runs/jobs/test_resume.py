@@ -189,7 +189,7 @@ def test_a_learner_without_checkpoints_begins_anew_and_ends_with_the_same_tree(
     whole, killed = (store.create(learner, {}, problem, device="cpu") for _ in range(2))
     assert start_process(store, whole).wait() == 0
     trained = store.run(whole)
-    for moment in (0.0, 0.3, 0.6):  # of the time it takes
+    for moment in (0.0, 0.1, 0.2):  # of the time it takes
         process = start_process(store, killed)
         while process.poll() is None and store.run(killed).state != "running":
             time.sleep(0.002)
