@@ -17,7 +17,7 @@ def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
     run = add_run(store, "gradtree")
     app = visit("edit", run=run, node="r0")
     text = page_text(app).replace("\\", "")
-    assert "Test rows stay unseen until you end the session" in text
+    assert "Test scores of edited trees stay unseen until the session ends" in text
     assert [metric.label for metric in app.metric] == [
         "macro F1 · validation, 48 rows",
         "Leaves",

@@ -54,7 +54,7 @@ def test_a_tree_is_edited_locked_and_trained_around(page, address):
     expect(page.get_by_text("Node L ·")).to_be_visible()
     press(page, "Forbid everywhere")
     expect(edits).to_have_count(3)
-    expect(page.get_by_text("Test rows stay unseen")).to_be_visible()
+    expect(page.get_by_text("Test scores of edited trees stay unseen")).to_be_visible()
     for mode in ("light", "dark"):
         page.emulate_media(color_scheme=mode)
         settled(page)

@@ -25,6 +25,7 @@ def number_figure(
     threshold: float | None,
     *,
     title: str,
+    words: str | None = None,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the rows of a node by a number column, and a line at the threshold.
@@ -39,6 +40,8 @@ def number_figure(
         None, or beyond all rows: no line.
     title : str
         Of the axis: the column, with its unit.
+    words : str, optional
+        The threshold as the tree writes it.
     mode : {"light", "dark"}, default="light"
     """
     known = np.isfinite(x)
@@ -58,7 +61,7 @@ def number_figure(
         figure.add_vline(
             x=threshold,
             line={"color": palette(mode).accent, "width": 2, "dash": "dash"},
-            annotation_text=f"≤ {shortest(threshold)}",
+            annotation_text=f"≤ {words or shortest(threshold)}",
             annotation_position="top",
         )
     return figure

@@ -101,7 +101,9 @@ def _explained(editing: Editing) -> str:
         words += " The predictor on top of the tree is left out: its leaves predict."
     seen = editing.session.seen_test
     if seen is None:
-        return f"{words} Test rows stay unseen until you end the session."
+        return (
+            f"{words} Test scores of edited trees stay unseen until the session ends."
+        )
     return (
         f"{words} The session was ended after {counted(seen, 'edit')}: later edits "
         "know the test scores, and the log says so."

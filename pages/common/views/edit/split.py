@@ -82,8 +82,9 @@ def _pick_column(
         st.session_state[key] = now if now in names else names[0]
 
     def label(name: str) -> str:
-        """Name a column with what its best split gains."""
-        gain = f" · gain {significant(of[name].gain)}" if name in of else ""
+        """Name a column with what its best split gains, the node's own or not."""
+        up_to = "up to " * (name == now)
+        gain = f" · gain {up_to}{significant(of[name].gain)}" if name in of else ""
         return f"{name}{gain}{' · now' * (name == now)}"
 
     column = st.selectbox(
@@ -123,7 +124,12 @@ def _show_threshold(
     is_left = x <= (np.inf if threshold is None else threshold)
     show_figure(
         number_figure(
-            x, _groups(editing, at, is_left), threshold, title=title, mode=mode()
+            x,
+            _groups(editing, at, is_left),
+            threshold,
+            title=title,
+            words=stops.get(threshold) if threshold is not None else None,
+            mode=mode(),
         ),
         key="edit-rows",
         alt=f"Training rows of the node by {title}, with the threshold.",
