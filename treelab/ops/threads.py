@@ -1,6 +1,8 @@
-"""Running numba's parallel kernels from any Python thread."""
+"""How many threads kernels run on, and from which Python thread."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -17,6 +19,17 @@ SMALL = 2**17  # numbers below which waking another thread costs more than it sa
 
 # numba's workqueue threads must never be entered by two Python threads at once.
 _LOCK = threading.Lock()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute on one thread: sums are then the same on every machine."""
+    allowed = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(allowed)
 
 
 def threads_for(n_numbers: int) -> int:

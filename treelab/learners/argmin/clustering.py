@@ -22,6 +22,7 @@ from treelab.learners.common.base import TableEstimator
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
 from treelab.learners.common.spec import read_settings
+from treelab.ops.threads import one_thread
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
 
@@ -120,6 +121,7 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         self.random_state = random_state
         self.device = device
 
+    @one_thread()  # sums that threads share differ in their last bits
     def fit(self, X, y=None, *, X_valid=None, callbacks=()):
         """Cluster the rows of a table.
 

@@ -21,6 +21,7 @@ from treelab.learners.common.base import (
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
+from treelab.ops.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class _Argmin(WithPath, TableEstimator):
         self.random_state = random_state
         self.device = device
 
+    @one_thread()  # sums that threads share differ in their last bits
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
         """Train one tree for each pruning strength, all together, and choose one.
 
