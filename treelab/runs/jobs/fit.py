@@ -8,13 +8,15 @@ from treelab.data.split import DataSplit
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.model_facts import fitted_split
-from treelab.runs.jobs.rashomon.trees_of_run import rashomon_set
+from treelab.runs.jobs.rashomon.trees_of_run import can_be_chosen_from, rashomon_set
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
 from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.rashomon.rashomon_set import RashomonSet
+
+GATHERED_ROWS = 100_000  # on more, trees of a path are compared when a page asks
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Fitted:
     path : SizePath or None
         The best tree at each number of leaves, where the learner finds them.
     rashomon : RashomonSet or None
-        Other trees that score alike, where the learner trains several.
+        Other trees that score alike, of a learner of one tree.
     """
 
     model: Model
@@ -71,9 +73,10 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     path = path if isinstance(path, SizePath) else None  # argmin's is its model
     batch = getattr(estimator, "batch_", None)
     rashomon = None
-    if batch is not None and estimator.model_.n_splits:
+    is_wanted = batch is not None or len(split.y_train) <= GATHERED_ROWS
+    if path is not None and is_wanted and can_be_chosen_from(estimator.model_):
         rows = split.rows(fitted_split(estimator.model_, split))
-        trees = batch.export(*rows)
+        trees = [] if batch is None else batch.export(*rows)
         rashomon = rashomon_set(run, estimator.model_, trees, rows, path)
     return Fitted(
         estimator.model_,
