@@ -4,6 +4,11 @@ from argparse import Namespace
 
 from treelab.cli.common.arguments import add_home
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.workers.cluster.connection import (
+    SLOT,
+    check_installed,
+    cluster_address,
+)
 from treelab.runs.workers.worker import Worker
 
 
@@ -19,7 +24,8 @@ def add_command(commands) -> None:
     parser.add_argument(
         "--slot",
         default="cpu:0",
-        help='"cpu:N", "cuda:N" for a GPU, or "quick" for CART alone (default: cpu:0)',
+        help='"cpu:N", "cuda:N" for a GPU, "quick" for CART alone, or "cluster" '
+        "to have runs trained by the Dask cluster of TREELAB_CLUSTER (default: cpu:0)",
     )
     parser.add_argument(
         "--end-when-unused",
@@ -32,5 +38,17 @@ def add_command(commands) -> None:
 def work(arguments: Namespace) -> None:
     """Train the runs that wait."""
     store = RunStore(arguments.home)
-    worker = Worker(store, arguments.slot, end_when_unused=arguments.end_when_unused)
-    worker.work()
+    unused = arguments.end_when_unused
+    if arguments.slot != SLOT:
+        Worker(store, arguments.slot, end_when_unused=unused).work()
+        return
+    address = cluster_address()
+    if not address:
+        raise ValueError(
+            "--slot cluster needs the address of a Dask scheduler in TREELAB_CLUSTER, "
+            "such as tcp://10.0.0.1:8786."
+        )
+    check_installed(address)
+    from treelab.runs.workers.cluster.cluster_worker import ClusterWorker
+
+    ClusterWorker(store, address, end_when_unused=unused).work()

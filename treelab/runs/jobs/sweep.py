@@ -7,18 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from optuna import TrialPruned
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from treelab.data.problem import Problem
-from treelab.data.split import JOINED, DataSplit
-from treelab.evaluation import metrics
-from treelab.learners.registry import complete_settings, find_spec, make_estimator
+from treelab.data.split import DataSplit
+from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted, fit_learner
-from treelab.runs.jobs.model_facts import model_size
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SweepPlan
@@ -33,8 +29,8 @@ from treelab.runs.sweeps.study import (
     read_study,
     suggest,
 )
+from treelab.runs.sweeps.trial_score import TrialScorer, trial_settings
 from treelab.training.events import Callback, Progress, notify
-from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.text.numerals import counted
 
 SEARCH = "search"  # the stage before the training
@@ -113,7 +109,7 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     best = best_trial(study)
     if best is None:
         raise ValueError(first_error(study) or "No trial came to an end.")
-    chosen = replace(run, settings=search.settings(best.params))
+    chosen = replace(run, settings=trial_settings(run, best.params))
     store.set_settings(run.id, chosen.settings)
     ending = Ending(callbacks, plan.n_trials, ignores_stop=search.stopped)
     fitted = fit_learner(store, chosen, [ending])
@@ -183,6 +179,17 @@ def help_sweep(
     return True
 
 
+def begin_search(study: Study, run: Run, plan: SweepPlan) -> None:
+    """End what dead processes tried; let the run's own settings be the first trial."""
+    end_stale_trials(study)
+    defaults = {
+        name: run.settings[name]
+        for name, tried in plan.space.items()
+        if run.settings.get(name) in tried
+    }
+    study.enqueue_trial(defaults, skip_if_exists=True)
+
+
 @dataclass
 class Search:
     """The trials of a sweep, one after the other; other processes may try beside it.
@@ -207,20 +214,9 @@ class Search:
     stopped: bool = False
     _began: float = field(default_factory=time.monotonic)
 
-    def settings(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return all settings of a trial that drew some."""
-        given = {**self.run.settings, **params}
-        return complete_settings(self.run.learner, self.run.problem.task, given)
-
     def run_trials(self) -> None:
         """Try until the plan's trials or minutes are over, or a stop is asked for."""
-        end_stale_trials(self.study)
-        defaults = {
-            name: self.run.settings[name]
-            for name, tried in self.plan.space.items()
-            if self.run.settings.get(name) in tried
-        }
-        self.study.enqueue_trial(defaults, skip_if_exists=True)
+        begin_search(self.study, self.run, self.plan)
         while not self._is_over():
             if trial := ask_trial(self.study, self.plan.n_trials):
                 self.try_trial(trial)
@@ -241,7 +237,9 @@ class Search:
         number = n_ended(self.study)
         try:
             self._report(number)
-            score = self._score(trial, suggest(trial, self.plan.space), number)
+            drawn = suggest(trial, self.plan.space)
+            scorer = TrialScorer(self.run, self.plan, self.split)
+            score = scorer.score(trial, drawn, lambda done: self._report(number + done))
         except TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except (ValueError, ArithmeticError) as error:
@@ -256,84 +254,6 @@ class Search:
             else:
                 self.study.tell(trial, score)
 
-    def _score(self, trial: Trial, drawn: dict[str, Any], number: int) -> float:
-        """Return a trial's mean score; note its size, its time, how scores spread."""
-        settings = self.settings(drawn)
-        began = time.monotonic()
-        scores: list[float] = []
-        sizes: list[dict] = []
-        parts = list(self._parts())
-        for part, (fit, held_out) in enumerate(parts):
-            estimator = make_estimator(
-                self.run.learner,
-                self.run.problem.task,
-                settings,
-                random_state=self.run.problem.seed,
-                device=self.run.device,
-            )
-            watch = self._watch(number + part / len(parts), 1 / len(parts))
-            if self.plan.scoring == "own" and hasattr(estimator, "cross_validated"):
-                score, n_leaves = estimator.cross_validated(*fit, callbacks=[watch])
-                scores.append(_measured(score))
-                sizes.append({"leaves": n_leaves})
-            else:
-                estimator.fit(*fit, callbacks=[watch])
-                scores.append(self._score_of(estimator, held_out))
-                sizes.append(model_size(estimator.model_))
-            trial.report(float(np.mean(scores)), part)
-            if self.stopped:
-                break
-            if part + 1 < len(parts) and trial.should_prune():
-                raise TrialPruned
-        trial.set_user_attr("seconds", time.monotonic() - began)
-        for fact in sizes[0].keys() & {"leaves", "depth"}:
-            trial.set_user_attr(fact, float(np.mean([size[fact] for size in sizes])))
-        if len(scores) > 1:
-            error = float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
-            trial.set_user_attr("standard_error", error)
-        return float(np.mean(scores))
-
-    def _score_of(self, estimator: Any, held_out: tuple) -> float:
-        """Return the headline score of a fitted estimator: macro F1, or R2."""
-        if self.plan.scoring == "own":
-            path = getattr(estimator, "path_", None)
-            score = math.nan
-            if isinstance(path, SizePath):
-                score = float(path.scores["score"].iloc[path.chosen])
-            return _measured(score)
-        X, y = held_out
-        found = metrics.scores(self.run.problem.task, y, estimator.predict(X))
-        return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
-
-    def _parts(self):
-        """Yield the rows to fit and the rows to score, as pairs of (X, y).
-
-        A learner's own score holds rows out by itself.
-        """
-        if self.plan.scoring == "validation":
-            yield self.split.rows("train"), self.split.rows("valid")
-            return
-        X, y = self.split.rows(JOINED)
-        if self.plan.scoring == "own":
-            yield (X, y), (X, y)
-            return
-        kind = KFold if self.run.problem.task == "regression" else StratifiedKFold
-        folds = kind(self.plan.n_folds, shuffle=True, random_state=self.plan.seed)
-        for fit, held_out in folds.split(X, y):
-            yield (
-                (X.iloc[fit], y.iloc[fit]),
-                (X.iloc[held_out], y.iloc[held_out]),
-            )
-
-    def _watch(self, begun: float, share: float) -> Callback:
-        """Return what a trial's fit reports to: the sweep's progress."""
-
-        def watch(report: Progress) -> bool:
-            done = report.total_epoch / max(report.max_epochs, 1)
-            return self._report(begun + share * min(done, 1.0))
-
-        return watch
-
     def _report(self, trials: float) -> bool:
         """Report so many trials; return whether to stop."""
         progress = Progress(
@@ -347,16 +267,6 @@ class Search:
         )
         self.stopped |= notify(self.callbacks, progress)
         return self.stopped
-
-
-def _measured(score: float) -> float:
-    """Return the score that a learner cross-validated by itself, if it has one."""
-    if math.isnan(score):
-        raise ValueError(
-            "With these settings the learner cross-validates no score of its "
-            "own; score trials by folds."
-        )
-    return score
 
 
 @dataclass

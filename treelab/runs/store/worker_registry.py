@@ -17,12 +17,13 @@ class WorkerInfo:
     Attributes
     ----------
     slot : str
-        "quick", "cpu:N" or "cuda:N"; see ``treelab.runs.workers.slots``.
+        "quick", "cpu:N", "cuda:N" or "cluster"; see ``treelab.runs.workers.slots``.
     process : ProcessId
     state : str
-        "starting", "idle" or "busy".
+        "starting", "idle", "busy", or "away" where a cluster cannot train.
     device_name : str
-        The device it found, for display; empty until it is warm.
+        The device it found, for display; empty until it is warm. Of one that is away,
+        a sentence that says why.
     started, heartbeat : float
         Seconds since 1970.
     failures : int

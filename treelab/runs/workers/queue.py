@@ -6,15 +6,17 @@ oldest. Workers ask it whenever they are idle.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
-from functools import cached_property
 
 from treelab.learners.registry import find_spec
-from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.worker_registry import WorkerInfo
-from treelab.runs.workers.dask_cluster import cluster_address, cluster_executor
+from treelab.runs.workers.cluster.connection import (
+    SLOT,
+    check_installed,
+    cluster_address,
+    place_of,
+)
 from treelab.runs.workers.slots import QUICK, describe_device
 from treelab.runs.workers.worker_pool import WORKER_COMMAND, WorkerPool
 
@@ -25,7 +27,7 @@ class Queue:
     Runs wait in the store for the worker processes of this machine, which a
     ``WorkerPool`` starts and replaces. Any number of queues, in any number of
     processes, may share a store. Where ``TREELAB_CLUSTER`` holds the address of a Dask
-    scheduler, runs go there instead.
+    scheduler, the one worker of this machine has them trained there.
 
     Parameters
     ----------
@@ -43,12 +45,11 @@ class Queue:
 
         Raises
         ------
-        ImportError, OSError
-            If a cluster is named and Dask is not installed, or it does not answer.
+        ImportError
+            If a cluster is named and Dask is not installed.
         """
-        if cluster_address():
-            self._cluster.submit(run_one, run_id, str(self.store.home))
-            return
+        if address := cluster_address():
+            check_installed(address)
         self.store.submit(run_id)
         self.ensure_workers()
 
@@ -57,7 +58,7 @@ class Queue:
 
         Raises
         ------
-        ImportError, OSError
+        ImportError
             See ``submit``.
         """
         if not self.store.resume(run_id):
@@ -102,8 +103,7 @@ class Queue:
 
     def ensure_workers(self) -> None:
         """Start the workers that are missing, without waiting until they are warm."""
-        if not cluster_address():
-            self._pool.ensure_workers()
+        self._pool.ensure_workers()
 
     def workers(self) -> list[WorkerInfo]:
         """List the workers that are alive, by slot."""
@@ -111,8 +111,10 @@ class Queue:
 
     def device(self) -> str:
         """Name for display what runs are trained on, as warm workers found it."""
-        if cluster_address():
-            return f"Dask cluster at {cluster_address()}"
+        if address := cluster_address():
+            known = [worker for worker in self.workers() if worker.slot == SLOT]
+            names = [each.device_name for each in known if each.state != "away"]
+            return next(filter(None, names), f"Dask cluster at {address}")
         found = [
             worker.device_name
             for worker in self.workers()
@@ -120,8 +122,12 @@ class Queue:
         ]
         return found[0] if found else describe_device()
 
+    def place(self, run_id: str) -> str:
+        """Name the worker of the cluster that trains a run, "" for this machine."""
+        return place_of(self.store.folder(run_id)) if cluster_address() else ""
+
     def startup_error(self) -> str:
-        """Explain in a sentence why no worker starts, empty when all is well."""
+        """Explain in a sentence why no worker trains, empty when all is well."""
         return self._pool.startup_error()
 
     def shut_down(self, timeout: float = 10.0) -> None:
@@ -134,11 +140,6 @@ class Queue:
         """
         self._pool.shut_down(timeout)
         self.store.interrupt_dead_runs()
-
-    @cached_property
-    def _cluster(self) -> Executor:
-        """The cluster's executor, connected once."""
-        return cluster_executor(cluster_address())
 
 
 def _is_quick(run: Run) -> bool:

@@ -8,6 +8,9 @@
   which of them ends first does not change, and nothing takes longer in total. Each
   takes about 0.4 GB, so a small machine gets fewer.
 
+- "cluster" alone, where ``TREELAB_CLUSTER`` names a Dask scheduler: it trains nothing
+  here and has runs trained there.
+
 ``TREELAB_SLOTS`` sets the number of slots of each GPU, or of the CPU; 0 starts no
 worker at all.
 """
@@ -19,6 +22,8 @@ from functools import cache
 
 import joblib
 import psutil
+
+from treelab.runs.workers.cluster.connection import SLOT, cluster_address
 
 QUICK = "quick"
 CPU_SLOTS = 4
@@ -63,6 +68,8 @@ def planned_slots() -> list[str]:
     wanted = slots_wanted()
     if wanted == 0:
         return []
+    if cluster_address():
+        return [SLOT]
     gpus = len(gpu_names())
     if gpus:
         return [QUICK] + [

@@ -57,7 +57,7 @@ class Worker:
         self._device: str | None = None
         self._device_name = ""
         self._memory: Callable[[], str] = str  # words for what is free; empty at first
-        self._run_id: str | None = None
+        self._training: list[str] = []  # the runs under way
         self._end_requested: float | None = None  # when, on the monotonic clock
         self._replaced = False
         self._last_needed = time.monotonic()
@@ -77,17 +77,26 @@ class Worker:
             signal.signal(number, self._request_end)
         with Heartbeat(self._heartbeat):
             self._warm_up()
-            self._state = "idle"
+            if self._state == "starting":
+                self._state = "idle"
             self._heartbeat()
             while not self._has_to_end():
-                if self._train_next() or self._help_sweep():
+                if self._step():
                     continue
                 # Only now, so that a run which waited for the warm-up is trained.
                 if self._is_unused():
                     break
                 time.sleep(POLL_SECONDS)
+            self._close()
         # Not after a failure: the pool counts entries that are left behind.
         self._registry.unregister(self._slot, self._me)
+
+    def _step(self) -> bool:
+        """Do some work; False where there was none."""
+        return self._train_next() or self._help_sweep()
+
+    def _close(self) -> None:
+        """Leave what is under way, as this process ends; here nothing is."""
 
     def _register(self) -> None:
         """Take the slot, unless a living worker has it."""
@@ -148,17 +157,17 @@ class Worker:
 
     def _train_next(self) -> bool:
         """Train the next run; False when none waits."""
-        self._run_id = self._store.claim_next(self._me, quick_only=self._slot == QUICK)
-        if self._run_id is None:
+        run_id = self._store.claim_next(self._me, quick_only=self._slot == QUICK)
+        if run_id is None:
             return False
-        self._state = "busy"
+        self._training, self._state = [run_id], "busy"
         train(
             self._store,
-            self._run_id,
+            run_id,
             auto_device=self._device,
             should_abort=lambda: self._end_requested is not None,
         )
-        self._run_id, self._state = None, "idle"
+        self._training, self._state = [], "idle"
         return True
 
     def _help_sweep(self) -> bool:
@@ -216,7 +225,7 @@ class Worker:
             )
             self._store.heartbeat(self._me)
             self._store.interrupt_dead_runs()  # also while no page is open
-            if self._run_id is not None or self._registry.has_living_app():
+            if self._training or self._registry.has_living_app():
                 self._last_needed = time.monotonic()
         except StoreError as error:
             print(f"No heartbeat could be written: {error}", file=sys.stderr)
@@ -226,8 +235,8 @@ class Worker:
 
     def _end_at_once(self) -> None:
         """End the process in the middle of a training that does not react."""
-        if self._run_id is not None:
-            self._store.finish(self._run_id, "interrupted", error=PROCESS_ENDED)
+        for run_id in self._training:
+            self._store.finish(run_id, "interrupted", error=PROCESS_ENDED)
         self._registry.unregister(self._slot, self._me)
         os._exit(128 + signal.SIGTERM)
 

@@ -65,8 +65,10 @@ class WorkerPool:
         return [w for w in self._registry.workers() if not _is_dead(w)]
 
     def startup_error(self) -> str:
-        """Explain in a sentence why no worker starts, empty when all is well."""
+        """Explain in a sentence why no worker trains, empty when all is well."""
         for worker in self._registry.workers():
+            if worker.state == "away" and not _is_dead(worker):
+                return worker.device_name
             if _is_dead(worker) and _failures(worker) >= MOST_FAILURES:
                 log = self._log(worker.slot)
                 lines = log.read_text("utf-8", errors="replace").split("\n")
