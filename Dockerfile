@@ -12,7 +12,7 @@ WORKDIR /app
 COPY requirements.txt .
 RUN pip install --no-cache-dir "$(grep '^torch==' requirements.txt)" --index-url "$TORCH_INDEX" \
     && pip install --no-cache-dir -r requirements.txt \
-       "authlib>=1.6,<2" "httpx>=0.28,<1" "psycopg[binary]>=3.2,<4"
+       "authlib>=1.6,<2" "httpx>=0.28,<1" "psycopg[binary]>=3.2,<4" "distributed>=2026.8,<2027"
 
 COPY . .
 

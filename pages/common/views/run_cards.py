@@ -76,8 +76,15 @@ def _progress(run: Run) -> str:
     if run.stop_requested:
         return "saves its best tree so far"
     if not run.max_epochs:
-        return f"preparing, {duration(run.elapsed)}"
+        return f"preparing, {duration(run.elapsed)}{_where(run)}"
     stage = f"{run.stage} · " if run.stage else ""
-    progress = f"{stage}{run.progress:.0%}"
-    left = run.remaining
-    return progress if left is None else f"{progress} · at most {duration(left)} left"
+    words = f"{stage}{run.progress:.0%}"
+    if run.remaining is not None:
+        words += f" · at most {duration(run.remaining)} left"
+    return words + _where(run)
+
+
+def _where(run: Run) -> str:
+    """Write which worker of the cluster trains a run, nothing for this machine."""
+    place = queue().place(run.id)
+    return f" · worker {place}" if place else ""

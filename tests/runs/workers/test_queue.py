@@ -2,14 +2,14 @@
 
 import sys
 import time
-import types
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.runs.workers.test_worker_pool import BROKEN
 from treelab.runs.store.process import ProcessId
 from treelab.runs.workers.queue import Queue
+from treelab.runs.workers.slots import planned_slots
+from treelab.runs.workers.worker_pool import WorkerPool
 from treelab.training.events import Progress
 
 
@@ -47,33 +47,31 @@ def test_a_run_that_waits_knows_when_it_begins_at_the_latest(
 def test_a_missing_dask_is_a_sentence(store, problem, monkeypatch):
     monkeypatch.setenv("TREELAB_CLUSTER", "tcp://somewhere:8786")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match="pip install distributed"):
+    with pytest.raises(ImportError, match=r"pip install \"\.\[cluster\]\""):
         Queue(store).submit(store.create("slow", {}, problem))
 
 
-def test_a_cluster_gets_the_id_and_the_home_and_no_worker_starts(
-    store, problem, monkeypatch
-):
-    pool = ThreadPoolExecutor(1)
-    asked = []
-
-    class Client:
-        def __init__(self, address, timeout):
-            asked.append(address)
-
-        def get_executor(self):
-            return pool
-
+def test_with_a_cluster_the_one_worker_here_hands_runs_on(store, problem, monkeypatch):
+    pytest.importorskip("distributed")
     monkeypatch.setenv("TREELAB_CLUSTER", "tcp://somewhere:8786")
-    monkeypatch.setitem(
-        sys.modules, "distributed", types.SimpleNamespace(Client=Client)
-    )
+    assert planned_slots() == ["cluster"]
+    monkeypatch.setattr(WorkerPool, "ensure_workers", lambda _: None)
     queue = Queue(store, command=BROKEN)
-    ids = [store.create("slow", {}, problem) for _ in range(2)]
-    for run_id in ids:
-        queue.submit(run_id)
-    pool.shutdown(wait=True)
-    assert [store.run(run_id).state for run_id in ids] == ["done", "done"]
-    assert asked == ["tcp://somewhere:8786"]
-    assert queue.workers() == []
-    assert "somewhere" in queue.device()
+    run_id = store.create("slow", {}, problem)
+    queue.submit(run_id)
+    assert store.queued() == [run_id]
+    assert queue.device() == "Dask cluster at tcp://somewhere:8786"
+    assert queue.place(run_id) == ""
+    (store.folder(run_id) / "place.txt").write_text("one (a:1) on node")
+    assert queue.place(run_id) == "one (a:1) on node"
+
+
+def test_a_cluster_that_cannot_train_is_a_sentence_on_the_page(store, monkeypatch):
+    monkeypatch.setenv("TREELAB_CLUSTER", "tcp://somewhere:8786")
+    queue, registry = Queue(store, command=BROKEN), store.worker_registry
+    registry.register("cluster", ProcessId.here())
+    registry.heartbeat("cluster", ProcessId.here(), "idle", "a cluster, 2 workers")
+    assert (queue.device(), queue.startup_error()) == ("a cluster, 2 workers", "")
+    registry.heartbeat("cluster", ProcessId.here(), "away", "No scheduler answers.")
+    assert queue.startup_error() == "No scheduler answers."
+    assert queue.device() == "Dask cluster at tcp://somewhere:8786"

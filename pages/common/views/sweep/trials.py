@@ -112,7 +112,9 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
             left = f", about {duration(run.remaining)} left" if run.remaining else ""
             waits = queue().position(run.id)
             state = f"in the queue, place {waits}" if waits else run.stage or run.state
-            st.caption(f"{state}{left}", width="content")
+            place = queue().place(run.id)
+            where = f", on worker {place}" if place and not waits else ""
+            st.caption(f"{state}{left}{plain(where)}", width="content")
             st.button(
                 "Stop and train with the best",
                 icon=":material/stop:",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from contextlib import suppress
 
 from distributed import Client
 
@@ -24,6 +25,7 @@ from treelab.runs.workers.cluster.connection import (
 from treelab.runs.workers.cluster.remote_run import SCHEDULER_GONE, RemoteRun
 from treelab.runs.workers.cluster.remote_sweep import RemoteSweep
 from treelab.runs.workers.cluster.tasks import ClusterTasks
+from treelab.runs.workers.cluster.uplink import NO_ANSWER
 from treelab.runs.workers.worker import GRACE_SECONDS, POLL_SECONDS, Worker
 from treelab.trees.text.numerals import counted
 
@@ -66,7 +68,7 @@ class ClusterWorker(Worker):
                 self._begin_runs()
         except StoreError as error:  # a full disk, perhaps: tried again
             print(f"The run store cannot be used: {error}")
-        except (OSError, RuntimeError) as error:  # no scheduler: seen by the next step
+        except NO_ANSWER as error:  # seen by the next step
             print(f"The Dask scheduler did not answer: {error!r}")
         return False  # wait a moment
 
@@ -200,7 +202,7 @@ class ClusterWorker(Worker):
         while self._remote and time.monotonic() < until and self._tasks is not None:
             try:
                 self._exchange()
-            except (OSError, RuntimeError):
+            except NO_ANSWER:  # of the store, or of the scheduler
                 traceback.print_exc()
                 break
             time.sleep(POLL_SECONDS)
@@ -218,7 +220,8 @@ class ClusterWorker(Worker):
         self._names.clear()
         client, self._client, self._tasks = self._client, None, None
         if client is not None:
-            client.close(timeout=1)
+            with suppress(*NO_ANSWER):
+                client.close(timeout=1)
         self._say(
             f"The Dask scheduler at {self._address} went away; its runs wait to be "
             "resumed.",

@@ -76,25 +76,13 @@ def connect(address: str) -> Client:
 
 
 def worker_names(client: Client) -> dict[str, str]:
-    """Return the names of the cluster's workers, by address: the worker and its host.
-
-    Raises
-    ------
-    OSError
-        If the scheduler does not answer.
-    """
+    """Return the names of the cluster's workers, by address."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return {address: _name(address, facts) for address, facts in workers.items()}
 
 
 def misfits(client: Client) -> dict[str, str]:
-    """Say by address why some workers cannot train: they differ from this machine.
-
-    Raises
-    ------
-    OSError
-        If the scheduler does not answer.
-    """
+    """Say by address why some workers cannot train: they differ from this machine."""
     found: Any = client.run(eval, _VERSIONS, on_error="return")  # this client waits
     return {
         address: sentence

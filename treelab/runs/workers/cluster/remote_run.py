@@ -98,8 +98,25 @@ class RemoteRun:
 
     def settle(self, task: ClusterTask) -> None:
         """End the run, as its task has ended; or train it again where that was lost."""
+        self._conclude(task)
+        # Only now: where the store could not be written, it is concluded once more.
         self._tasks.drop(task)
-        self._task = None
+        if self._task is task:
+            self._task = None
+
+    def end(self, error: str = PROCESS_ENDED) -> None:
+        """End the run in the store where its task has not ended, and leave that."""
+        if self._task is not None:
+            self._tasks.drop(self._task)
+        self._finish("interrupted", error=error)
+
+    def abort(self) -> None:
+        """Ask the tasks to end, with a checkpoint."""
+        if self._task is not None:
+            self._task.ask = ABORT
+
+    def _conclude(self, task: ClusterTask) -> None:
+        """Write what comes of the run, now that its task has ended."""
         run, ending, failure = self._run(), task.ending, task.failure
         if run is None:
             self._finish("interrupted")
@@ -120,17 +137,6 @@ class RemoteRun:
             self._finish("interrupted", error=PROCESS_ENDED)
         else:
             self._train_again(run, self._place(task))
-
-    def end(self, error: str = PROCESS_ENDED) -> None:
-        """End the run in the store where its task has not ended, and leave that."""
-        if self._task is not None:
-            self._tasks.drop(self._task)
-        self._finish("interrupted", error=error)
-
-    def abort(self) -> None:
-        """Ask the tasks to end, with a checkpoint."""
-        if self._task is not None:
-            self._task.ask = ABORT
 
     def _train(self, replaced: dict[str, bytes]) -> None:
         """Send the run, with some files in the place of its folder's."""

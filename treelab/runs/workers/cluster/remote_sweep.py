@@ -129,25 +129,9 @@ class RemoteSweep(RemoteRun):
         if task not in self._tried:
             super().settle(task)
             return
-        own, ending, failure = self._tried.pop(task), task.ending or {}, task.failure
-        study = self._study
-        assert study is not None
+        self._tell(self._tried[task], task)
+        del self._tried[task]
         self._tasks.drop(task)
-        if own.is_pruned:
-            study.tell(own.trial, state=TrialState.PRUNED)
-        elif task.ask == ABORT or not (ending or failure):
-            study.tell(own.trial, state=TrialState.FAIL)
-        elif "error" in ending:
-            own.trial.set_user_attr("error", ending["error"])
-            study.tell(own.trial, state=TrialState.FAIL)
-        elif failure is not None:
-            study.tell(own.trial, state=TrialState.FAIL)
-            self.abort()
-            self._fail(failure)
-        else:
-            for name, value in ending["facts"].items():
-                own.trial.set_user_attr(name, value)
-            study.tell(own.trial, ending["score"])
 
     def end(self, error: str = PROCESS_ENDED) -> None:
         """End the run in the store, and leave its tasks."""
@@ -164,6 +148,26 @@ class RemoteSweep(RemoteRun):
         for task in self._tried:
             task.ask = ABORT
         super().abort()
+
+    def _tell(self, own: _Tried, task: ClusterTask) -> None:
+        """Tell the search how a trial ended."""
+        study, ending, failure = self._study, task.ending or {}, task.failure
+        assert study is not None
+        if own.is_pruned:
+            study.tell(own.trial, state=TrialState.PRUNED)
+        elif task.ask == ABORT or not (ending or failure):
+            study.tell(own.trial, state=TrialState.FAIL)
+        elif "error" in ending:
+            own.trial.set_user_attr("error", ending["error"])
+            study.tell(own.trial, state=TrialState.FAIL)
+        elif failure is not None:
+            study.tell(own.trial, state=TrialState.FAIL)
+            self.abort()
+            self._fail(failure)
+        else:
+            for name, value in ending["facts"].items():
+                own.trial.set_user_attr(name, value)
+            study.tell(own.trial, ending["score"])
 
     @property
     def _n_parts(self) -> int:

@@ -2,13 +2,14 @@
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client, Future, Queue, Variable
 
 from treelab.runs.workers.cluster.payload import ABORT, Item, Payload
-from treelab.runs.workers.cluster.uplink import ANSWER_SECONDS
+from treelab.runs.workers.cluster.uplink import ANSWER_SECONDS, NO_ANSWER
 
 MOST_TABLES = 4  # kept on the cluster although no task needs them now
 
@@ -146,13 +147,7 @@ class ClusterTasks:
         self._word.set({"beat": self._beat, "wanted": wanted})
 
     def messages(self) -> list[tuple[ClusterTask, list[Item]]]:
-        """Return what came from tasks since the last call, in order.
-
-        Raises
-        ------
-        OSError
-            If the scheduler does not answer.
-        """
+        """Return what came from tasks since the last call, in order."""
         found = []
         for message in self._queue.get(batch=True):
             if (task := self._tasks.get(message["token"])) is not None:
@@ -181,7 +176,8 @@ class ClusterTasks:
         """Forget a task; what it still sends is not read."""
         self._tasks.pop(task.token, None)
         if task.future is not None:
-            task.future.cancel()
+            with suppress(*NO_ANSWER):  # then it knows nothing of the task, either
+                task.future.cancel()
 
     def close(self) -> None:
         """Leave the cluster; tasks that are left end by themselves."""
@@ -189,8 +185,9 @@ class ClusterTasks:
             task.ask = ABORT
             self.drop(task)
         self._tables.clear()
-        self._queue.close()
-        self._client.close(timeout=ANSWER_SECONDS)
+        with suppress(*NO_ANSWER):
+            self._queue.close()
+            self._client.close(timeout=ANSWER_SECONDS)
 
     def _scattered(
         self, table_id: str, table: Callable[[], bytes], workers: list[str]

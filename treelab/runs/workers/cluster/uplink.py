@@ -8,11 +8,16 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import Any
 
 from distributed import Client, Queue, Variable
+from distributed.client import ClosedClientError
 
 from treelab.runs.workers.cluster.payload import ABORT, Item
+
+# What Dask raises where the scheduler does not answer; a timeout is an OSError.
+NO_ANSWER = (OSError, RuntimeError, CancelledError, ClosedClientError)
 
 SEND_SECONDS = 0.3  # between two messages
 SILENT_SECONDS = 60.0  # without a word of the app's machine, then it counts as gone
@@ -119,7 +124,7 @@ class Uplink:
                 }
                 self._queue.put(self._unsent, timeout=ANSWER_SECONDS)
                 self._unsent = None
-        except (OSError, RuntimeError):  # no scheduler; a timeout is an OSError
+        except NO_ANSWER:
             return False
         return True
 
@@ -128,7 +133,7 @@ class Uplink:
         now = time.monotonic()
         try:
             word = self._word.get(timeout=ANSWER_SECONDS)
-        except (OSError, RuntimeError):
+        except NO_ANSWER:
             word = None
         if word is not None and word["beat"] != self._beat:
             self._beat, self._heard = word["beat"], now
