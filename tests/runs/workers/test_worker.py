@@ -104,7 +104,7 @@ def test_a_training_that_does_not_react_in_time_is_ended(store, problem, monkeyp
     store.worker_registry.register("cpu:0", ME)
     run_id = store.create("slow", {}, problem)
     store.start(run_id, ME)
-    worker._run_id = run_id
+    worker._training = [run_id]
     worker._request_end()
     worker._heartbeat()
     assert store.run(run_id).state == "running"
