@@ -1,5 +1,7 @@
 """Tasks on the cluster: what is heard once, what is lost, and what becomes of runs."""
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("distributed")
@@ -7,7 +9,7 @@ pytest.importorskip("distributed")
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.process import ProcessId
 from treelab.runs.workers.cluster import uplink as uplink_module
-from treelab.runs.workers.cluster.remote_run import MOST_LOST, RemoteRun
+from treelab.runs.workers.cluster.remote_run import MOST_LOST, MOST_UNBEGUN, RemoteRun
 from treelab.runs.workers.cluster.tasks import ClusterTask
 from treelab.runs.workers.cluster.uplink import Uplink
 
@@ -65,12 +67,28 @@ def test_a_run_whose_workers_end_is_tried_again_then_waits(remote, store, tasks)
         remote.settle(tasks[0])
         assert store.run(remote.run_id).state == "running"
         assert store.run(remote.run_id).attempts == attempt + 1
-    tasks[0].take(message(1, "x", BEGUN))
+        tasks[0].take(message(1, "x", BEGUN))
     remote.settle(tasks[0])
     run = store.run(remote.run_id)
     assert (run.state, run.can_resume, remote.is_over) == ("interrupted", True, True)
     assert run.error.startswith("The cluster's worker one (a:1) on node ended in the")
     assert not tasks
+
+
+def test_a_run_that_was_lost_on_its_way_is_sent_again(remote, store, tasks):
+    remote.settle(tasks[0])
+    for _ in range(MOST_UNBEGUN):
+        remote.settle(tasks[0])
+    assert store.run(remote.run_id).attempts == 2
+    remote.settle(tasks[0])
+    assert store.run(remote.run_id).attempts == 3
+
+
+@pytest.mark.parametrize("address", ["", "tcp://a:1"])
+def test_a_task_that_lost_its_table_goes_on_once_it_has_begun(address):
+    cancelled = SimpleNamespace(status="cancelled")
+    task = ClusterTask("token", "table", cancelled, address=address)
+    assert task.is_over == (not address)
 
 
 def test_a_run_that_was_to_stop_is_not_tried_again(remote, store, tasks):

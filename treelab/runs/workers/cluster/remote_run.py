@@ -16,6 +16,7 @@ from treelab.runs.workers.cluster.remote_jobs import train_remote
 from treelab.runs.workers.cluster.tasks import ClusterTask, ClusterTasks
 
 MOST_LOST = 2  # workers that may end under a run before it waits for a person
+MOST_UNBEGUN = 5  # times that a run may be lost on its way there
 SCHEDULER_GONE = (
     "The Dask scheduler went away in the middle of the run. Resume it to go on from "
     "its last checkpoint."
@@ -47,7 +48,7 @@ class RemoteRun:
         self._store, self._tasks, self._names = store, tasks, names
         self._task: ClusterTask | None = None
         self._received: Received | None = None
-        self._n_lost = 0
+        self._n_lost = self._n_unbegun = 0
         self._error = ""  # of this machine, while it wrote what came
         self._stopped_before = False  # the training: that stop was for the search
 
@@ -136,7 +137,7 @@ class RemoteRun:
         elif task.ask == ABORT:
             self._finish("interrupted", error=PROCESS_ENDED)
         else:
-            self._train_again(run, self._place(task))
+            self._train_again(run, task)
 
     def _train(self, replaced: dict[str, bytes]) -> None:
         """Send the run, with some files in the place of its folder's."""
@@ -155,13 +156,17 @@ class RemoteRun:
         except (LookupError, ValueError, OSError) as error:
             self._fail(error)
 
-    def _train_again(self, run: Run, place: str) -> None:
+    def _train_again(self, run: Run, task: ClusterTask) -> None:
         """Send the run once more, from its last checkpoint, or leave it to a person."""
+        if not task.address and self._n_unbegun < MOST_UNBEGUN:
+            self._n_unbegun += 1
+            self.begin()
+            return
         self._n_lost += 1
         if run.pause_requested:
             self._finish("paused")
             return
-        worker = f"The cluster's worker {place}".strip()
+        worker = f"The cluster's worker {self._place(task)}".strip()
         sentence = (
             f"{worker} ended in the middle of the run. Resume it to go on from its "
             "last checkpoint; a worker that ends again may have too little memory."

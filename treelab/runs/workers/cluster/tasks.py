@@ -55,6 +55,18 @@ class ClusterTask:
         is_killed = type(error).__name__ in ("KilledWorker", "CancelledError")
         return None if is_killed else error
 
+    @property
+    def is_over(self) -> bool:
+        """Whether Dask has ended it.
+
+        Dask cancels a task as well where a worker dies that had the only copy of its
+        table. One that has begun has read the table, and goes on.
+        """
+        if self.future is None:
+            return False
+        gone = not self.address and self.future.status in ("cancelled", "lost")
+        return gone or self.future.status in ("finished", "error")
+
     def take(self, message: dict) -> list[Item]:
         """Return what is new in a message of this task."""
         if not self.attempt:
@@ -165,12 +177,7 @@ class ClusterTasks:
         known = set(workers)
         for task in self:
             task.is_lost |= bool(task.address) and task.address not in known
-        over = ("finished", "error", "cancelled", "lost")
-        return [
-            task
-            for task in self
-            if task.is_lost or (task.future is not None and task.future.status in over)
-        ]
+        return [task for task in self if task.is_lost or task.is_over]
 
     def drop(self, task: ClusterTask) -> None:
         """Forget a task; what it still sends is not read."""
