@@ -54,6 +54,12 @@ def test_what_comes_home_is_what_a_run_here_leaves(store, problem, tmp_path):
     assert store.snapshots(there)
 
 
+def test_the_store_of_a_training_is_a_file_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREELAB_STORE", "postgresql://nobody@nowhere/treelab")
+    there = RemoteStore(tmp_path / "there", lambda *_: None)
+    assert there.runs() == []
+
+
 def test_a_failure_comes_home_with_its_traceback(store, problem, tmp_path):
     run_id = store.create("slow", {"fail_at": 3}, problem)
     store.start(run_id, ProcessId.here())

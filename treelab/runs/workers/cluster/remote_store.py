@@ -8,10 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.data.problem import Problem
-from treelab.runs.store.database import writing
+from treelab.runs.store.database import FILE, prepare, writing
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import NORMAL_PRIORITY, to_json
+from treelab.runs.store.tables import TableStore
+from treelab.runs.store.worker_registry import WorkerRegistry
 from treelab.runs.workers.cluster.payload import TRAINED, Payload, whole_files
 from treelab.training.events import Progress
 
@@ -37,7 +39,12 @@ class RemoteStore(RunStore):
     """
 
     def __init__(self, home: Path, send: Send):
-        super().__init__(home)
+        # Always a file: a store that this machine's TREELAB_STORE names is not for it.
+        self.home, self.database = home, home / FILE
+        make_private_folder(home)
+        prepare(self.database)
+        self._tables = TableStore(self.database, home / "tables")
+        self.worker_registry = WorkerRegistry(self.database)
         self._send = send
         self._known: dict[str, tuple] = {}  # files that the app's machine has
 
@@ -54,7 +61,7 @@ class RemoteStore(RunStore):
         if hashlib.sha256(table).hexdigest() != table_id:
             raise ValueError("The table came damaged to this machine of the cluster.")
         self._write_file(self.home / "tables" / f"{table_id}.parquet", table)
-        with writing(self._path) as db:
+        with writing(self.database) as db:
             db.execute(
                 "INSERT INTO tables (id, name, n_rows, n_columns, created)"
                 " VALUES (?, ?, ?, ?, 0)",
