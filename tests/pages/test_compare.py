@@ -266,6 +266,17 @@ def test_the_greedy_trap_tells_its_exclusive_or(visit, store):
     gains = app.table[1].value
     assert gains.index.tolist() == ["GradTree", "greedy"]
     assert gains.shape == (2, 3)
+    assert not [c for c in app.caption if "On a sample of" in c.value]
+
+
+def test_greedy_trees_are_grown_on_a_sample_of_many_rows(visit, store, monkeypatch):
+    for room in ("cached.comparison", "views.compare.greedy_failure"):
+        monkeypatch.setattr(f"pages.common.{room}.GREEDY_ROWS", 40)
+    add_run(store, "cart")
+    add_run(store, "gradtree")
+    app = visit("compare")
+    (told,) = (c.value for c in app.caption if "On a sample of" in c.value)
+    assert told.startswith("On a sample of 40 of the ")
 
 
 def open_part(app, part: str):

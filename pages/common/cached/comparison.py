@@ -19,6 +19,7 @@ from treelab.evaluation.comparison.plane import (
 )
 
 GRID = 101  # places along each axis of a surface
+GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 
 
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
@@ -104,6 +105,13 @@ def _surface(home: Path, run_id: str, epoch, columns, box, place, _loaded):
 @st.cache_resource(show_spinner="Growing greedy trees at every split…", max_entries=32)
 def _greedy_gap(home: Path, run_id: str, epoch, _loaded) -> GreedyGap | None:
     """``greedy_gap_of``, by values that name it."""
-    return greedy_gap(
-        shown_tree(_loaded), _loaded.rows("fitted"), _loaded.split.rows("test")
-    )
+    train, test = _loaded.rows("fitted"), _loaded.split.rows("test")
+    return greedy_gap(shown_tree(_loaded), _some_rows(*train), _some_rows(*test))
+
+
+def _some_rows(X, y):
+    """Return rows and their target, a sample of them where they are many."""
+    if len(X) <= GREEDY_ROWS:
+        return X, y
+    drawn = np.sort(np.random.default_rng(0).permutation(len(X))[:GREEDY_ROWS])
+    return X.iloc[drawn], np.asarray(y)[drawn]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.comparison import greedy_gap_of
+from pages.common.cached.comparison import GREEDY_ROWS, greedy_gap_of
 from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.cached.trees import shown_tree
 from pages.common.page import show_figure
@@ -36,6 +36,13 @@ def show_greedy_failure(pair: Pair, names: Names) -> None:
             "Choose one, such as GradTree's, to see where a greedy tree fails."
         )
     for loaded, name in trained:
+        n_rows = len(loaded.rows("fitted")[0])
+        if n_rows > GREEDY_ROWS:
+            st.caption(
+                f"On a sample of {GREEDY_ROWS:,} of the {n_rows:,} "
+                f"{SPLIT_NAMES[loaded.fitted_split]} rows, and of as many test rows "
+                "at the most."
+            )
         gap = greedy_gap_of(loaded)
         if gap is None:
             st.markdown(
