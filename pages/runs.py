@@ -16,8 +16,8 @@ from treelab.evaluation.comparison.split_band import mean_over_splits
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
-from treelab.runs.jobs.repeats import repeats_of, runs_by_seed
 from treelab.runs.jobs.resume.longer import can_train_longer
+from treelab.runs.jobs.splits.repeats import repeats_of, runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted, significant
 
@@ -63,7 +63,8 @@ def split_words(run: Run) -> str:
     if len(scores) < 2:
         return ""
     mean, error = mean_over_splits(scores)
-    return f"{significant(mean)} ± {significant(error, 2)} ({len(scores)})"
+    count = counted(len(scores), "fold") if run.problem.n_folds else len(scores)
+    return f"{significant(mean)} ± {significant(error, 2)} ({count})"
 
 
 def owner_words(run: Run) -> str:
@@ -143,7 +144,7 @@ if n_repeats and not st.toggle(
     f"Show {counted(n_repeats, 'repeat')}",
     key="show-repeats",
     persist_state="session",
-    help="The same learner and settings on other data splits.",
+    help="The same learner and settings on other data splits or folds.",
 ):
     runs = [run for run in runs if run.repeat_of not in ids]
 known = hash(tuple(run.id for run in runs))
@@ -169,7 +170,8 @@ picked = st.dataframe(
         ),
         "splits": st.column_config.TextColumn(
             "Mean over splits",
-            help="Test score, its standard error, and the number of data splits.",
+            help="Test score, its standard error as if data splits shared no row, and "
+            "the number of splits or folds. Compare's test allows for shared rows.",
         ),
         "metric": "Metric",
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),

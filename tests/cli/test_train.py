@@ -52,6 +52,19 @@ def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
     assert "at least 0" in refused(*train, "--repeats", "-1")
 
 
+def test_train_cross_validates_and_trains_each_fold_once(home, table, capsys, refused):
+    train = ["train", table, "--target", "kind", "--learner", "slow", "--folds", "3"]
+    assert main([*train, "--seed", "1"]) == 0
+    runs = RunStore().runs()[::-1]
+    assert [run.problem.seed for run in runs] == [3, 4, 5]
+    assert [run.repeat_of for run in runs] == ["", runs[0].id, runs[0].id]
+    assert "repeat 2, " not in capsys.readouterr().out
+    assert main([*train, "--repeats", "1"]) == 0  # the second repeat is there already
+    assert sorted(run.problem.seed for run in RunStore().runs()) == [*range(6)]
+    assert "6 folds (2 repeats of 3)" in capsys.readouterr().out
+    assert "at least 2" in refused(*train[:-1], "1")
+
+
 def test_train_shows_a_progress_bar_in_a_terminal(home, table, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     arguments = ["--target", "kind", "--learner", "slow", "--set", "pause=0.05"]

@@ -13,6 +13,7 @@ from treelab.data.columns import (
     infer_task,
     useful_columns,
 )
+from treelab.data.folds import assign_folds, first_fold
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
 from treelab.data.split_by import WAYS, assign_by
 from treelab.data.values import cast_column, class_labels
@@ -58,6 +59,9 @@ class Problem:
         How rows are split, see ``treelab/data/split_by.py``.
     split_column : str
         The column by which they are split; "" at random.
+    n_folds : int
+        Of cross-validation, 0 without: the test rows are one of so many folds, by
+        ``seed``, see ``treelab/data/folds.py``, and ``test_share`` plays no role.
 
     Raises
     ------
@@ -81,6 +85,7 @@ class Problem:
     truth: str = ""
     split_by: str = "random"
     split_column: str = ""
+    n_folds: int = 0
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -111,6 +116,11 @@ class Problem:
             raise ValueError("Rows cannot be split by the target itself.")
         if not self.columns:
             raise ValueError("Choose at least one column to predict from.")
+        if self.n_folds and (self.n_folds < 2 or not self.can_have_folds):
+            raise ValueError(
+                "n_folds must be at least 2, of rows split at random or by group; got "
+                f"{self.n_folds} folds of rows split by {self.split_by!r}."
+            )
         shares = (self.valid_share, self.test_share)
         if not (min(shares) > 0 and sum(shares) < 1):
             raise ValueError(
@@ -122,6 +132,11 @@ class Problem:
     def awaits_clusters(self) -> bool:
         """Whether the target is a column of clusters that nobody has found yet."""
         return bool(self.origin) and self.origin == self.table_id
+
+    @property
+    def can_have_folds(self) -> bool:
+        """Whether each row may be a test row in turn; a later time or mark may not."""
+        return self.split_by in ("random", "group")
 
     @property
     def target_is(self) -> str:
@@ -183,16 +198,41 @@ class Problem:
             )
         return target.astype(np.float64)
 
-    def _assigned(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
-        """Assign rows to training, validation and test, int (n_rows,)."""
+    def assign(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
+        """Assign rows to training, validation and test.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n_rows, n_columns)
+            Rows that have a target.
+        strata : ndarray of shape (n_rows,), int
+            The class of each row, or zeros.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int
+            0 for training, 1 for validation, 2 for test.
+
+        Raises
+        ------
+        ValueError
+            If the column to split by is absent, or one of the three has no row.
+        """
         shares = (self.valid_share, self.test_share, self.seed)
-        if self.split_by == "random":
-            return assign_splits(strata, *shares)
-        if self.split_column not in frame.columns:
-            raise ValueError(
-                f"The table has no column {self.split_column!r} to split it by."
+        column = None
+        if self.split_by != "random":
+            if self.split_column not in frame.columns:
+                raise ValueError(
+                    f"The table has no column {self.split_column!r} to split it by."
+                )
+            column = frame[self.split_column]
+        if self.n_folds:
+            return assign_folds(
+                strata, column, self.n_folds, self.valid_share, self.seed
             )
-        return assign_by(self.split_by, frame[self.split_column], *shares)
+        if column is None:
+            return assign_splits(strata, *shares)
+        return assign_by(self.split_by, column, *shares)
 
     def split(self, frame: pd.DataFrame) -> DataSplit:
         """Split the rows of a table into training, validation and test rows.
@@ -219,7 +259,7 @@ class Problem:
         if self.task != "regression":
             strata = pd.factorize(target)[0]
             notes += rare_class_notes(target)
-        assigned = self._assigned(as_frame(frame).loc[target.index], strata)
+        assigned = self.assign(as_frame(frame).loc[target.index], strata)
         n_known = len(target)
         known = _classes_trained(strata, assigned)
         X, target, assigned = X[known], target[known], assigned[known]
@@ -293,6 +333,21 @@ def split_problem(problem: Problem, way: str, column: str) -> Problem:
     if way != "time":
         columns = tuple(name for name in columns if name != column) or columns
     return replace(problem, split_by=way, split_column=column, columns=columns)
+
+
+def folds_problem(problem: Problem, n_folds: int) -> Problem:
+    """Return a problem whose test rows are fold 1 of so many; 0 for none.
+
+    The seed numbers the repeat of the folds, and is found again without them.
+
+    Raises
+    ------
+    ValueError
+        If the rows are not split at random or by group.
+    """
+    repeat = problem.seed // max(problem.n_folds, 1)
+    seed = first_fold(repeat, n_folds) if n_folds else repeat
+    return replace(problem, n_folds=n_folds, seed=seed)
 
 
 def pairs(values: Mapping[str, str] | Sequence) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,6 @@ from treelab.data.columns import column_kind, column_note
 from treelab.data.leaks import leaks
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, rare_class_notes
-from treelab.data.split_by import assign_by
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.names import listed
@@ -233,15 +232,11 @@ def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
 def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     """Yield why the table cannot be split so, or what such a split means."""
     name = problem.split_column
-    if not name:
+    if not name and not problem.n_folds:
         return
-    if name not in frame.columns:
-        yield _error(f"The table has no column {name!r} to split it by.", name)
-        return
-    rows = frame.loc[frame[problem.target].notna(), name]
-    shares = (problem.valid_share, problem.test_share, problem.seed)
+    rows = frame[frame[problem.target].notna()]
     try:
-        assign_by(problem.split_by, rows, *shares)
+        problem.assign(rows, np.zeros(len(rows), dtype=np.int64))
     except ValueError as error:
         yield _error(str(error), name)
         return

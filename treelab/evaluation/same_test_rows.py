@@ -22,4 +22,5 @@ def _test_rows(problem: Problem) -> tuple:
         problem.test_share,
         problem.split_by,
         problem.split_column,
+        problem.n_folds,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from treelab.data.columns import column_kind
+from treelab.data.folds import fold_name
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS
 from treelab.data.split_by import WAY_TITLES
@@ -159,6 +160,9 @@ def data_section(facts: RunFacts) -> Section:
 def _split_words(problem: Problem) -> str:
     """Write how rows were split."""
     by = f" {problem.split_column!r}" if problem.split_column else ""
+    if problem.n_folds:
+        name = fold_name(problem.seed, problem.n_folds)
+        return f"{WAY_TITLES[problem.split_by]}{by}; {name}"
     return f"{WAY_TITLES[problem.split_by]}{by}; seed {problem.seed}"
 
 

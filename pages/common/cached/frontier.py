@@ -32,7 +32,7 @@ from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.figures.viewer.payload import to_json
 from treelab.figures.viewer.small import small_trees
 from treelab.runs.jobs.model_facts import fitted_split
-from treelab.runs.jobs.repeats import runs_by_seed
+from treelab.runs.jobs.splits.repeats import runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.tree import Tree
 

@@ -9,7 +9,7 @@ from pages.common.cached.store import find_run, store, table
 from pages.common.cached.tables import stored_table_id
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import useful_columns
-from treelab.data.problem import Problem, make_problem
+from treelab.data.problem import Problem, folds_problem, make_problem
 from treelab.runs.store.run import Run
 
 FIRST_TABLE = "greedy_trap"  # what gradients find and greedy splits do not
@@ -70,7 +70,11 @@ def choose_table(key: str) -> None:
 
 
 def choose_problem(problem: Problem) -> None:
-    """Make a problem the current one, on every page, and remember it for its table."""
+    """Make a problem the current one, on every page, and remember it for its table.
+
+    That of one fold is chosen without folds: what is trained next is no fold.
+    """
+    problem = folds_problem(problem, 0)
     st.session_state["problem"] = problem
     st.session_state.setdefault("problems", {})[table_key(problem)] = problem
 

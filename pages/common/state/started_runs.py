@@ -7,8 +7,8 @@ import streamlit as st
 
 from pages.common.cached.store import queue, store
 from treelab.data.problem import Problem
-from treelab.runs.jobs.repeats import create_repeats
 from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
+from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.store.run import Run
 
 DOUBLE_CLICK = 2.0  # seconds

@@ -5,7 +5,7 @@ import pytest
 
 from tests.runs.conftest import problem_in, small_table
 from treelab.cli.main import main
-from treelab.runs.jobs.repeats import create_repeats
+from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.store.process import ProcessId
 from treelab.runs.users.roles import Visitor, admins, audit_log, set_admin
 from treelab.runs.users.visitor_store import NotAllowed, VisitorStore

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from treelab.cli.common.printable import printable
+from treelab.data.folds import splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation import metrics
 from treelab.runs.store.run import Run
@@ -63,6 +64,7 @@ def run_facts(run: Run) -> dict:
         "seed": problem.seed,
         "split_by": problem.split_by,
         "split_column": problem.split_column,
+        "n_folds": problem.n_folds,
         "created": run.created,
         "seconds": run.elapsed if run.started else None,
         "metrics": run.metrics,
@@ -76,12 +78,17 @@ def print_splits(by_seed: Mapping[int, Run]) -> None:
     runs = list(by_seed.values())
     name = metrics.headline(runs[0].problem.task)
     found = np.array([run.metrics["test"][name] for run in runs])
-    print(f"Test {metrics.TITLES[name]} by the seed of the data split:")
+    n_folds = runs[0].problem.n_folds
+    by = "fold" if n_folds else "the seed of the data split"
+    print(f"Test {metrics.TITLES[name]} by {by}:")
     for seed, run, score in zip(by_seed, runs, found):
-        print(f"{seed:8d}{score:19.4f}  run {run.id}")
+        repeat, fold = divmod(seed, n_folds) if n_folds else (0, seed - 1)
+        again = f", repeat {repeat + 1}" if repeat else ""
+        print(f"{fold + 1:8d}{score:19.4f}  run {run.id}{again}")
     if len(found) > 1:
+        splits = splits_words(len(found), n_folds)
         spread = f"standard deviation {found.std(ddof=1):.4f}"
-        print(f"{'mean':>8}{found.mean():19.4f}  {spread}, {len(found)} data splits")
+        print(f"{'mean':>8}{found.mean():19.4f}  {spread}, {splits}")
 
 
 def _print_scores(run: Run) -> None:

@@ -9,7 +9,12 @@ import pandas as pd
 
 from treelab.data.columns import listed
 from treelab.data.openml import PREFIX, read_openml
-from treelab.data.problem import Problem, make_problem, split_problem
+from treelab.data.problem import (
+    Problem,
+    folds_problem,
+    make_problem,
+    split_problem,
+)
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
 from treelab.data.split_by import with_test_file
@@ -104,6 +109,8 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
         problem = split_problem(problem, way, split_column)
     elif way != "random":
         raise ValueError(f"--split takes WAY:COLUMN; got {arguments.split!r}.")
+    if (n_folds := getattr(arguments, "folds", 0)) != 0:
+        problem = folds_problem(problem, n_folds)
     if parts := _date_parts(arguments.dates, frame, name):
         columns = tuple(dict.fromkeys((*problem.columns, *parts)))
         problem = replace(problem, columns=columns)

@@ -79,6 +79,7 @@ def residual_problem(store: RunStore, run: Run) -> Problem:
         units=tuple(units.items()),
         split_by=run.problem.split_by,
         split_column=run.problem.split_column,
+        n_folds=run.problem.n_folds,
     )
 
 

@@ -9,7 +9,7 @@ from pages.common.cached.store import finished_runs, look_after_queue, store
 from pages.common.state.started_runs import start_repeats
 from pages.common.store_trouble import guarded
 from pages.common.words import plain
-from treelab.runs.jobs.repeats import can_be_repeated, repeats_of, runs_by_seed
+from treelab.runs.jobs.splits.repeats import can_be_repeated, repeats_of, runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
 

@@ -14,7 +14,7 @@ from treelab.evaluation.comparison.seeds import (
 )
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.comparison.seeds import seeds_figure
-from treelab.runs.jobs.repeats import run_kind, runs_by_seed
+from treelab.runs.jobs.splits.repeats import run_kind, runs_by_seed
 from treelab.trees.text.numerals import counted, significant
 
 CHANCE = 0.05  # a p value below it is called more than chance

@@ -15,8 +15,8 @@ from treelab.learners.common.search_space import Values
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.rashomon.more_trees import create_more
-from treelab.runs.jobs.repeats import create_repeats
 from treelab.runs.jobs.run_one import run_one
+from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SweepPlan

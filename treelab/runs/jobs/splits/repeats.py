@@ -67,7 +67,8 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
     ----------
     store : RunStore
     runs : sequence of Run
-        Those that cannot be repeated are left out.
+        Those that cannot be repeated are left out, and those of folds, see
+        ``treelab/runs/jobs/splits/folds.py``.
     n_splits : int
         How many more data splits.
 
@@ -76,7 +77,7 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
     list of str
         Queued, split by split; nobody trains them before they are submitted.
     """
-    runs = [run for run in runs if can_be_repeated(run)]
+    runs = [r for r in runs if can_be_repeated(r) and not r.problem.n_folds]
     known = {
         (run_kind(run), run.problem.seed)
         for run in store.runs()
