@@ -28,6 +28,60 @@ def press(page, name: str) -> None:
     settled(page)
 
 
+def drag(page, line, by: float) -> None:
+    """Drag a line to the right, with two stops on the way."""
+    box = line.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 3
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for part in (0.4, 0.8, 1):
+        page.mouse.move(x + part * by, y)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_threshold_is_dragged_on_the_histogram(page, address):
+    expect = sync_api.expect
+    run = add_run(RunStore(), "cart")
+    page.goto(f"{address}/edit?run={run}")
+    opened(page, "What would you change?")
+    edits = page.locator("[data-testid=stMarkdown] ol li")
+    line = page.get_by_role("slider", name="Threshold")
+    words = page.get_by_text("at most the threshold go left")
+    score = page.get_by_test_id("stMetricValue").first
+    before = line.get_attribute("aria-valuenow"), words.inner_text(), score.inner_text()
+    drag(page, line, by=80)
+    # The value and the rows follow the pointer; nothing is edited until it is let go.
+    dragged = line.get_attribute("aria-valuenow")
+    assert float(dragged) > float(before[0])
+    assert words.inner_text() != before[1]
+    page.wait_for_timeout(500)
+    expect(edits).to_have_count(0)
+    page.mouse.up()
+    expect(edits).to_have_count(1)
+    settled(page)
+    assert line.get_attribute("aria-valuenow") == dragged
+    assert score.inner_text() != before[2]
+    field = page.get_by_role("spinbutton", name="Threshold")
+    assert float(field.input_value()) == pytest.approx(float(dragged), rel=0.01)
+    # Undone, the line is back; a drag that is broken off changes nothing.
+    press(page, "Undo")
+    assert line.get_attribute("aria-valuenow") == before[0]
+    drag(page, line, by=-40)
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    settled(page)
+    assert line.get_attribute("aria-valuenow") == before[0]
+    # A number that parts no rows is refused, and the line stays.
+    field.fill("1000")
+    field.press("Enter")
+    expect(page.get_by_test_id("stAlert")).to_be_visible()
+    assert line.get_attribute("aria-valuenow") == before[0]
+    # A locked split's line cannot be dragged.
+    press(page, "Lock")
+    expect(line).to_have_attribute("aria-disabled", "true")
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 def test_a_tree_is_edited_locked_and_trained_around(page, address):
@@ -38,7 +92,7 @@ def test_a_tree_is_edited_locked_and_trained_around(page, address):
     page.goto(f"{address}/edit?run={run}")
     opened(page, "What would you change?")
     edits = page.locator("[data-testid=stMarkdown] ol li")
-    # A threshold is moved by the slider.
+    # A threshold is moved by the keyboard.
     page.get_by_role("slider", name="Threshold").press("ArrowRight")
     expect(edits).to_have_count(1)
     expect(edits.first).to_contain_text("threshold moved to")

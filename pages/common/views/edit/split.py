@@ -11,19 +11,15 @@ from pages.common.page import show_figure
 from pages.common.state.edit_session import edit_session
 from pages.common.theme import mode
 from pages.common.views.edit.doing import Editing, do
+from pages.common.views.edit.threshold_line import threshold_line
 from pages.common.views.edit.trees import bench, candidates_at
 from pages.common.words import named_with_unit, plain
 from treelab.editing.candidates import Candidate
 from treelab.editing.edits import SetSplit, SetThreshold
 from treelab.editing.paths import node_of
 from treelab.evaluation.split_terms import split_terms
-from treelab.figures.editing.node_rows import (
-    Groups,
-    category_figure,
-    number_figure,
-    one_group,
-    side_groups,
-)
+from treelab.figures.editing.node_rows import Groups, category_figure, one_group
+from treelab.figures.editing.threshold_rows import threshold_rows
 from treelab.trees.feature import Feature
 from treelab.trees.midpoints import midpoint
 from treelab.trees.text.nodes import left_categories
@@ -32,7 +28,7 @@ from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
 SUM = "its weighted sum"  # what an oblique split tests
-MOST_STOPS = 200  # of the slider
+MOST_STOPS = 200  # of the line that is dragged
 
 
 @dataclass(frozen=True)
@@ -106,7 +102,7 @@ def _show_threshold(
     feature: Feature | None,
     at: np.ndarray,
 ) -> None:
-    """Draw the rows along a number column or a sum, with a slider for the threshold."""
+    """Draw the rows along a number column or a sum, with a threshold to be dragged."""
     if feature is None:
         X = editing.loaded.split.X_train
         x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
@@ -117,64 +113,87 @@ def _show_threshold(
         wanted = float(tree.threshold[node])
     else:
         wanted = None if choice.candidate is None else choice.candidate.threshold
-    stops = _stops(x, wanted)
     threshold = wanted
-    if len(stops) > 1:
-        threshold = _slide(editing, choice, stops, wanted)
-    is_left = x <= (np.inf if threshold is None else threshold)
-    show_figure(
-        number_figure(
-            x,
-            _groups(editing, at, is_left),
-            threshold,
-            title=title,
-            words=stops.get(threshold) if threshold is not None else None,
-            mode=mode(),
-        ),
-        key="edit-rows",
-        alt=f"Training rows of the node by {title}, with the threshold.",
-    )
-    missing = int(np.isnan(x).sum())
+    if len(_stops(x, wanted)) > 1:
+        threshold = _enter(editing, choice, x, wanted)
+    stops = _stops(x, threshold)
     side = _missing_left(tree, node, choice)
-    words = (
-        f"{counted(int(is_left.sum()), 'row')} at most the threshold go left, "
-        f"{int((x > (np.inf if threshold is None else threshold)).sum()):,} right."
+    missing = int(np.isnan(x).sum())
+    is_number = editing.now.tree.classes is None
+
+    def move(stop: float) -> None:
+        """Take the stop at which the line was let go."""
+        if stop in stops:
+            st.session_state[_threshold_key(editing, choice)] = stop
+            if choice.is_current:
+                _move(editing, choice)
+
+    threshold_line(
+        threshold_rows(x, _groups(editing, at), stops, threshold),
+        editing.key("line"),
+        title=title,
+        missing=f" {missing:,} without a value go {'left' if side else 'right'}."
+        if missing
+        else "",
+        fades=is_number,
+        fixed=len(stops) < 2 or _is_held(editing, choice),
+        on_move=move,
     )
-    if missing:
-        words += f" {missing:,} without a value go {'left' if side else 'right'}."
-    st.caption(words)
     if not choice.is_current and threshold is not None:
         _offer(editing, SetSplit(editing.path, choice.column, threshold, None, side))
 
 
-def _slide(
-    editing: Editing, choice: _Choice, stops: dict[float, str], wanted: float | None
-) -> float:
-    """Let the visitor move the threshold; the split's own follows at once."""
-    key = f"{editing.key('at')}-{editing.path}-{choice.column}"
-    if choice.is_current or st.session_state.get(key) not in stops:
-        st.session_state[key] = wanted if wanted in stops else next(iter(stops))
-
-    def move() -> None:
-        """Move the split's threshold to where the slider stands.
-
-        An interrupted page's slider is reported as moved once more: the edit is then
-        done, or undone, already.
-        """
-        now = edit_session(editing.loaded.run.id)
-        drawn = editing.session
-        if (now.edits, now.position) == (drawn.edits, drawn.position):
-            do(editing.loaded, SetThreshold(editing.path, st.session_state[key]))
-
-    is_locked = editing.path in editing.now.edited.locked
-    return st.select_slider(
+def _enter(
+    editing: Editing, choice: _Choice, x: np.ndarray, wanted: float | None
+) -> float | None:
+    """Let the visitor write the threshold; the split's own follows at once."""
+    key = _threshold_key(editing, choice)
+    if choice.is_current or st.session_state.get(key) is None:
+        st.session_state[key] = wanted
+    now = st.session_state[key]
+    written = _stops(x, now).get(now, "")
+    decimals = len(written.partition(".")[2])
+    return st.number_input(
         "Threshold",
-        list(stops),
-        format_func=stops.__getitem__,
+        value=None,
+        step=_step(x),
+        format="%.6g" if "e" in written else f"%.{decimals}f",
         key=key,
-        disabled=choice.is_current and is_locked,
-        on_change=move if choice.is_current else None,
+        disabled=_is_held(editing, choice),
+        on_change=_move if choice.is_current else None,
+        args=(editing, choice),
+        help="Or drag the line.",
     )
+
+
+def _move(editing: Editing, choice: _Choice) -> None:
+    """Move the split's threshold to the one that was chosen.
+
+    An interrupted page's threshold is reported as moved once more: the edit is then
+    done, or undone, already.
+    """
+    now = edit_session(editing.loaded.run.id)
+    drawn = editing.session
+    threshold = st.session_state[_threshold_key(editing, choice)]
+    if threshold is None or (now.edits, now.position) != (drawn.edits, drawn.position):
+        return
+    do(editing.loaded, SetThreshold(editing.path, threshold))
+
+
+def _threshold_key(editing: Editing, choice: _Choice) -> str:
+    """Return the key of the threshold of one column at one node."""
+    return f"{editing.key('at')}-{editing.path}-{choice.column}"
+
+
+def _is_held(editing: Editing, choice: _Choice) -> bool:
+    """Whether the threshold is that of a locked split."""
+    return choice.is_current and editing.path in editing.now.edited.locked
+
+
+def _step(x: np.ndarray) -> float:
+    """Return a power of ten, about a hundredth of what a column spans."""
+    span = float(np.ptp(x[np.isfinite(x)]))
+    return 10.0 ** round(np.log10(span / 100))
 
 
 def _stops(x: np.ndarray, wanted: float | None) -> dict[float, str]:
@@ -234,7 +253,7 @@ def _show_categories(
             codes,
             feature.categories,
             left,
-            _groups(editing, at, None),
+            _groups(editing, at),
             title=feature.column,
             mode=mode(),
         ),
@@ -272,11 +291,11 @@ def _offer(editing: Editing, edit: SetSplit) -> None:
     )
 
 
-def _groups(editing: Editing, at: np.ndarray, is_left: np.ndarray | None) -> Groups:
-    """Colour the rows of the node by class, or by their side where that is given."""
+def _groups(editing: Editing, at: np.ndarray) -> Groups:
+    """Colour the rows of the node by class, where there are any."""
     classes = editing.now.tree.classes
     if classes is None:
-        return one_group(len(at)) if is_left is None else side_groups(is_left)
+        return one_group(len(at))
     codes = bench(editing.loaded).train.y[at]
     return [
         (str(label), codes == classes.index(label), color)

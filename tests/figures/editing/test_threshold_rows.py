@@ -1,0 +1,37 @@
+"""What a histogram with a threshold that is dragged is drawn from."""
+
+import json
+
+import numpy as np
+import pytest
+
+from treelab.figures.editing.threshold_rows import threshold_rows
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 3e8])
+def test_every_row_with_a_value_is_in_a_bar_and_on_one_side(scale):
+    rng = np.random.default_rng(0)
+    x = scale * rng.normal(size=200)
+    x[::7] = np.nan
+    odd = np.arange(200) % 2 == 1
+    known = ~np.isnan(x)
+    stops = {float(at): f"{at:.3g}" for at in np.quantile(x[known], [0.1, 0.5, 0.9])}
+    groups = [("odd", odd, "#111111"), ("even", ~odd, "#222222")]
+    rows = json.loads(json.dumps(threshold_rows(x, groups, stops, [*stops][1])))
+    assert rows["at"] == 1
+    assert rows["n_rows"] == known.sum()
+    for (_, _, counts), (_, members, _) in zip(rows["groups"], groups):
+        assert sum(counts) == (known & members).sum()
+    assert [at for at, _, _ in rows["stops"]] == [*stops]  # exact, as they are edits
+    assert [n for _, _, n in rows["stops"]] == [int((x <= at).sum()) for at in stops]
+    ticks = [at for at, _ in rows["x_ticks"]]
+    assert 2 <= len(ticks) <= 6
+    assert rows["edges"][0] <= ticks[0] + 1e-9 * scale
+    assert ticks[-1] <= rows["edges"][-1] + 1e-9 * scale
+
+
+@pytest.mark.parametrize("x", [[], [np.nan], [2.0, 2.0]])
+def test_rows_that_nothing_parts_have_no_line(x):
+    x = np.array(x)
+    rows = threshold_rows(x, [("rows", np.ones(len(x), bool), "#111111")], {}, np.inf)
+    assert (rows["at"], rows["stops"]) == (None, [])
