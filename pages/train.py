@@ -8,7 +8,7 @@ from pages.common.page import page_title
 from pages.common.state.aim import finds_clusters, follow_run
 from pages.common.state.chosen_run import new_in_address, write_address
 from pages.common.state.problem import current_problem
-from pages.common.state.started_runs import start_runs
+from pages.common.state.started_runs import start_folds, start_runs
 from pages.common.views.results import cluster_runs_of, runs_of
 from pages.common.views.training import show_runs
 from pages.common.widgets.clusters import clusters_form, pick_aim, pick_labels
@@ -43,7 +43,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="train-choic
     known = pick_labels(problem) if of_clusters else None
     chosen = [] if of_clusters else pick_learners()
     st.space("stretch")
-    place_of_button = st.empty()
+    place_of_button, place_of_folds = st.empty(), st.empty()
 if of_clusters:
     wanted, settings, complete = clusters_form(problem, known)
     button, icon = "Find clusters", ":material/bubble_chart:"
@@ -61,6 +61,26 @@ if place_of_button.button(
 ):
     n_splits = 1 if of_clusters else chosen_splits()
     st.session_state["run"] = start_runs(wanted, settings, n_splits)[-1]
+    st.rerun()
+
+if not of_clusters and place_of_folds.button(
+    "5 folds",
+    icon=":material/splitscreen:",
+    disabled=not (complete and wanted is not None and problem.can_have_folds),
+    key="train-folds",
+    help="Cross-validation: trains each learner five times, each row being a test row "
+    "once, in classes' proportions or by whole groups. Compare tests the difference "
+    "over the folds; once more shuffles the rows anew."
+    if problem.can_have_folds
+    else "Rows are split at random or by group for it, see Data.",
+):
+    try:
+        st.session_state["run"] = start_folds(
+            [(key, given, wanted) for key, given in settings.items()]
+        )[-1]
+    except ValueError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        st.stop()
     st.rerun()
 
 runs = (

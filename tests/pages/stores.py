@@ -202,9 +202,9 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     """Add a finished run of a hand-made model; return its id.
 
     ``state="running"`` leaves it in the middle of training, with a snapshot where it
-    is a single tree; ``seed`` deals the rows; ``title`` names it; ``settings`` are the
-    learner's; ``origin`` is how it came about; ``sizes`` gives it a path by size;
-    ``repeat_of`` is the run that it repeats.
+    is a single tree; ``seed`` deals the rows, to ``n_folds`` if that is given;
+    ``title`` names it; ``settings`` are the learner's; ``origin`` is how it came about;
+    ``sizes`` gives it a path by size; ``repeat_of`` is the run that it repeats.
     """
     frame = table()
     name = f"fruit, {target}"
@@ -217,6 +217,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
         seed=options.get("seed", 0),
         units={"radius": "mm"} | ({"weight": "kg"} if target == "weight" else {}),
     )
+    problem = replace(problem, n_folds=options.get("n_folds", 0))
     split = problem.split(frame)
     classes = None
     if problem.task != "regression":

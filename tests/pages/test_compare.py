@@ -368,3 +368,17 @@ def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
     app = open_part(visit("compare"), "Several seeds")
     assert "chance over 3 data splits" in page_text(app)
     assert not app.exception
+
+
+def test_learners_are_tested_over_folds_apart_from_other_splits(visit, store):
+    for seed in range(2):
+        for learner in ("cart", "argmin"):
+            add_run(store, learner, seed=seed)
+    for seed in range(5):
+        for learner in ("cart", "argmin"):
+            add_run(store, learner, seed=seed, n_folds=5)
+    app = open_part(visit("compare"), "Several seeds")
+    assert not app.exception
+    told = page_text(app)
+    assert "chance over 5 folds" in told
+    assert "chance over 2 data splits" in told

@@ -46,28 +46,22 @@ def test_a_file_is_read_once(state, monkeypatch):
 
 
 def test_a_threshold_moves_only_the_tree_that_was_drawn(state, monkeypatch):
-    moves, done = [], []
-
-    def select_slider(*_, on_change, **__):
-        moves.append(on_change)
-
-    monkeypatch.setattr(split.st, "select_slider", select_slider)
+    done = []
     monkeypatch.setattr(split, "do", lambda loaded, edit: done.append(edit))
     editing = SimpleNamespace(
         key=str,
         path="L",
         loaded=SimpleNamespace(run=SimpleNamespace(id="run")),
         session=Session(),
-        now=SimpleNamespace(edited=SimpleNamespace(locked=())),
     )
     choice = SimpleNamespace(column="x", is_current=True)
-    split._slide(editing, choice, {1.0: "1", 2.0: "2"}, 1.0)
+    state[split._threshold_key(editing, choice)] = 1.0
     edit = SetThreshold("L", 1.0)
     # That test scores were seen is no edit.
     state["edits-run"] = Session(seen_test=0)
-    moves[0]()
+    split._move(editing, choice)
     assert done == [edit]
     for later in (Session((edit,), 1), Session((edit,), 0)):  # done, undone
         state["edits-run"] = later
-        moves[0]()
+        split._move(editing, choice)
     assert done == [edit]

@@ -33,6 +33,18 @@ def test_train_starts_the_ticked_learners_with_their_settings(store, visit):
     assert "depth 3" in cards(app)
 
 
+def test_a_click_trains_each_learner_on_five_folds(store, visit):
+    app = visit("train")
+    app.button(key="train-folds").click().run()
+    assert not app.exception
+    runs = store.runs()[::-1]
+    assert all(run.problem.n_folds == 5 for run in runs)
+    for learner in ("cart", "gradtree"):
+        own = [run for run in runs if run.learner == learner]
+        assert [run.problem.seed for run in own] == [0, 1, 2, 3, 4]
+        assert {run.repeat_of for run in own[1:]} == {own[0].id}
+
+
 def test_nothing_ticked_trains_nothing(visit):
     app = visit("train")
     app.pills(key="learners").set_value([]).run()
@@ -219,7 +231,7 @@ def test_runs_of_other_seeds_are_not_ranked_in_one_line(store, visit):
     lines = [text.value for text in visit("train", run=newest).markdown]
     (line,) = [line for line in lines if "on 48 test rows" in line]
     assert line.count("leaves") == 2
-    assert "1 run of another seed had other test rows" in line
+    assert "1 run of another data split had other test rows" in line
 
 
 def test_runs_of_other_columns_say_how_many_they_had(store, visit):

@@ -14,6 +14,7 @@ from treelab.runs.jobs.sweep import Search
 from treelab.runs.store.run import Run
 from treelab.runs.sweeps.plan import SweepPlan, presets
 from treelab.runs.sweeps.study import best_trial, first_error, open_study
+from treelab.runs.sweeps.trial_score import trial_settings
 
 TARGET = "target"
 
@@ -53,7 +54,7 @@ def tuned(key: str, preset_name: str, n_trials: int) -> FitPredict:
             best = best_trial(study)
             if best is None:
                 raise ValueError(first_error(study))
-        chosen = search.settings(best.params)
+        chosen = trial_settings(run, best.params)
         return treelab_learner(key, **chosen)(X, y, X_test, task, seed)
 
     return fit_predict

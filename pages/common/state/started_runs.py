@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from pages.common.cached.store import queue, store
-from treelab.data.problem import Problem
+from pages.common.cached.store import queue, store, table
+from treelab.data.folds import N_FOLDS
+from treelab.data.problem import Problem, folds_problem
 from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
+from treelab.runs.jobs.splits.folds import create_folds
 from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.store.run import Run
 
@@ -42,6 +44,45 @@ def start_repeats(runs: Sequence[Run], n_splits: int) -> list[str]:
         return ids
 
     return _once(([run.id for run in runs], n_splits), create)
+
+
+def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:
+    """Queue 5-fold cross-validations of learners with their settings, once a click.
+
+    Where it is there already, rows are shuffled and put into folds once more.
+
+    Returns
+    -------
+    list of str
+        Ids of the first folds' runs, which stand for all.
+
+    Raises
+    ------
+    ValueError
+        If the rows cannot be split so.
+    """
+    wanted = [
+        (key, given, folds_problem(folds_problem(problem, 0), N_FOLDS))
+        for key, given, problem in learners
+    ]
+    for problem in {own for _, _, own in wanted}:
+        problem.split(table(problem.table_id))  # or say why not, and queue nothing
+
+    def create() -> list[str]:
+        firsts = []
+        for key, given, problem in wanted:
+            ids: list[str] = []
+            n_repeats = 0
+            while not ids:
+                n_repeats += 1
+                made = create_folds(store(), key, given, problem, n_repeats=n_repeats)
+                ids = list(made)
+            _submit(ids)
+            run = store().run(ids[0])
+            firsts.append(run.repeat_of or run.id)
+        return firsts
+
+    return _once(("folds", str(wanted)), create)
 
 
 def start_longer(run: Run) -> str:

@@ -88,7 +88,7 @@ def result_words(runs: list[Run]) -> str:
     n_rows = counted(ranked[0].metrics["test"]["n_rows"], "test row")
     words = f"**{found}**, {metric} on {n_rows}"
     if others := len(_scored(runs)) - len(ranked):
-        words += f". {counted(others, 'run')} of another seed had other test rows"
+        words += f". {counted(others, 'run')} of another data split had other test rows"
     return words
 
 

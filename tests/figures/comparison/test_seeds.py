@@ -5,7 +5,7 @@ from treelab.figures.comparison.seeds import seeds_figure
 
 def test_both_scores_of_a_seed_stand_on_one_line():
     figure = seeds_figure(
-        [3, 10],
+        ["3", "10"],
         ([0.5, 0.6], [0.7, 0.65]),
         ("CART", "GradTree"),
         "macro F1",

@@ -51,7 +51,9 @@ def compare_over_seeds(
 
     The splits share rows, so their scores vary less than those of new tables: the
     variance of the mean is ``(1 / n_splits + n_test / n_train) * s**2`` (Nadeau and
-    Bengio, "Inference for the generalization error", Machine Learning 52, 2003).
+    Bengio, "Inference for the generalization error", Machine Learning 52, 2003). Folds,
+    repeated or not, share training rows and are tested alike (Bouckaert and Frank,
+    "Evaluating the replicability of significance tests", PAKDD 2004).
 
     Parameters
     ----------

@@ -12,11 +12,12 @@ _ROW = 30  # pixels
 
 
 def seeds_figure(
-    seeds: Sequence[int],
+    splits: Sequence[str],
     scores: tuple[Sequence[float], Sequence[float]],
     names: tuple[str, str],
     score_title: str,
     *,
+    split_title: str = "seed",
     colors: tuple[str, str],
     mode: Mode = "light",
 ) -> go.Figure:
@@ -24,15 +25,17 @@ def seeds_figure(
 
     Parameters
     ----------
-    seeds : sequence of int
-        Of the data splits.
+    splits : sequence of str
+        What each data split is called, beside its line.
     scores : tuple of two sequences of float
     names, colors : tuple of two str
     score_title : str
+    split_title : str, default="seed"
+        What the names of splits are, in words.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
     """
-    rows = [str(seed) for seed in seeds]
+    rows = list(splits)
     figure = go.Figure()
     figure.add_scatter(
         x=[x for both in zip(*scores) for x in (*both, None)],
@@ -49,12 +52,13 @@ def seeds_figure(
             mode="markers",
             name=escape_html(shorten(name, 24)),
             marker={"color": color, "symbol": symbol, "size": 11},
-            hovertemplate="seed %{y}: %{x:.3f}<extra>%{fullData.name}</extra>",
+            hovertemplate=f"{split_title} %{{y}}: %{{x:.3f}}"
+            "<extra>%{fullData.name}</extra>",
         )
     return figure.update_layout(
         template=template(mode),
         height=110 + _ROW * len(rows),
         margin={"t": 36},
         xaxis={"title": escape_html(score_title), "nticks": 6},
-        yaxis={"title": "seed", "type": "category", "autorange": "reversed"},
+        yaxis={"title": split_title, "type": "category", "autorange": "reversed"},
     )

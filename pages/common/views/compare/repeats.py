@@ -2,16 +2,25 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
 
 from pages.common.cached.frontier import trained_run
 from pages.common.cached.store import finished_runs, look_after_queue, store
-from pages.common.state.started_runs import start_repeats
+from pages.common.state.started_runs import start_folds, start_repeats
 from pages.common.store_trouble import guarded
-from pages.common.words import plain
-from treelab.runs.jobs.splits.repeats import can_be_repeated, repeats_of, runs_by_seed
+from pages.common.words import plain, run_name, score
+from treelab.data.folds import N_FOLDS, splits_words
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.runs.jobs.splits.folds import on_folds, runs_by_fold
+from treelab.runs.jobs.splits.repeats import (
+    can_be_repeated,
+    repeats_of,
+    run_kind,
+    runs_by_seed,
+)
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.text.numerals import counted, significant
 
 FIRST_MORE = 4  # data splits, until the visitor says otherwise
 MOST_MORE = 20
@@ -23,6 +32,7 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
     With ``only_begun`` nothing is shown where there is no repeat yet.
     """
     trained = {own.id: own for run in runs if can_be_repeated(own := trained_run(run))}
+    apart = [run for run in trained.values() if not run.problem.n_folds]
     before = _repeats(trained.values())
     if not trained or (only_begun and not before):
         return
@@ -50,12 +60,14 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
                 "Repeat on more splits",
                 icon=":material/repeat:",
                 key=f"{key}-start",
-                help=f"Trains {counted(len(trained), 'run')} on each of them, with the "
+                disabled=not apart,
+                help=f"Trains {counted(len(apart), 'run')} on each of them, with the "
                 "same settings, in the queue behind other runs. The chart then shows "
                 "the mean over data splits and its standard error.",
             ):
-                start_repeats(list(trained.values()), int(more))
+                start_repeats(apart, int(more))
                 st.rerun()
+            _folds_button(list(trained.values()), key)
             waiting = [run for run in repeats if not run.is_finished]
             st.button(
                 "Stop",
@@ -75,10 +87,52 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
     follow()
 
 
+def _folds_button(runs: list[Run], key: str) -> None:
+    """Train the runs' learners, with their settings, on five folds."""
+    can = all(run.problem.can_have_folds for run in runs)
+    if st.button(
+        "5-fold cross-validation",
+        icon=":material/splitscreen:",
+        key=f"{key}-folds",
+        disabled=not can,
+        help="Trains each with the same settings five times, each row being a test row "
+        "once; once more shuffles the rows. *Several seeds* tests the difference."
+        if can
+        else "Rows are split at random or by group for it.",
+    ):
+        try:
+            # Once, where a learner is shown with and without folds.
+            alike = {run_kind(on_folds(run, N_FOLDS)): run for run in runs}.values()
+            start_folds([(run.learner, run.settings, run.problem) for run in alike])
+        except ValueError as error:
+            st.error(plain(str(error)), icon=":material/error:")
+            return
+        st.rerun()
+
+
 def _repeats(runs) -> list[Run]:
-    """Return the repeats of some runs."""
+    """Return the repeats of some runs, and the runs on folds of their kind."""
     known = store().runs()
-    return [repeat for run in runs for repeat in repeats_of(run, known)]
+    found = {own.id: own for run in runs for own in repeats_of(run, known)}
+    kinds = {run_kind(on_folds(run, N_FOLDS)) for run in runs}
+    found |= {r.id: r for r in known if r.problem.n_folds and run_kind(r) in kinds}
+    return list(found.values())
+
+
+def _fold_words(runs: list[Run], known: list[Run]) -> str:
+    """Write each learner's mean over folds and its standard deviation."""
+    found = {}
+    for run in runs:
+        scores = [score(own) for own in runs_by_fold(run, known, N_FOLDS).values()]
+        if len(scores) > 1:
+            name = f"{run_name(run).partition(',')[0]} {significant(np.mean(scores))}"
+            name += f" ± {significant(np.std(scores, ddof=1), 2)}"
+            kind = run_kind(on_folds(run, N_FOLDS))
+            found[kind] = f"{name} over {splits_words(len(scores), N_FOLDS)}"
+    if not found:
+        return ""
+    metric = TITLES[headline(runs[0].problem.task)]
+    return f"Test {metric}, mean ± standard deviation: {', '.join(found.values())}."
 
 
 def _n_finished(runs: list[Run]) -> int:
@@ -109,13 +163,17 @@ def _words(runs: list[Run], repeats: list[Run]) -> str:
         for run in repeats
         if run.error and run.problem.seed not in by_seed.get(run.repeat_of, ())
     ]
-    n_splits = [len(found) for found in by_seed.values()]
-    if max(n_splits) == 1:
+    n_splits = [len(by_seed[run.id]) for run in runs if not run.problem.n_folds]
+    words = ""
+    if not n_splits:
+        pass
+    elif max(n_splits) == 1:
         words = "Trained on one data split: how much depends on it is not known yet."
     elif min(n_splits) == max(n_splits):
         words = f"Trained on {counted(n_splits[0], 'data split')} each."
     else:
         words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
+    words = f"{words} {_fold_words(runs, known)}".strip()
     if failed:
         words += f" Of {counted(len(failed), 'repeat')} no model came: "
         words += failed[0].error
