@@ -6,6 +6,7 @@ for them. So stop, pause, interrupted runs and their retry are what they are els
 
 from __future__ import annotations
 
+import sys
 import time
 import traceback
 from contextlib import suppress
@@ -67,9 +68,9 @@ class ClusterWorker(Worker):
                 self._exchange()
                 self._begin_runs()
         except StoreError as error:  # a full disk, perhaps: tried again
-            print(f"The run store cannot be used: {error}")
+            print(f"The run store cannot be used: {error}", file=sys.stderr)
         except NO_ANSWER as error:  # seen by the next step
-            print(f"The Dask scheduler did not answer: {error!r}")
+            print(f"The Dask scheduler did not answer: {error!r}", file=sys.stderr)
         return False  # wait a moment
 
     def _ensure_connected(self) -> bool:
