@@ -39,7 +39,13 @@ class SweepPlan:
     minutes : float or None
         After which no more trial begins.
     seed : int
-        Of the search; the data split and the training have the problem's.
+        Of the search; the data split and the training have the problem's. It fixes
+        which trials are tried where one worker tries them; of several, each asks when
+        it is free.
+    batch : int or None
+        Trials that are asked for at once and, where the learner can, trained as one
+        batch: the search learns of their scores together. None: 8 on CUDA, 1 on the
+        CPU.
     """
 
     space: Mapping[str, Range | Values]
@@ -48,6 +54,7 @@ class SweepPlan:
     n_folds: int = 3
     minutes: float | None = None
     seed: int = 0
+    batch: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is out of range."""
@@ -59,6 +66,8 @@ class SweepPlan:
             )
         if self.n_folds < 2:
             raise ValueError(f"Folds are two at least, got {self.n_folds}.")
+        if self.batch is not None and self.batch < 1:
+            raise ValueError(f"A batch has one trial at least, got {self.batch}.")
         if self.minutes is not None and self.minutes <= 0:
             raise ValueError(f"Minutes must be above 0, got {self.minutes}.")
 

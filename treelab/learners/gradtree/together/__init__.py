@@ -1,0 +1,1 @@
+"""Fits of several settings on the same rows, whose trees train as one batch."""
