@@ -14,7 +14,7 @@ def test_runs_lists_each_run_with_its_test_score(trained, capsys):
     assert head.split()[:3] == ["run", "state", "title"]
     assert first.split()[:3] == [waits, "queued", "later"]
     score = store.run(trained).metrics["test"]["macro_f1"]
-    assert f"macro_f1 {score:.3f}" in second
+    assert f"macro F1 {score:.3f}" in second
 
 
 def test_an_empty_store_is_a_sentence(home, capsys):

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from treelab.cli.main import main
@@ -26,6 +28,11 @@ def test_a_sweep_from_the_shell_ends_in_a_run(table, tmp_path, capsys):
     assert run.settings["max_depth"] <= 3
     assert run.settings["ccp_alpha"] == 0
     assert "ccp_alpha" not in printed
+    as_json = ["--trials", "2", "--json", "--home", home]
+    assert main(["sweep", table, *CART, *space, *as_json]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"]["max_depth"] <= 3
+    assert [trial["state"] for trial in found["trials"]] == ["done", "done"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Training from the shell, with its scores, its progress and its refusals."""
 
+import json
 import os
 import signal
 import subprocess
@@ -62,6 +63,8 @@ def test_train_cross_validates_and_trains_each_fold_once(home, table, capsys, re
     assert main([*train, "--repeats", "1"]) == 0  # the second repeat is there already
     assert sorted(run.problem.seed for run in RunStore().runs()) == [*range(6)]
     assert "6 folds (2 repeats of 3)" in capsys.readouterr().out
+    assert main([*train, "--repeats", "1", "--json"]) == 0
+    assert [run["seed"] for run in json.loads(capsys.readouterr().out)] == [*range(6)]
     assert "at least 2" in refused(*train[:-1], "1")
 
 
@@ -143,6 +146,19 @@ def test_a_column_of_predictions_is_imitated_and_its_truth_is_no_feature(home, t
     assert run.problem.is_surrogate
     assert run.problem.truth == "truth"
     assert "truth" not in run.problem.columns
+
+
+def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
+    frame = small_table().assign(town=[f"t{i // 4}" for i in range(len(small_table()))])
+    path = tmp_path / "towns.csv"
+    frame.to_csv(path, index=False)
+    train = ["train", str(path), "--target", "kind", "--learner", "cart"]
+    train += ["--set", "tune=false"]
+    assert main([*train, "--rare", "town:50%"]) == 0
+    (run,) = RunStore().runs()
+    assert run.problem.rare == (("town", 0.5),)
+    assert "no column 'size' of categories" in refused(*train, "--rare", "size:10")
+    assert "rare below" in refused(*train, "--rare", "town:few")
 
 
 def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, refused):

@@ -7,21 +7,23 @@ import numpy as np
 
 from treelab.cli.common.arguments import (
     add_device,
+    add_json,
     add_run,
     add_seed,
     add_settings,
     add_table,
 )
-from treelab.cli.common.progress_bar import ProgressBar
+from treelab.cli.common.printable import printable
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_named_table
+from treelab.cli.common.trainer import Trainer
 from treelab.learners.registry import CLUSTERS, complete_settings
 from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.clusters import clusters_problem
-from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.tree import Tree
 
 
 def add_command(commands) -> None:
@@ -43,6 +45,7 @@ def add_command(commands) -> None:
     add_seed(parser)
     add_device(parser)
     add_run(parser)
+    add_json(parser, "print the run and its clusters as JSON")
     parser.set_defaults(command=cluster)
 
 
@@ -62,27 +65,42 @@ def cluster(arguments: Namespace) -> int:
     # Refused before the table is stored.
     complete_settings(CLUSTERS.key, problem_of(table_id="not stored").task, settings)
     store = RunStore(arguments.home)
+    trainer = Trainer(store)
     problem = problem_of(table_id=store.add_table(frame, name))
     run_id = store.create(
         CLUSTERS.key, settings, problem, device=arguments.device, title=arguments.name
     )
-    with ProgressBar() as bar:
-        run_one(run_id, store.home, callbacks=[bar])
+    trainer.train([run_id])
     run = store.run(run_id)
     if not run.has_model:
         return print_report(store, run)
-    _print_clusters(store, run)
+    tree = shown_tree(store.model(run.id))
+    if arguments.json:
+        more = {"clusters": _clusters(tree)}
+        return print_report(store, run, as_json=True, more=more)
+    _print_clusters(run, tree)
     return 0
 
 
-def _print_clusters(store: RunStore, run: Run) -> None:
-    """Print the clusters of a run, a line for each leaf."""
-    print(f"{run.title} ({run.state}), run {run.id}")
-    tree = shown_tree(store.model(run.id))
+def _clusters(tree: Tree) -> list[dict]:
+    """List the clusters of a tree: label, number of rows, node."""
     labels = tree.classes or ()
-    for leaf in np.flatnonzero(tree.is_leaf):
-        label = labels[tree.value[leaf].argmax()]
-        print(f"{label}: {tree.n_rows[leaf]:,} rows at node {leaf}")
+    return [
+        {
+            "cluster": labels[tree.value[leaf].argmax()],
+            "rows": int(tree.n_rows[leaf]),
+            "node": int(leaf),
+        }
+        for leaf in np.flatnonzero(tree.is_leaf)
+    ]
+
+
+def _print_clusters(run: Run, tree: Tree) -> None:
+    """Print the clusters of a run, a line for each leaf."""
+    print(f"{printable(run.title)} ({run.state}), run {run.id}")
+    for own in _clusters(tree):
+        label = printable(str(own["cluster"]))
+        print(f"{label}: {own['rows']:,} rows at node {own['node']}")
     if "purity" in run.summary:
         purity = run.summary["purity"]
         print(f"dendrogram purity {purity:.3f} on {tree.n_rows[0]:,} training rows")

@@ -5,12 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from treelab.cli.common.arguments import add_home, add_output
-from treelab.cli.common.progress_bar import ProgressBar
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.saved_models import write_output
+from treelab.cli.common.trainer import Trainer
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
-from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
@@ -59,9 +58,9 @@ def edit(arguments: Namespace) -> int:
     if log.training is None:
         run_id = save_edited(store, run, log)
     else:
+        trainer = Trainer(store)
         run_id = create_trained(store, run, log)
-        with ProgressBar() as bar:
-            run_one(run_id, store.home, callbacks=[bar])
+        trainer.train([run_id])
     code = print_report(store, store.run(run_id))
     if code == 0:
         print(f"Tree {tree_hash(store.model(run_id))}")

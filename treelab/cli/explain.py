@@ -1,10 +1,11 @@
 """``python -m treelab explain``: why a run predicts what it does for one test row."""
 
+import json
 from argparse import Namespace
 
 import pandas as pd
 
-from treelab.cli.common.arguments import add_home
+from treelab.cli.common.arguments import add_home, add_json
 from treelab.evaluation.ensembles.deciders import rows_decided_by_one
 from treelab.reports.explanations import (
     decision_words,
@@ -44,6 +45,7 @@ def add_command(commands) -> None:
         default=0.5,
         help="weight above which one tree decides a row (default: 0.5)",
     )
+    add_json(parser, "print JSON")
     parser.set_defaults(command=explain)
 
 
@@ -53,17 +55,37 @@ def explain(arguments: Namespace) -> None:
     model, problem = store.model(arguments.run), store.run(arguments.run).problem
     X, y = problem.split(store.table(problem.table_id)).rows("test")
     if arguments.simple_rules:
-        print(_simple_rules(model, X, y, arguments.share).to_csv(index=False), end="")
+        rules = _simple_rules(model, X, y, arguments.share)
+        as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
+        print(as_json if arguments.json else rules.to_csv(index=False), end="")
         return
     if not 1 <= arguments.row <= len(X):
         raise ValueError(f"--row must be from 1 to {len(X)}, got {arguments.row}.")
     row = X.iloc[[arguments.row - 1]]
+    if arguments.json:
+        print(_row_as_json(model, X, y, arguments.row - 1))
+        return
     print(f"Prediction: {prediction_words(model, row)}")
     print(f"Target: {value_words(model, y.iloc[arguments.row - 1])}")
     lines = decision_words(model, row, X, y)
     if not isinstance(model, WeightedTrees):  # the steps of a path; then their leaf
         lines[:-1] = [f"{i}. {step}" for i, step in enumerate(lines[:-1], 1)]
     print("\n".join(lines))
+
+
+def _row_as_json(model: Model, X, y, place: int) -> str:
+    """Write the prediction for a test row, and what decided it, as JSON."""
+    row = X.iloc[[place]]
+    found = {
+        "row": place + 1,
+        "prediction": model.predict(row)[0],
+        "target": y.iloc[place],
+        "reasons": decision_words(model, row, X, y),
+    }
+    if model.classes is not None:
+        names = [str(label) for label in model.classes]
+        found["probabilities"] = dict(zip(names, model.predict_proba(row)[0].tolist()))
+    return json.dumps(found, indent=1, default=lambda value: value.item())
 
 
 def _simple_rules(model: Model, X, y, share: float) -> pd.DataFrame:

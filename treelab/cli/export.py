@@ -9,7 +9,7 @@ from treelab.cli.common.saved_models import find_model, write_bytes, write_outpu
 from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.code import ENSEMBLE_LANGUAGES, LANGUAGES, to_onnx
+from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
@@ -46,8 +46,11 @@ def export(arguments: Namespace) -> None:
     if arguments.format == "json" and arguments.estimator is None:
         write_output(arguments, json.dumps(model.to_dict(), indent=1) + "\n")
         return
-    as_whole = arguments.format in ("onnx", *ENSEMBLE_LANGUAGES)
-    if isinstance(model, WeightedTrees) and as_whole and arguments.estimator is None:
+    if (
+        isinstance(model, WeightedTrees)
+        and arguments.estimator is None
+        and arguments.format in ("onnx", *ensemble_languages(model))
+    ):
         _write_code(arguments, model)
         return
     tree = _single_tree(model, arguments.estimator)

@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.common.arguments import add_problem, add_run
+from treelab.cli.common.arguments import add_json, add_problem, add_run
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_problem, store_problem
 from treelab.runs.jobs.import_model import import_model, read_model
@@ -33,6 +33,7 @@ def add_command(commands) -> None:
         help="labels in the order of xgboost's numbers (default: 0, 1, ...)",
     )
     add_run(parser)
+    add_json(parser, "print the run as JSON, its scores among it")
     parser.set_defaults(command=import_run)
 
 
@@ -46,4 +47,4 @@ def import_run(arguments: Namespace) -> int:
     run = store.run(run_id)
     for note in run.summary["notes"]:
         print(note, file=sys.stderr)
-    return print_report(store, run)
+    return print_report(store, run, as_json=arguments.json)

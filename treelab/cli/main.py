@@ -1,6 +1,7 @@
 """The command line: ``python -m treelab train``, ``predict``, ``export``, ..."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,7 +22,7 @@ from treelab.cli import (
     worker,
 )
 from treelab.cli.care import backup, doctor, restore, users
-from treelab.cli.common.examples import add_examples
+from treelab.cli.common.examples import EXIT_CODES, add_examples
 
 COMMANDS = (
     train,
@@ -50,8 +51,8 @@ def build_parser(prog: str = "python -m treelab") -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Decision trees that people can read and that gradients train.",
-        epilog="Exit codes: 0 done; 2 what was asked for could not be done, in a "
-        "sentence on standard error; 130 interrupted.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in COMMANDS:
@@ -69,6 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = build_parser().parse_args(arguments)
     try:
         return parsed.command(parsed) or 0
+    except BrokenPipeError:  # who reads has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, LookupError, OSError, ImportError) as error:
         print(f"treelab: {_sentence(error)}", file=sys.stderr)
         return 2

@@ -7,10 +7,9 @@ from sys import stderr
 
 from treelab.cli.common.arguments import add_home, add_json
 from treelab.cli.common.printable import printable
-from treelab.cli.common.progress_bar import ProgressBar
 from treelab.cli.common.run_report import print_report, run_facts
-from treelab.evaluation.metrics import headline
-from treelab.runs.jobs.run_one import run_one
+from treelab.cli.common.trainer import Trainer
+from treelab.evaluation.metrics import TITLES, headline
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -65,13 +64,13 @@ def resume(store: RunStore, run_id: str) -> int:
     """Train a run on, and print its scores; return 0 when it has a model, else 2."""
     store.interrupt_dead_runs()
     run = store.run(run_id)
+    trainer = Trainer(store)
     if not store.resume(run_id):
         raise ValueError(
             f"The run {run_id} is {run.state}; only one that is paused, interrupted or "
             "failed, and was trained here, can be resumed."
         )
-    with ProgressBar() as bar:
-        run_one(run_id, store.home, callbacks=[bar])
+    trainer.train([run_id])
     return print_report(store, store.run(run_id))
 
 
@@ -110,4 +109,4 @@ def _test_score(run: Run) -> str:
     """Format the headline score on the test rows, with its name."""
     name = headline(run.problem.task)
     scores = run.metrics.get("test", {})
-    return f"{name} {scores[name]:.3f}" if name in scores else ""
+    return f"{TITLES[name]} {scores[name]:.3f}" if name in scores else ""

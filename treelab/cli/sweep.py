@@ -1,20 +1,27 @@
 """``python -m treelab sweep``: search a learner's settings, train with the best."""
 
+import json
 from argparse import Namespace
 
-from treelab.cli.common.arguments import add_device, add_problem, add_run, add_settings
-from treelab.cli.common.progress_bar import ProgressBar
+import pandas as pd
+
+from treelab.cli.common.arguments import (
+    add_device,
+    add_json,
+    add_problem,
+    add_run,
+    add_settings,
+)
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_problem, store_problem
+from treelab.cli.common.trainer import Trainer
 from treelab.learners.common.search_space import Range, Values, parse_tried
-from treelab.learners.registry import LEARNERS
+from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_setting, parse_settings
-from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep
-from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
-from treelab.runs.sweeps.study import read_study, trial_table
+from treelab.runs.sweeps.study import batch_words, read_study, trial_table
 
 SHOWN = 10  # trials printed
 
@@ -26,7 +33,8 @@ def add_command(commands) -> None:
         help="search a learner's settings, then train with the best",
         description="Tries settings of a learner (Optuna), and trains a tree with "
         "those that score best; the app shows the trials on Sweep. Ctrl-C ends the "
-        "search and trains with the best settings so far.",
+        "search and trains with the best settings so far. Where TREELAB_CLUSTER names "
+        "a Dask scheduler, trials and training go to its workers.",
     )
     add_problem(parser)
     parser.add_argument(
@@ -65,6 +73,7 @@ def add_command(commands) -> None:
     )
     add_device(parser)
     add_run(parser)
+    add_json(parser, "print the run and all trials as JSON")
     parser.set_defaults(command=sweep)
 
 
@@ -81,8 +90,10 @@ def sweep(arguments: Namespace) -> int:
         seed=arguments.seed,
     )
     settings = fixed | parse_settings(arguments.learner, arguments.settings)
+    complete_settings(arguments.learner, problem.task, settings)  # or refuse them
     plan.check(arguments.learner, problem.task)
     store = RunStore(arguments.home)
+    trainer = Trainer(store)
     run_id = create_sweep(
         store,
         arguments.learner,
@@ -92,11 +103,14 @@ def sweep(arguments: Namespace) -> int:
         device=arguments.device,
         title=arguments.name,
     )
-    with ProgressBar() as bar:
-        run_one(run_id, store.home, callbacks=[bar])
+    trainer.train([run_id])
     run = store.run(run_id)
-    print_trials(store, run)
-    return print_report(store, run)
+    study = read_study(store.folder(run_id))
+    trials = pd.DataFrame() if study is None else trial_table(study)
+    if not arguments.json:
+        print_trials(trials)
+    more = {"trials": json.loads(trials.to_json(orient="records"))}
+    return print_report(store, run, as_json=arguments.json, more=more)
 
 
 def read_space(
@@ -134,14 +148,14 @@ def read_space(
     return space, fixed, scoring
 
 
-def print_trials(store: RunStore, run: Run) -> None:
+def print_trials(table: pd.DataFrame) -> None:
     """Print the best trials of a sweep, the best first."""
-    study = read_study(store.folder(run.id))
-    if study is None:
+    if table.empty:
         return
-    table = trial_table(study)
     counts = table["state"].value_counts()
     print(f"{len(table)} trials:", ", ".join(f"{n} {s}" for s, n in counts.items()))
+    if batched := batch_words(table):
+        print(f"{batched}.")
     best = table[table["state"] == "done"].sort_values("score", ascending=False)
     shown = best.drop(columns=["state", "error"], errors="ignore").head(SHOWN)
     if len(shown):

@@ -1,6 +1,7 @@
 """Arguments that several commands of ``python -m treelab`` share."""
 
-from argparse import ArgumentParser
+import re
+from argparse import ArgumentParser, ArgumentTypeError
 
 from treelab.data.columns import TASKS
 from treelab.runs.store.run_store import default_home
@@ -42,7 +43,8 @@ def add_table(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--decimal",
         choices=(".", ","),
-        help="decimal sign of a text (default: found out for each column)",
+        metavar="SIGN",
+        help="decimal sign of a text, . or , (default: found out for each column)",
     )
     parser.add_argument(
         "--encoding", help="of a text, such as cp1252 (default: found out)"
@@ -68,6 +70,15 @@ def add_problem(parser: ArgumentParser) -> None:
         default=[],
         help="use parts of a column's dates, too, with commas between: "
         f"{', '.join(PARTS)}; such as admitted:month,weekday; may be repeated",
+    )
+    parser.add_argument(
+        "--rare",
+        metavar="[COLUMN:]LEAST",
+        action="append",
+        default=[],
+        help="categories that fewer training rows hold become one: a number of rows, "
+        "or a percentage of them, such as City:10, or 1%% for every column; may be "
+        "repeated",
     )
     parser.add_argument(
         "--split",
@@ -109,7 +120,19 @@ def add_settings(parser: ArgumentParser, example: str) -> None:
 
 def add_device(parser: ArgumentParser) -> None:
     """Add ``--device``."""
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument(
+        "--device",
+        type=_device,
+        default="auto",
+        help="auto, cpu, cuda or cuda:N (default: auto)",
+    )
+
+
+def _device(text: str) -> str:
+    """Read the name of a device, whether it is there or not."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
+        raise ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda and cuda:N")
+    return text
 
 
 def add_run(parser: ArgumentParser) -> None:

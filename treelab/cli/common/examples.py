@@ -2,6 +2,9 @@
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 
+EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor, some
+benchmarks); 2 refused, a sentence on standard error says why; 130 interrupted"""
+
 EXAMPLES = {
     "train": (
         "train table.csv --target price",
@@ -17,6 +20,7 @@ EXAMPLES = {
     ),
     "explain": (
         "explain RUN --row 3",
+        "explain RUN --row 3 --json",
         "explain RUN --simple-rules > rules.csv",
     ),
     "export": (
@@ -32,6 +36,7 @@ EXAMPLES = {
     "sweep": (
         "sweep table.csv --target price",
         "sweep table.csv --target ill --learner cart --trials 60 --minutes 10",
+        "sweep table.csv --target price --space max_depth=2..8 --json",
     ),
     "edit": (
         "edit RUN -o edits.json",
@@ -41,6 +46,7 @@ EXAMPLES = {
     "runs": ("runs", "runs --json | jq '.[].metrics.test'"),
     "import": ("import model.json table.csv --target price",),
     "doctor": ("doctor", "doctor --repair", "doctor --json"),
+    "worker": ("worker --slot cpu:0",),
     "backup": ("backup all.zip",),
     "restore": ("restore all.zip --home copy",),
     "users": ("users --admin ann@example.org", "users --audit"),
@@ -57,7 +63,7 @@ def add_examples(name: str, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.description = _filled(parser.description)
         calls = "\n".join(f"  python -m treelab {line}" for line in lines)
-        parser.epilog = f"examples:\n{calls}"
+        parser.epilog = f"examples:\n{calls}\n\n{EXIT_CODES}"
 
 
 def _filled(description: str | None) -> str | None:

@@ -16,8 +16,19 @@ from treelab.runs.store.run_store import RunStore
 ROWS_WORDS = {"train": "training", JOINED: "training and validation"}
 
 
-def print_report(store: RunStore, run: Run) -> int:
+def print_report(
+    store: RunStore, run: Run, *, as_json: bool = False, more: dict | None = None
+) -> int:
     """Print a run's scores and size, or its error.
+
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+    as_json : bool, default=False
+        Print what is known of the run as JSON, and nothing else.
+    more : dict, optional
+        What the JSON has besides.
 
     Returns
     -------
@@ -31,6 +42,9 @@ def print_report(store: RunStore, run: Run) -> int:
             log = store.folder(run.id) / "log.txt"
             print(f"The traceback is in {log}.", file=sys.stderr)
         return 2
+    if as_json:
+        print(json.dumps(run_facts(run, **(more or {})), indent=1))
+        return 0
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
     _print_scores(run)
     summary = run.summary
@@ -48,8 +62,8 @@ def print_report(store: RunStore, run: Run) -> int:
     return 0
 
 
-def run_facts(run: Run) -> dict:
-    """Return what is known of a run as values that JSON can hold."""
+def run_facts(run: Run, **more) -> dict:
+    """Return what is known of a run, and more, as values that JSON can hold."""
     problem = run.problem
     facts = {
         "id": run.id,
@@ -69,13 +83,17 @@ def run_facts(run: Run) -> dict:
         "seconds": run.elapsed if run.started else None,
         "metrics": run.metrics,
         "summary": run.summary,
+        **more,
     }
     return json.loads(json.dumps(facts, default=str), parse_constant=lambda _: None)
 
 
-def print_splits(by_seed: Mapping[int, Run]) -> None:
+def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
     """Print the test scores of one learner on several data splits, and their mean."""
     runs = list(by_seed.values())
+    if as_json:
+        print(json.dumps([run_facts(run) for run in runs], indent=1))
+        return
     name = metrics.headline(runs[0].problem.task)
     found = np.array([run.metrics["test"][name] for run in runs])
     n_folds = runs[0].problem.n_folds

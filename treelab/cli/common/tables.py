@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from treelab.data.columns import listed
+from treelab.data.columns import column_kind, listed
+from treelab.data.encoding.rare import parse_least
 from treelab.data.openml import PREFIX, read_openml
 from treelab.data.problem import (
     Problem,
@@ -114,6 +115,7 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
     if parts := _date_parts(arguments.dates, frame, name):
         columns = tuple(dict.fromkeys((*problem.columns, *parts)))
         problem = replace(problem, columns=columns)
+    problem = replace(problem, rare=_rare(arguments.rare, frame, problem, name))
     if (truth := getattr(arguments, "truth", None)) is not None:
         columns = tuple(column for column in problem.columns if column != truth)
         problem = replace(problem, columns=columns, is_surrogate=True, truth=truth)
@@ -122,6 +124,28 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
             raise ValueError(finding.sentence)
         print(finding.sentence, file=sys.stderr)
     return frame, problem
+
+
+def _rare(
+    texts: list[str], frame: pd.DataFrame, problem: Problem, name: str
+) -> tuple[tuple[str, float], ...]:
+    """Return the rows that a value of each column that ``--rare`` names needs.
+
+    Raises
+    ------
+    ValueError
+        If a column is absent or holds numbers, or the rows are no number of rows.
+    """
+    own = [column for column in problem.columns if column in frame.columns]
+    kinds = {column: column_kind(frame[column]) for column in own}
+    found = {}
+    for text in texts:
+        column, _, least = text.rpartition(":")
+        if column and kinds.get(column) != "category":
+            raise ValueError(f"{name} has no column {column!r} of categories.")
+        named = [column] if column else [c for c in kinds if kinds[c] == "category"]
+        found.update(dict.fromkeys(named, parse_least(least)))
+    return tuple((column, least) for column, least in found.items() if least)
 
 
 def _date_parts(texts: list[str], frame: pd.DataFrame, name: str) -> list[str]:

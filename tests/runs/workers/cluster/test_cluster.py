@@ -193,6 +193,7 @@ def test_a_run_whose_worker_is_killed_trains_on_another(queue, cluster):
     victim, other = (in_training(queue, run_id) for run_id in ids)
     assert {victim, other} == {"one", "two"}
     cluster.kill(victim)
+    wait(lambda: not queue.place(ids[0]).startswith(victim), "it is not named any more")
     runs = ended(queue, *ids)
     assert [(run.state, run.attempts) for run in runs] == [("done", 2), ("done", 1)]
     epochs = queue.store.events(ids[0])["epoch"]

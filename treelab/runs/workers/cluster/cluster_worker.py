@@ -27,6 +27,7 @@ from treelab.runs.workers.cluster.remote_run import SCHEDULER_GONE, RemoteRun
 from treelab.runs.workers.cluster.remote_sweep import RemoteSweep
 from treelab.runs.workers.cluster.tasks import ClusterTasks
 from treelab.runs.workers.cluster.uplink import NO_ANSWER
+from treelab.runs.workers.log_line import log_line
 from treelab.runs.workers.worker import GRACE_SECONDS, POLL_SECONDS, Worker
 from treelab.trees.text.numerals import counted
 
@@ -152,6 +153,7 @@ class ClusterWorker(Worker):
                 self._tasks.drop(task)
             else:
                 owner.settle(task)
+                self._note_place(owner)  # of a lost worker: it is nowhere yet
         for run in self._remote:
             if not run.is_over:
                 run.step(len(self._names) - len(self._tasks))
@@ -177,6 +179,7 @@ class ClusterWorker(Worker):
             self._remote.append(run)
             self._training.append(run_id)
             run.begin()
+            log_line(run_id, "goes to the cluster")
             self._note_place(run)
             if run.is_searching and not run.is_over:
                 run.step(len(self._names) - len(self._tasks))

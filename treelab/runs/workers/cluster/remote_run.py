@@ -14,6 +14,7 @@ from treelab.runs.workers.cluster.payload import ABORT, Item, run_payload, table
 from treelab.runs.workers.cluster.received import Received
 from treelab.runs.workers.cluster.remote_jobs import train_remote
 from treelab.runs.workers.cluster.tasks import ClusterTask, ClusterTasks
+from treelab.runs.workers.log_line import log_line
 
 MOST_LOST = 2  # workers that may end under a run before it waits for a person
 MOST_UNBEGUN = 5  # times that a run may be lost on its way there
@@ -171,6 +172,7 @@ class RemoteRun:
             f"{worker} ended in the middle of the run. Resume it to go on from its "
             "last checkpoint; a worker that ends again may have too little memory."
         )
+        log_line(self.run_id, f"{worker} ended in the middle of the run")
         wants_stop = run.stop_requested and not self._stopped_before
         self._store.finish(self.run_id, "interrupted", error=sentence)
         if wants_stop or self._n_lost > MOST_LOST:
@@ -194,6 +196,7 @@ class RemoteRun:
     def _finish(self, state: str, **facts) -> None:
         """End the run in the store."""
         self._store.finish(self.run_id, state, **facts)
+        log_line(self.run_id, f"ended {state} {facts.get('error', '')}")
         self.is_over = True
 
     def _run(self) -> Run | None:
