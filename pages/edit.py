@@ -93,5 +93,6 @@ show_editing(
         growing=False,
         where=is_single_tree,
         empty="No run of a single tree yet. Train one first.",
+        unfit="The run that was open is an ensemble; here one tree is looked at.",
     )
 )

@@ -75,6 +75,7 @@ loaded = pick_loaded_run(
     growing=False,
     where=is_single_tree,
     empty="No run of a single tree yet. Train one first.",
+    unfit="The run that was open is an ensemble; here one tree is looked at.",
 )
 trees = trees_like(loaded)
 if trees is None:

@@ -32,7 +32,8 @@ if st.button(
     icon=":material/play_arrow:",
     disabled=form.plan is None,
     key="sweep-start",
-    help="Other runs go first.",
+    help="Other runs go first. Idle workers try along; where several do, the same "
+    "sweep again need not try the same settings, as each asks when it is free.",
 ):
     started = create_sweep(store(), form.learner, form.fixed, problem, form.plan)
     queue().submit(started)

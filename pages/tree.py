@@ -44,6 +44,7 @@ from treelab.trees.text.numerals import counted
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
+RULE_WIDTH = 640  # pixels, of the rules' column
 SUMS_HEIGHT = 112  # pixels of a rule of sums, which stands on several lines
 WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
 SLUGS = {TREE: "tree", TRAINING: "training", PATH: "path"}  # in component names
@@ -167,16 +168,22 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
         key="rules",
         column_order=["rule", "prediction", "formula", "confidence", "n_rows", "share"],
         column_config={
-            "rule": st.column_config.TextColumn("if", width="large"),
+            "rule": st.column_config.TextColumn("if", width=RULE_WIDTH),
             "prediction": st.column_config.NumberColumn(
                 f"then {tree.target}{unit}", format="%.4g"
             )
             if is_number
             else st.column_config.Column(f"then {tree.target}{unit}"),
             "formula": st.column_config.TextColumn("formula"),
-            "confidence": st.column_config.NumberColumn(format="percent"),
-            "n_rows": st.column_config.NumberColumn("rows", format="localized"),
-            "share": st.column_config.NumberColumn("of all rows", format="percent"),
+            "confidence": st.column_config.NumberColumn(
+                format="percent", width="small"
+            ),
+            "n_rows": st.column_config.NumberColumn(
+                "rows", format="localized", width="small"
+            ),
+            "share": st.column_config.NumberColumn(
+                "of all rows", format="percent", width="small"
+            ),
         },
     )
     with st.expander("The tree as text"):

@@ -10,8 +10,12 @@ from treelab.runs.store.database import StoreError
 from treelab.runs.users.visitor_store import NotAllowed
 
 
-def guarded(draw: Callable[[], None]) -> Callable[[], None]:
-    """Draw, or say what is wrong with the data folder and how to go on."""
+def guarded(draw: Callable[[], None], key: str = "") -> Callable[[], None]:
+    """Draw, or say what is wrong with the data folder and how to go on.
+
+    The key names the button for that; by default the function's name does.
+    """
+    key = key or draw.__name__
 
     @wraps(draw)
     def attempt() -> None:
@@ -20,11 +24,11 @@ def guarded(draw: Callable[[], None]) -> Callable[[], None]:
         except NotAllowed as error:
             st.error(plain(str(error)), icon=":material/lock:")
         except StoreError as error:
-            _say(error, key=draw.__name__)
+            _say(error, key)
         except OSError as error:
             if error.errno is None:  # not the system's: a mistake of ours
                 raise
-            _say(error, key=draw.__name__)
+            _say(error, key)
 
     return attempt
 

@@ -14,8 +14,17 @@ def dots(app: AppTest) -> list[str]:
 
 def viewers(app: AppTest) -> list[dict]:
     """The payload of each tree viewer; the pictures of a chart's points are none."""
-    found = [json.loads(view.proto.bytes) for view in app.get("bidi_component")]
+    found = [json.loads(view.proto.bytes) for view in components(app)]
     return [view for view in found if "trees" in view]
+
+
+def components(app: AppTest, *, clocks: bool = False) -> list:
+    """The components of a page: what draws, or the clocks that look for changes."""
+    return [
+        element
+        for element in app.get("bidi_component")
+        if element.proto.component_name.endswith("treelab_clock") == clocks
+    ]
 
 
 def conditions(view: dict, frame: int = 0) -> list[str]:

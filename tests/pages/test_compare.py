@@ -16,6 +16,7 @@ from treelab.data.synthetic_tables import greedy_trap
 from treelab.evaluation.metrics import scores
 from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.model_facts import model_size
+from treelab.runs.store.database import writing
 from treelab.runs.store.process import ProcessId
 
 
@@ -33,6 +34,25 @@ def test_runs_tested_on_other_rows_are_not_offered(visit, store):
 
 
 @pytest.mark.slow
+def test_a_run_that_was_killed_before_it_was_scored_is_scored_here(visit, store):
+    runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
+    killed = add_run(store, "cart")
+    with writing(store.database) as db:
+        db.execute(
+            "UPDATE runs SET state = 'interrupted', metrics = '{}' WHERE id = ?",
+            (killed,),
+        )
+    app = visit("compare", first=killed, second=runs[1])
+    assert not app.exception
+    assert [app.selectbox(key=key).value for key in ("first", "second")] == [
+        killed,
+        runs[1],
+    ]
+    text = page_text(app)
+    assert "interrupted" in text
+    assert "CART 0.963, GradTree 0.963 on the same 48 test rows" in text
+
+
 def test_clusters_are_not_compared_by_clusters(visit, store):
     X = load_iris(as_frame=True).data
     assert len({clustered(store, X) for _ in range(2)}) == 2

@@ -4,6 +4,8 @@ from tests.pages.shown import page_text
 from tests.pages.stores import add_run
 from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
 from treelab.editing.log import EditLog
+from treelab.trees.text.conditions import shown_threshold
+from treelab.trees.text.numerals import parse
 
 
 def press(app, name: str, run: str):
@@ -24,14 +26,14 @@ def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
     ]
     assert app.selectbox(key=f"edit-by-{run}-L").value == "colour"
     press(app, "prune-below", run)
-    assert (app.metric[1].value, app.metric[1].delta) == ("3", "-1")
+    assert app.metric[1].value == "3 (-1)"
     assert "At L: pruned to a leaf." in page_text(app).replace("\\", "")
     press(app, "undo", run)
     assert app.metric[1].value == "4"
     press(app, "redo", run)
     app.switch_page("pages/tree.py").run()
     app.switch_page("pages/edit.py").run()
-    assert app.metric[1].value == "3"
+    assert app.metric[1].value == "3 (-1)"
     press(app, "keep", run)
     newest = store.runs()[0]
     assert newest.summary["edited_from"] == run
@@ -45,6 +47,8 @@ def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
     run = add_run(store, "cart")
     app = visit("edit", run=run)
     field = app.number_input(key=f"edit-at-{run}--radius")
+    tree = store.model(run)
+    assert field.value == parse(shown_threshold(tree, 0))
     before = app.metric[0].value
     field.set_value(2.5).run()
     assert app.session_state[f"edits-{run}"].current == (SetThreshold("", 2.5),)
@@ -99,3 +103,11 @@ def test_other_categories_go_left_by_choice(visit, store):
     (edit,) = app.session_state[f"edits-{run}"].current
     assert edit.categories == tuple(other)
     assert app.multiselect(key=f"edit-left-{run}-L-colour-1").value == other
+
+
+def test_an_ensemble_that_was_open_is_said_to_be_another_run(visit, store):
+    add_run(store, "cart")
+    ensemble = add_run(store, "grande")
+    for page in ("edit", "rashomon"):
+        app = visit(page, run=ensemble)
+        assert "is an ensemble; here one tree" in page_text(app)

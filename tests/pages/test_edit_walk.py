@@ -65,7 +65,9 @@ def test_the_threshold_is_dragged_on_the_histogram(page, address):
     field = page.get_by_role("spinbutton", name="Threshold")
     assert float(field.input_value()) == pytest.approx(float(dragged), rel=0.01)
     # Undone, the line is back; a drag that is broken off changes nothing.
+    shown = field.input_value()
     press(page, "Undo")
+    expect(field).not_to_have_value(shown)
     assert line.get_attribute("aria-valuenow") == before[0]
     drag(page, line, by=-40)
     page.keyboard.press("Escape")

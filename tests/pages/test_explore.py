@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pages.shown import EXPLORE, page_text, viewers
+from tests.pages.shown import EXPLORE, components, page_text, viewers
 from tests.pages.stores import MAKERS, add_run
 
 
@@ -31,7 +31,7 @@ def test_every_kind_of_model_and_target_is_shown(visit, store, page, target, lea
     run = add_run(store, learner, target, title="chosen one")
     app = visit(page, **({"second": run} if page == "compare" else {"run": run}))
     assert "chosen one" in page_text(app)
-    assert app.get("bidi_component") or app.get("plotly_chart") or app.info
+    assert components(app) or app.get("plotly_chart") or app.info
 
 
 @pytest.mark.parametrize("page", EXPLORE[:-1])

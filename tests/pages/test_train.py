@@ -7,7 +7,14 @@ import pandas as pd
 import pytest
 
 from pages.common.cached.events import run_events
-from tests.pages.shown import cards, conditions, figures, page_text, viewers
+from tests.pages.shown import (
+    cards,
+    components,
+    conditions,
+    figures,
+    page_text,
+    viewers,
+)
 from tests.pages.stores import add_run, report
 from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.save_pruned import save_pruned
@@ -174,7 +181,7 @@ def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
     assert view["options"]["live"]
     assert "radius ≤ 10.1 mm" in conditions(view)
     assert len(view["classes"]) == 3
-    (before,) = [element.proto.id for element in app.get("bidi_component")]
+    (before,) = [element.proto.id for element in components(app)]
     tree = store.snapshot(run_id, 7)
     changed = tree.threshold.copy()
     changed[0] = 22
@@ -182,7 +189,7 @@ def test_a_run_s_tree_is_drawn_while_it_trains_and_keeps_its_name(store, visit):
     app.run()
     assert "radius ≤ 22 mm" in conditions(viewers(app)[0])
     assert "epoch 9" in app.markdown[-1].value
-    assert [element.proto.id for element in app.get("bidi_component")] == [before]
+    assert [element.proto.id for element in components(app)] == [before]
 
 
 def test_the_depth_of_get_is_left_to_it_unless_given(store, visit):
@@ -204,6 +211,8 @@ def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit)
     app = visit("train", run=run_id)
     assert "cross-validation · 40%" in cards(app)
     assert "cross\\-validation first, then its curve" in page_text(app)
+    (dotted,) = [t for t in figures(app)[0]["data"] if t["line"].get("dash") == "dot"]
+    assert dotted["legendgroup"].startswith("GradTree")
     store.add_event(run_id, Progress(0, 10, 0.9, 0.9, 2.0, epochs_before=4))
     app.run()
     assert "first, then its curve" not in page_text(app)

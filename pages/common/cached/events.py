@@ -46,6 +46,20 @@ def run_events(run: Run) -> pd.DataFrame:
         return curve.events
 
 
+def preparation_events(run: Run) -> pd.DataFrame:
+    """Return the curve of a running run's cross-validation; no row where there is none.
+
+    It is shared by all who watch the run, so callers never change it.
+    """
+    return _preparation(default_home(), run.id, run.attempts)
+
+
+@st.cache_resource(show_spinner=False, ttl=FRESH_SECONDS, max_entries=64)
+def _preparation(home: Path, run_id: str, attempts: int) -> pd.DataFrame:
+    """Read the curve of a cross-validation."""
+    return shared_store().preparation(run_id)
+
+
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _curve(home: Path, run_id: str, attempts: int, is_finished: bool) -> _Curve:
     """What was read of a run's curve, one for all sessions."""

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import predictions
+from treelab.evaluation.counterfactuals.changes import KnownValues
 from treelab.evaluation.disagreement import misclassified
 from treelab.evaluation.explanations.dependence import (
     Dependence,
@@ -61,6 +62,17 @@ def _ranked_rows(home: Path, run_id: str, epoch, order, label, _loaded) -> np.nd
     if label is not None:
         candidates = (np.asarray(y) == label) & (np.asarray(predicted) == label)
     return typical_rows(X, candidates)
+
+
+def known_values(loaded: LoadedRun) -> KnownValues:
+    """Return what the columns of the training rows hold; shared, filled when asked."""
+    return _known_values(*loaded.key, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)  # each holds the rows
+def _known_values(home: Path, run_id: str, epoch, _loaded) -> KnownValues:
+    """``known_values``, by values that name them."""
+    return KnownValues(_loaded.split.X_train)
 
 
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:

@@ -30,6 +30,16 @@ class LiveTree:
     payload: ViewerPayload | None = None
 
 
+def tree_epoch(run: Run) -> float | None:
+    """Return the epoch of a run's newest tree, None for its model's or no tree."""
+    if run.has_model:
+        return None
+    try:
+        return max(store().snapshots(run.id), default=None)
+    except LookupError:  # deleted meanwhile
+        return None
+
+
 def live_tree(run: Run) -> LiveTree:
     """Return the picture of a run's tree: of its model, or of its newest snapshot."""
     if run.has_model:

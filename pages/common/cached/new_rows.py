@@ -48,7 +48,7 @@ def ready_table(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> NewT
     return _ready(*loaded.key, given.key, fill_absent, loaded, given)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@st.cache_resource(show_spinner=False, max_entries=1)  # it may be a large table
 def _ready(home: Path, run_id: str, epoch, key, fill_absent, _loaded, _given):
     """``ready_table``, by values that name it."""
     return new_table(_loaded.model, _given.frame, _given.name, fill_absent=fill_absent)
@@ -61,7 +61,7 @@ def predicted_columns(
     return _predicted(*loaded.key, given.key, fill_absent, parts, loaded, given)
 
 
-@st.cache_resource(show_spinner="Predicting…", max_entries=6)
+@st.cache_resource(show_spinner="Predicting…", max_entries=2)
 def _predicted(
     home: Path, run_id: str, epoch, key, fill_absent, parts, _loaded, _given
 ) -> pd.DataFrame:

@@ -1,8 +1,9 @@
 """The losses of runs while they train."""
 
+import numpy as np
 import streamlit as st
 
-from pages.common.cached.events import run_events
+from pages.common.cached.events import preparation_events, run_events
 from pages.common.cached.tables import baseline_loss, target_variance
 from pages.common.page import show_figure
 from pages.common.theme import mode
@@ -41,13 +42,13 @@ def show_curves(
     """
     by = st.session_state.get("curves-by", "seconds")
     curves = [_curve(run, *names[run.id], by) for run in runs]
-    curves = [curve for curve in reversed(curves) if len(curve.x)]
+    curves = [curve for curve in reversed(curves) if len(curve.x) + len(curve.before_x)]
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
     unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem)
     baseline = None if of_clusters or is_apart else baseline_loss(problem)
     figure = _figure(
         [(run.id, *names[run.id], run.is_finished) for run in runs],
-        [(c.start, len(c.x), c.x[-1], c.train_loss[-1]) for c in curves],
+        [(c.start, len(c.before_x), *_last_point(c)) for c in curves],
         (by, is_apart, unit, mode(), baseline),
         curves,
     )
@@ -58,7 +59,8 @@ def show_curves(
     what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
     st.caption(
         f"{what}. A dot marks a run's lowest validation loss, where rows are held "
-        f"out; a square where its model begins.{_preparing_words(runs, names)}"
+        f"out; a square where its model begins.{_point_words(curves)}"
+        f"{_preparing_words(runs, names)}"
     )
 
 
@@ -97,6 +99,9 @@ def _pick_view() -> None:
 def _curve(run: Run, name: str, color: str, by: str) -> Curve:
     """Return a run's curve, in the chart's unit."""
     events, scale = run_events(run), _loss_scale(run)
+    before = events.iloc[:0]
+    if run.state == "running" and by == "seconds":  # its epochs are counted anew
+        before = preparation_events(run)
     begins = len(events) > 0 and events["epoch"].iloc[0] == 0
     return Curve(
         name,
@@ -105,7 +110,14 @@ def _curve(run: Run, name: str, color: str, by: str) -> Curve:
         events["train_loss"].to_numpy() * scale,
         events["valid_loss"].to_numpy() * scale,
         _start_words(run) if begins else "",
+        before_x=before["seconds"].to_numpy(),
+        before_loss=before["valid_loss"].to_numpy() * scale,
     )
+
+
+def _last_point(curve: Curve) -> tuple:
+    """Return what is new in a curve as points come."""
+    return (len(curve.x), *curve.x[-1:], *curve.train_loss[-1:])
 
 
 def _start_words(run: Run) -> str:
@@ -113,14 +125,25 @@ def _start_words(run: Run) -> str:
     return "start" if run.origin is None else f"start: {STARTS[run.origin.start]}"
 
 
+def _point_words(curves: list[Curve]) -> str:
+    """Say what the points of runs mean that have no curve, as CART."""
+    points = [curve for curve in curves if len(curve.x) == 1]
+    if not any(np.isfinite(curve.valid_loss).any() for curve in points):
+        return ""
+    return " Of a run with one point: filled on training rows, hollow on held-out rows."
+
+
 def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
     """Say which runs are in a stage that comes before their curve."""
     preparing = [run for run in runs if run.state == "running" and run.epoch > 0]
-    return "".join(
+    words = "".join(
         f" {plain(names[run.id][0])}: {plain(run.stage)} first, then its curve."
         for run in preparing
         if not len(run_events(run))
     )
+    if any(len(preparation_events(run)) for run in preparing):
+        words += " Dotted: trees of the cross-validation, on rows that they do not see."
+    return words
 
 
 def _loss_scale(run: Run) -> float:

@@ -2,7 +2,7 @@
 
 import html
 
-from pages.common.cached.store import queue
+from pages.common.cached.store import place_in_queue, queue
 from pages.common.theme import mode
 from pages.common.views.results import clusters_found
 from pages.common.widgets.settings import setting_words
@@ -53,7 +53,7 @@ def run_card(run: Run, name: str, color: str) -> str:
 def _note(run: Run) -> str:
     """Write what matters about a run in its state."""
     if run.state == "queued":
-        place = queue().position(run.id)
+        place = place_in_queue(run.id)
         words = "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
         wait = queue().expected_start(run.id)
         return words if wait is None else f"{words}, begins within {duration(wait)}"

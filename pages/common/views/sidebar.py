@@ -4,9 +4,16 @@ import html
 
 import streamlit as st
 
-from pages.common.cached.store import look_after_queue, queue, store
-from pages.common.store_trouble import guarded
+from pages.common.cached.store import (
+    all_runs,
+    device,
+    look_after_queue,
+    place_in_queue,
+    readiness,
+    startup_error,
+)
 from pages.common.visitor import show_account
+from pages.common.watcher import Watcher
 from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.words import plain, run_name
 from treelab.figures.style.colors import learner_color
@@ -18,20 +25,41 @@ MOST_JOBS = 4
 
 def show_jobs() -> None:
     """Show the device and the running jobs at the foot of the sidebar."""
-    busy = any(not run.is_finished for run in store().runs())
+    busy = any(not run.is_finished for run in all_runs())
+    busy = busy or readiness() is not None
+    watcher = Watcher("jobs", 2.0 if busy else None, prepare=look_after_queue)
     with st.sidebar.container(key="jobs", gap="xsmall"):
         show_account()
-        st.fragment(guarded(_jobs), run_every="2s" if busy else None)()
+        look_after_queue()
+        watcher.part("jobs", _version, _show)
+        watcher.start()
 
 
-def _jobs() -> None:
-    """Draw the jobs that are not finished, as small bars that lead to Train."""
-    look_after_queue()
-    st.caption(f":material/memory: {plain(queue().device())}")
-    if error := queue().startup_error():
+def _jobs() -> list[Run]:
+    """List the jobs that are not finished, oldest first."""
+    waiting = (run for run in reversed(all_runs()))
+    return [run for run in waiting if not run.is_finished or run.state == "paused"]
+
+
+def _version() -> tuple:
+    """Return what changes with the jobs as they are drawn."""
+    jobs = _jobs()
+    lines = [
+        (run.id, run.title, _state_words(run), run.state, run.stop_requested)
+        for run in jobs[:MOST_JOBS]
+    ]
+    return device(), startup_error(), readiness(), len(jobs), *lines
+
+
+def _show() -> None:
+    """Draw the jobs as small bars that lead to Train."""
+    st.caption(f":material/memory: {plain(device())}")
+    if error := startup_error():
         st.error(plain(error), icon=":material/error:")
-    waiting = (run for run in reversed(store().runs()))
-    jobs = [run for run in waiting if not run.is_finished or run.state == "paused"]
+    elif getting_ready := readiness():
+        share, words = getting_ready
+        st.progress(share, f"Getting ready to train: {plain(words)}")
+    jobs = _jobs()
     for run in jobs[:MOST_JOBS]:
         color = learner_color(run.learner, run.settings)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -57,5 +85,5 @@ def _state_words(run: Run) -> str:
     """Write how far a job is, or where it waits."""
     if run.state == "running":
         return f" {run.progress:.0%}"
-    place = queue().position(run.id)
+    place = place_in_queue(run.id)
     return f" {run.state}" if place <= 1 else f" queued, place {place}"

@@ -1,18 +1,22 @@
 """Training: the runs of one problem as one live view, with curves, tree and cards."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import streamlit as st
 
+from pages.common.cached.events import run_events
 from pages.common.cached.frontier import without_sizes
-from pages.common.cached.live_tree import live_tree
+from pages.common.cached.live_tree import live_tree, tree_epoch
 from pages.common.cached.store import (
+    device,
     find_run,
     look_after_queue,
     newest_of_each_kind,
-    queue,
     store,
 )
 from pages.common.state.chosen_run import write_address
-from pages.common.store_trouble import guarded
 from pages.common.views.compare.repeats import show_repeats
 from pages.common.views.curves import show_curves
 from pages.common.views.frontier.chart import show_small_frontier
@@ -23,6 +27,7 @@ from pages.common.views.results import (
 )
 from pages.common.views.run_cards import run_card
 from pages.common.views.tree_viewer import tree_viewer
+from pages.common.watcher import Watcher
 from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.words import origin_words, plain
 from treelab.data.problem import Problem
@@ -52,29 +57,8 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     earlier = [run for run in runs if run not in shown]
     active = any(not run.is_finished for run in shown)
     names = names_and_colors(shown) | names_and_colors(earlier)
-
-    @st.fragment(run_every="1s" if active else None)
-    @guarded
-    def watch() -> None:
-        """Draw what the runs have done so far; goes on until all have ended."""
-        look_after_queue()
-        now = [found for run in shown if (found := find_run(run.id))]
-        if not now:  # deleted elsewhere
-            st.rerun()
-        live = _live_run(now)
-        _show_result(now, live, of_clusters)
-        left, right = st.columns([3, 2], gap="medium")
-        with left:
-            show_curves(now, names, problem, of_clusters=of_clusters)
-        with right:
-            _show_tree(live, names[live.id][0])
-        for run in now:
-            _show_card(run, names[run.id], is_live=run.id == live.id)
-        if active and all(run.is_finished for run in now):
-            st.rerun()
-
     with st.container(key="live"):
-        watch()
+        _Training(shown, names, problem, of_clusters).show()
     if not active and not of_clusters:
         show_small_frontier(shown)
     if not of_clusters:
@@ -90,6 +74,107 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
             st.page_link("pages/runs.py", label="All runs")
 
 
+@dataclass
+class _Training:
+    """Runs while they train: what was found, curves, a tree, a card a run."""
+
+    shown: list[Run]
+    names: dict[str, tuple[str, str]]
+    problem: Problem
+    of_clusters: bool
+
+    def show(self) -> None:
+        """Draw the runs, and what changes of them until all have ended."""
+        active = any(not run.is_finished for run in self.shown)
+        self.watcher = Watcher(
+            "live",
+            1.0 if active else None,
+            prepare=look_after_queue,
+            is_over=lambda: active and all(run.is_finished for run in self.now()),
+        )
+        part = self.watcher.part
+        part("result", self.result_version, self.show_result)
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            part("curves", self.curves_version, self.show_curves)
+        with right:
+            part("tree", self.tree_version, self.show_tree)
+        for run in self.shown:
+            version = partial(self.card_version, run.id)
+            part(f"card-{run.id}", version, partial(self.show_card, run.id))
+        self.watcher.start()
+
+    def now(self) -> list[Run]:
+        """Return the runs as they are now, without those deleted elsewhere."""
+        return [found for run in self.shown if (found := find_run(run.id))]
+
+    def find(self, run_id: str | None) -> Run | None:
+        """Return one of the runs as it is now, None once it was deleted."""
+        return next((run for run in self.now() if run.id == run_id), None)
+
+    def live(self) -> Run | None:
+        """Return the run whose tree is drawn: the chosen one, or the newest."""
+        now = self.now()
+        trained = [run for run in now if run.learner != "cart"]
+        chosen = self.find(st.session_state.get("run"))
+        return chosen or next(iter(trained or now), None)
+
+    def result_version(self) -> tuple:
+        """Return what changes with the line on what was found."""
+        live = self.live()
+        states = [(run.id, run.state, run.has_model) for run in self.now()]
+        return tuple(states), live and live.id, device()
+
+    def show_result(self) -> None:
+        """Show in one line what was found, or that training goes on."""
+        if live := self.live():
+            _show_result(self.now(), live, self.of_clusters)
+
+    def curves_version(self) -> tuple:
+        """Return what changes with the curves: their points, and stages before them."""
+        return tuple(
+            (run.id, run.is_finished, n_points, "" if n_points else run.stage)
+            for run in self.now()
+            for n_points in [len(run_events(run))]
+        )
+
+    def show_curves(self) -> None:
+        """Draw the losses."""
+        if runs := self.now():
+            show_curves(runs, self.names, self.problem, of_clusters=self.of_clusters)
+
+    def tree_version(self) -> tuple:
+        """Return what changes with the tree that is drawn."""
+        live = self.live()
+        return () if live is None else (live.id, live.is_finished, tree_epoch(live))
+
+    def show_tree(self) -> None:
+        """Draw the tree of a run as it stands now."""
+        if live := self.live():
+            write_address("run", live.id)
+            _show_tree(live, self.names[live.id][0])
+
+    def card_version(self, run_id: str) -> tuple:
+        """Return what changes with a run's card."""
+        run, live = self.find(run_id), self.live()
+        if run is None or live is None:
+            return ()
+        card = run_card(run, *self.names[run_id])
+        return card, run.stop_requested, run.has_model, live.id == run_id
+
+    def show_card(self, run_id: str) -> None:
+        """Draw a run's card."""
+        run, live = self.find(run_id), self.live()
+        if run and live:
+            is_live = live.id == run_id
+            _show_card(run, self.names[run_id], is_live=is_live, show=self.choose)
+
+    def choose(self, run_id: str) -> None:
+        """Draw another run's tree."""
+        st.session_state["run"] = run_id
+        self.watcher.look()
+
+
 def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
     """Show in one line what was found, or that training goes on.
 
@@ -101,9 +186,8 @@ def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
         words = cluster_result_words(runs) if of_clusters else result_words(runs)
         if not words:
             n_active = sum(not run.is_finished for run in runs)
-            device = plain(queue().device())
             none = "No clusters yet" if of_clusters else "No score yet"
-            training = f"Training {counted(n_active, 'run')} on {device}"
+            training = f"Training {counted(n_active, 'run')} on {plain(device())}"
             st.markdown(training if n_active else none)
             return
         st.markdown(words, width="content")
@@ -136,7 +220,9 @@ def _show_tree(run: Run, name: str) -> None:
         )
 
 
-def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
+def _show_card(
+    run: Run, name: tuple[str, str], *, is_live: bool, show: Callable[[str], None]
+) -> None:
     """Draw a run's line, and what can be done with the run beside it."""
     with st.container(
         horizontal=True, vertical_alignment="center", border=True, key=f"card-{run.id}"
@@ -146,8 +232,8 @@ def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
             "Show",
             icon=":material/visibility:",
             key=f"show-{run.id}",
-            on_click=st.session_state.__setitem__,
-            args=("run", run.id),
+            on_click=show,
+            args=(run.id,),
             type="tertiary",
             disabled=is_live,
             help="Shows this run's tree beside the curves.",
@@ -176,12 +262,3 @@ def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
                 help="Ends the training and saves the best tree so far.",
                 width=86,
             )
-
-
-def _live_run(runs: list[Run]) -> Run:
-    """Return the run whose tree is drawn: the chosen one, or the newest that trains."""
-    by_id = {run.id: run for run in runs}
-    trained = [run for run in runs if run.learner != "cart"]
-    run = by_id.get(st.session_state.get("run")) or (trained or runs)[0]
-    write_address("run", run.id)
-    return run

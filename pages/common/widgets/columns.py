@@ -8,6 +8,7 @@ import streamlit as st
 from pages.common.cached.tables import column_facts, column_kinds, date_columns
 from pages.common.state.problem import change_problem
 from pages.common.words import plain
+from treelab.data.encoding.rare import least_text, parse_least
 from treelab.data.problem import Problem, pairs
 from treelab.trees.derived.date_parts import PARTS, parse_part, part_name
 
@@ -51,6 +52,13 @@ def column_editor(problem: Problem) -> None:
                 "Holds", help="What the values most likely are."
             ),
             "reason": st.column_config.TextColumn("Why", width="large"),
+            "rare": st.column_config.TextColumn(
+                "Rare below",
+                validate=r"^\s*(\d+(\.\d+)?\s*%?)?\s*$",
+                help="Of a category: values that fewer training rows hold become one "
+                "value in every tree. Write a number of rows, such as 10, or a "
+                "percentage of them, such as 1%; empty joins none.",
+            ),
             "missing": st.column_config.ProgressColumn(
                 "Missing", format="percent", min_value=0, max_value=1
             ),
@@ -116,12 +124,14 @@ def _rows(problem: Problem) -> pd.DataFrame:
     facts = column_facts(problem.table_id)
     facts = facts[~facts["column"].isin([problem.target, problem.truth])]
     kinds, units = column_kinds(problem), dict(problem.units)
+    rare = dict(problem.rare)
     return pd.DataFrame(
         {
             "use": facts["column"].isin(problem.columns).to_numpy(),
             "column": facts["column"].to_numpy(),
             "kind": [kinds[name] for name in facts["column"]],
             "unit": [units.get(name, "") for name in facts["column"]],
+            "rare": [least_text(rare.get(name, 0)) for name in facts["column"]],
             "meaning": facts["meaning"].to_numpy(),
             "reason": facts["reason"].to_numpy(),
             "missing": facts["missing_share"].to_numpy(),
@@ -144,6 +154,11 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
             "At least one column must be used; the last change was not applied."
         )
         return
+    try:
+        rare = _rare(edited)
+    except ValueError as error:
+        st.session_state[f"{key}-error"] = f"{error} The last change was not applied."
+        return
     st.session_state.pop(f"{key}-error", None)
     facts = column_facts(problem.table_id).set_index("column")["kind"]
     kinds = tuple(
@@ -157,9 +172,15 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
 
     def change(now: Problem) -> Problem:
         both = {name: unit for name, unit in (dict(now.units) | units).items() if unit}
-        return replace(now, columns=used, kinds=kinds, units=pairs(both))
+        return replace(now, columns=used, kinds=kinds, units=pairs(both), rare=rare)
 
     change_problem(problem, change)
+
+
+def _rare(edited: pd.DataFrame) -> tuple[tuple[str, float], ...]:
+    """Return the rows that a value of each column needs, where some are asked for."""
+    least = zip(edited["column"], edited["rare"].fillna("").map(parse_least))
+    return tuple((name, rows) for name, rows in least if rows)
 
 
 def date_parts(problem: Problem) -> None:

@@ -12,7 +12,7 @@ from pages.common.cached.store import store
 from pages.common.cached.trees import exported_tree
 from treelab.figures.export import has_dot, picture_file
 from treelab.reports.tree_page import html_page
-from treelab.trees.code import ENSEMBLE_LANGUAGES, LANGUAGES, to_onnx
+from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text.dot import to_dot
 from treelab.trees.text.rules import to_text
@@ -47,7 +47,7 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     if wanted.startswith(_WHOLE):
         st.caption(
             "Runs without treelab and returns the ensemble's prediction for each row. "
-            "PMML and SQL have no ensemble whose weights depend on the row."
+            "PMML holds one whose weights are the same for every row, SQL none."
         )
     elif wanted in ("ONNX", *(title for title, _, _ in LANGUAGES.values())):
         only = ", not the ensemble's" if loaded.is_ensemble else ""
@@ -90,7 +90,9 @@ def _files(
 
 def _ensemble_files(model: WeightedTrees) -> dict[str, tuple[str, Callable, str]]:
     """Return the kinds of files that hold all trees and their weights."""
-    code = {LANGUAGES[name][0]: LANGUAGES[name][1:] for name in ENSEMBLE_LANGUAGES}
+    code = {
+        LANGUAGES[name][0]: LANGUAGES[name][1:] for name in ensemble_languages(model)
+    }
     files: dict[str, tuple[str, Callable, str]] = {
         f"{_WHOLE} as a {title}": (ending, partial(write, model), "text/plain")
         for title, (ending, write) in code.items()

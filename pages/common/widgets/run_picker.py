@@ -5,9 +5,14 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun, load_run
-from pages.common.cached.store import finished_runs, runs_with_snapshots
+from pages.common.cached.store import find_run, finished_runs, runs_with_snapshots
 from pages.common.html import chip
-from pages.common.state.chosen_run import last_choice, read_address, write_address
+from pages.common.state.chosen_run import (
+    last_choice,
+    new_in_address,
+    read_address,
+    write_address,
+)
 from pages.common.words import plain, run_name, score, score_words
 from treelab.figures.style.colors import learner_color
 from treelab.runs.store.run import Run
@@ -22,6 +27,7 @@ def pick_run(
     empty: str = "No finished run yet. Train some trees first.",
     default: Callable[[list[Run]], Run] | None = None,
     growing: bool = False,
+    unfit: str = "",
 ) -> Run:
     """Let the visitor choose a finished run; stop the page where there is none.
 
@@ -41,6 +47,8 @@ def pick_run(
         finished one.
     growing : bool, default=False
         Also offer runs that have no model, yet or at all, but a tree of some epoch.
+    unfit : str, default=""
+        Said of a run that was chosen elsewhere and cannot be shown here.
 
     Returns
     -------
@@ -54,12 +62,14 @@ def pick_run(
         st.page_link("pages/data.py", label="Choose a table and train")
         st.stop()
     by_id = {run.id: run for run in runs}
+    missed = new_in_address(key) or last_choice(key)
     read_address(key, by_id)
     wanted = st.session_state.get(key)
     if wanted not in by_id:
         wanted = last_choice(key)
     if wanted not in by_id:
         wanted = (default(runs) if default else runs[0]).id
+        st.session_state[f"{key}-instead"] = wanted, missed
     # Set at each rerun: at the first switch of the page Streamlit keeps a choice that
     # came from the address, but does not give it to the control.
     st.session_state[key] = wanted
@@ -82,6 +92,9 @@ def pick_run(
         place.html(chip(color, run_name(run)), width="content")
         st.caption(score_words(run))
     write_address(key, chosen)
+    instead, missed = st.session_state.get(f"{key}-instead", (None, None))
+    if unfit and instead == chosen and missed not in by_id and find_run(missed):
+        st.caption(f"{unfit} This is another run, {plain(run_name(run))}.")
     return run
 
 

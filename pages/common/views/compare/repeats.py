@@ -1,14 +1,20 @@
 """The runs shown again on more data splits: asked for, followed, stopped."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from pages.common.cached.frontier import trained_run
-from pages.common.cached.store import finished_runs, look_after_queue, store
+from pages.common.cached.store import (
+    all_runs,
+    finished_runs,
+    look_after_queue,
+    store,
+)
 from pages.common.state.started_runs import start_folds, start_repeats
-from pages.common.store_trouble import guarded
+from pages.common.watcher import Watcher
 from pages.common.words import plain, run_name, score
 from treelab.data.folds import N_FOLDS, splits_words
 from treelab.evaluation.metrics import TITLES, headline
@@ -38,12 +44,8 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
         return
     active = any(not run.is_finished for run in before)
 
-    @st.fragment(run_every="2s" if active else None)
-    @guarded
     def follow() -> None:
         """Show the field, the button and the progress, in one place at all times."""
-        if active:
-            look_after_queue()
         repeats = _repeats(trained.values())
         with st.container(horizontal=True, vertical_alignment="bottom", key=key):
             more = st.number_input(
@@ -81,10 +83,24 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
                 "training; what was stopped does not count.",
             )
         st.caption(plain(_words(list(trained.values()), repeats)))
-        if _n_finished(repeats) != _n_finished(before) or active != bool(waiting):
-            st.rerun()  # the chart, and whether to go on looking
+        if _have_changed(before, repeats):
+            st.rerun()
 
-    follow()
+    watcher = Watcher(
+        f"{key}-repeats",
+        2.0 if active else None,
+        prepare=look_after_queue,
+        is_over=lambda: _have_changed(before, _repeats(trained.values())),
+    )
+    words = partial(_words, list(trained.values()))
+    watcher.part("all", lambda: words(_repeats(trained.values())), follow)
+    watcher.start()
+
+
+def _have_changed(before: list[Run], repeats: list[Run]) -> bool:
+    """Whether the chart has, or whether there is something to wait for."""
+    waited, waits = (any(not r.is_finished for r in own) for own in (before, repeats))
+    return _n_finished(repeats) != _n_finished(before) or waited != waits
 
 
 def _folds_button(runs: list[Run], key: str) -> None:
@@ -112,7 +128,7 @@ def _folds_button(runs: list[Run], key: str) -> None:
 
 def _repeats(runs) -> list[Run]:
     """Return the repeats of some runs, and the runs on folds of their kind."""
-    known = store().runs()
+    known = all_runs()
     found = {own.id: own for run in runs for own in repeats_of(run, known)}
     kinds = {run_kind(on_folds(run, N_FOLDS)) for run in runs}
     found |= {r.id: r for r in known if r.problem.n_folds and run_kind(r) in kinds}

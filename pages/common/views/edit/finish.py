@@ -7,6 +7,7 @@ from pages.common.cached.store import queue, store
 from pages.common.state.edit_session import edit_session
 from pages.common.views.edit.doing import Editing, end
 from pages.common.views.edit.log import log_of
+from pages.common.watcher import follow_runs
 from pages.common.words import plain, run_name, score
 from treelab.editing.log import TRAINERS, EditLog, Training
 from treelab.editing.paths import paths, place_words
@@ -138,8 +139,9 @@ def _show_children(loaded: LoadedRun) -> None:
     if not children:
         return
     st.subheader("Runs from this tree", anchor=False)
-    is_waiting = any(not child.is_finished for child in children)
-    st.fragment(_list_children, run_every="2s" if is_waiting else None)(loaded)
+    follow_runs(
+        "children", lambda: children_of(loaded.run), lambda: _list_children(loaded)
+    )
 
 
 def _list_children(loaded: LoadedRun) -> None:

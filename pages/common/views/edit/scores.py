@@ -25,8 +25,8 @@ def show_scores(editing: Editing) -> None:
             width="content",
         )
         leaves, own = (_leaves(tree) for tree in (editing.now, editing.before))
-        change = f"{leaves - own:+d}" if leaves != own else None
-        st.metric("Leaves", f"{leaves:,}", change, delta_color="off", width="content")
+        change = f" ({leaves - own:+d})" if leaves != own else ""
+        st.metric("Leaves", f"{leaves:,}{change}", width="content")
         if session.seen_test is not None:
             now, before = (
                 test_score(loaded, tree.tree) for tree in (editing.now, editing.before)

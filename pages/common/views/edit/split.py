@@ -19,16 +19,14 @@ from treelab.editing.edits import SetSplit, SetThreshold
 from treelab.editing.paths import node_of
 from treelab.evaluation.split_terms import split_terms
 from treelab.figures.editing.node_rows import Groups, category_figure, one_group
-from treelab.figures.editing.threshold_rows import threshold_rows
+from treelab.figures.editing.threshold_rows import threshold_rows, threshold_stops
 from treelab.trees.feature import Feature
-from treelab.trees.midpoints import midpoint
 from treelab.trees.text.nodes import left_categories
-from treelab.trees.text.numerals import counted, significant, threshold_text
+from treelab.trees.text.numerals import counted, parse, significant
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
 SUM = "its weighted sum"  # what an oblique split tests
-MOST_STOPS = 200  # of the line that is dragged
 
 
 @dataclass(frozen=True)
@@ -106,17 +104,20 @@ def _show_threshold(
     if feature is None:
         X = editing.loaded.split.X_train
         x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
+        fitted = None
     else:
-        x = bench(editing.loaded).train.numbers(feature)[at]
+        rows = bench(editing.loaded)
+        x = rows.train.numbers(feature)[at]
+        fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
         title = named_with_unit(feature.column, feature.unit)
     if choice.is_current:
         wanted = float(tree.threshold[node])
     else:
         wanted = None if choice.candidate is None else choice.candidate.threshold
     threshold = wanted
-    if len(_stops(x, wanted)) > 1:
-        threshold = _enter(editing, choice, x, wanted)
-    stops = _stops(x, threshold)
+    if len(threshold_stops(x, fitted, wanted)) > 1:
+        threshold = _enter(editing, choice, x, fitted, wanted)
+    stops = threshold_stops(x, fitted, threshold)
     side = _missing_left(tree, node, choice)
     missing = int(np.isnan(x).sum())
     is_number = editing.now.tree.classes is None
@@ -144,14 +145,22 @@ def _show_threshold(
 
 
 def _enter(
-    editing: Editing, choice: _Choice, x: np.ndarray, wanted: float | None
+    editing: Editing,
+    choice: _Choice,
+    x: np.ndarray,
+    fitted: np.ndarray | None,
+    wanted: float | None,
 ) -> float | None:
     """Let the visitor write the threshold; the split's own follows at once."""
     key = _threshold_key(editing, choice)
     if choice.is_current or st.session_state.get(key) is None:
-        st.session_state[key] = wanted
+        text = ""
+        if wanted is not None and fitted is not None:
+            # As the line and the tree write it, which sends each row the same way.
+            text = threshold_stops(x, fitted, wanted).get(wanted, "")
+        st.session_state[key] = parse(text) if text else wanted
     now = st.session_state[key]
-    written = _stops(x, now).get(now, "")
+    written = threshold_stops(x, fitted, now).get(now, "")
     decimals = len(written.partition(".")[2])
     return st.number_input(
         "Threshold",
@@ -194,34 +203,6 @@ def _step(x: np.ndarray) -> float:
     """Return a power of ten, about a hundredth of what a column spans."""
     span = float(np.ptp(x[np.isfinite(x)]))
     return 10.0 ** round(np.log10(span / 100))
-
-
-def _stops(x: np.ndarray, wanted: float | None) -> dict[float, str]:
-    """Return where a threshold may stand, between two values, and how it is written."""
-    values = np.unique(x[np.isfinite(x)])
-    low, high = values[:-1], values[1:]
-    if len(low) > MOST_STOPS:
-        # As many rows between any two stops.
-        ranked = np.sort(x[np.isfinite(x)])
-        steps = np.linspace(0, len(ranked) - 1, MOST_STOPS).astype(int)
-        place = np.unique(np.searchsorted(values, ranked[steps]))
-        place = place[place < len(low)]
-        low, high = low[place], high[place]
-    found = {
-        float(midpoint(a, b)): threshold_text(float(midpoint(a, b)), a, b)
-        for a, b in zip(low.tolist(), high.tolist())
-    }
-    if wanted is not None and np.isfinite(wanted) and wanted not in found:
-        # The split's own threshold has the place of the stop that parts rows alike.
-        alike = np.searchsorted(values, wanted, side="right")
-        for stop in [*found]:
-            if np.searchsorted(values, stop, side="right") == alike:
-                del found[stop]
-        below, above = values[values <= wanted], values[values > wanted]
-        a = float(below[-1]) if len(below) else float("-inf")
-        b = float(above[0]) if len(above) else float("inf")
-        found[wanted] = threshold_text(wanted, a, b)
-    return dict(sorted(found.items()))
 
 
 def _show_categories(

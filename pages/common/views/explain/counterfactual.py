@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.common.cached.explanations import known_values
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.trees import shown_tree
 from pages.common.widgets.row import Row, set_values
@@ -41,7 +42,7 @@ def show_counterfactuals(loaded: LoadedRun, row: Row, place: int) -> None:
         help="Predicts a few thousand rows; nearer ones than those found may exist.",
     ):
         return
-    changes = Changes(row.values, loaded.split.X_train, **limits)
+    changes = Changes(row.values, known_values(loaded), **limits)
     if is_exact:
         found = tree_counterfactuals(shown_tree(loaded), changes, wanted, MOST)
     else:

@@ -13,7 +13,7 @@ from pages.common.cached.explanations import (
 )
 from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.predictions import predictions
-from pages.common.state.chosen_run import last_choice
+from pages.common.state.chosen_run import last_choice, new_in_address, write_address
 from pages.common.words import plain
 from treelab.data.columns import column_kind
 from treelab.evaluation.explanations.rows import rows_where
@@ -38,6 +38,10 @@ def pick_place(loaded: LoadedRun) -> int:
         Its place among the test rows, from 0.
     """
     n_rows = len(loaded.split.y_test)
+    named = new_in_address("row")
+    # Not bound to the address by Streamlit, which breaks on 1e999.
+    if named and named.isdecimal():
+        st.session_state["row"] = int(named)
     if not 1 <= st.session_state.get("row", 1) <= n_rows:
         st.session_state["row"] = 1
     orders = _orders(loaded)
@@ -49,9 +53,10 @@ def pick_place(loaded: LoadedRun) -> int:
             step=1,
             key="row",
             width=180,
-            bind="query-params",
             persist_state="session",
         )
+        if place > 1 or "row" in st.query_params:
+            write_address("row", str(place))
         st.selectbox(
             "Go through",
             list(orders),
@@ -126,27 +131,29 @@ def _key(loaded: LoadedRun, name: str) -> str:
     return f"rows-{name}-{loaded.run.id}"
 
 
-def _columns(loaded: LoadedRun) -> dict[str, pd.Series]:
-    """What rows can be filtered by, a name to its values."""
+def _column(loaded: LoadedRun, name: str) -> pd.Series:
+    """What rows can be filtered by: the target, the prediction or a column."""
     X, y = loaded.split.rows("test")
-    predicted = pd.Series(predictions(loaded, "test"), index=y.index)
-    target = loaded.run.problem.target
-    return {target: y, _PREDICTION: predicted} | {str(c): X[c] for c in X.columns}
+    if name in X.columns:
+        return X[name]
+    if name == loaded.run.problem.target:
+        return y
+    return pd.Series(predictions(loaded, "test"), index=y.index)
 
 
 def _pick_filter(loaded: LoadedRun) -> None:
     """Let the visitor choose a condition on one column."""
-    columns = _columns(loaded)
+    names = [loaded.run.problem.target, _PREDICTION, *loaded.split.X_test.columns]
     column = st.selectbox(
         "Rows by",
-        list(columns),
+        list(dict.fromkeys(names)),
         index=None,
         placeholder="no condition",
         key=_key(loaded, "column"),
     )
     if column is None:
         return
-    values = columns[column]
+    values = _column(loaded, column)
     then = {"on_change": _go, "args": (loaded, 0)}
     if _is_number(values):
         for side, seen in (("at least", values.min()), ("at most", values.max())):
@@ -171,7 +178,7 @@ def _passing(loaded: LoadedRun) -> np.ndarray:
     if column is None:
         return np.ones(n_rows, dtype=bool)
     return rows_where(
-        _columns(loaded)[column],
+        _column(loaded, column),
         state.get(_key(loaded, f"at least-{column}")),
         state.get(_key(loaded, f"at most-{column}")),
         state.get(_key(loaded, f"among-{column}")) or None,

@@ -14,6 +14,7 @@ from pages.common.cached.tables import (
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import named_with_unit, plain
+from treelab.data.leaks import MANY_COLUMNS
 from treelab.data.problem import Problem
 from treelab.evaluation.profile.alone import Alone
 from treelab.evaluation.profile.distribution import Distribution
@@ -23,7 +24,6 @@ from treelab.figures.profile.distribution import distribution_figure
 from treelab.trees.text.numerals import counted, percent, significant
 
 MOST_COLUMNS = 20
-SLOW_COLUMNS = 400  # of more the small trees are fitted once they are asked for
 NEARLY_THE_SAME = 0.95
 WEAK = 0.05
 
@@ -31,7 +31,7 @@ WEAK = 0.05
 def _alone(problem: Problem) -> Alone | None:
     """Return what each column predicts alone; None before it is asked for."""
     n = len(problem.columns)
-    if n > SLOW_COLUMNS and not st.session_state.get(f"alone-{problem.table_id}"):
+    if n > MANY_COLUMNS and not st.session_state.get(f"alone-{problem.table_id}"):
         return None
     return alone_of(problem)
 
@@ -54,7 +54,7 @@ def show_alone(problem: Problem) -> None:
     """Draw what each column predicts alone."""
     st.subheader("What each column predicts alone", anchor=False)
     n = len(problem.columns)
-    if n > SLOW_COLUMNS:
+    if n > MANY_COLUMNS:
         st.toggle(
             "Measure",
             key=f"alone-{problem.table_id}",

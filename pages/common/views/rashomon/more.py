@@ -7,6 +7,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import queue, store
 from pages.common.state.chosen_run import choose_run, write_address
+from pages.common.watcher import follow_runs
 from pages.common.words import duration, plain, run_name
 from treelab.runs.jobs.rashomon.all_trees import N_THRESHOLDS, create_all
 from treelab.runs.jobs.rashomon.more_trees import (
@@ -35,9 +36,7 @@ def offer_more(loaded: LoadedRun, trees: RashomonSet) -> None:
             )
         with st.popover("All trees of a small depth", icon=":material/select_all:"):
             _ask_for_all(loaded)
-        children = _children(loaded.run)
-        waiting = any(not child.is_finished for child in children)
-        st.fragment(_list, run_every="2s" if waiting else None)(loaded)
+        follow_runs("more", lambda: _children(loaded.run), lambda: _list(loaded))
 
 
 def _ask_for_all(loaded: LoadedRun) -> None:

@@ -5,10 +5,16 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.store import find_run, look_after_queue, queue, store
+from pages.common.cached.store import (
+    find_run,
+    look_after_queue,
+    place_in_queue,
+    queue,
+    store,
+)
 from pages.common.page import show_figure
-from pages.common.store_trouble import guarded
 from pages.common.theme import mode
+from pages.common.watcher import Watcher
 from pages.common.words import duration, plain
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.explanations.importance import importance_figure
@@ -22,7 +28,9 @@ from treelab.runs.jobs.sweep import create_trial_run
 from treelab.runs.store.run import Run
 from treelab.runs.sweeps.plan import SweepPlan
 from treelab.runs.sweeps.study import (
+    BATCH,
     JOURNAL,
+    batch_words,
     read_study,
     setting_importance,
     trial_table,
@@ -39,25 +47,29 @@ def show_sweep(run: Run) -> None:
         return
     plan = SweepPlan.from_json(text)
 
-    @st.fragment(run_every=None if run.is_finished else "2s")
-    @guarded
-    def watch() -> None:
-        """Draw what the sweep has found so far; goes on until it has ended."""
-        look_after_queue()
-        now = find_run(run.id)
-        if now is None or now.is_finished != run.is_finished:
-            st.rerun()
-        else:
-            _show(now, plan)
+    def now() -> Run:
+        """Return the sweep as it is now."""
+        return find_run(run.id) or run
 
+    watcher = Watcher(
+        "sweep",
+        None if run.is_finished else 2.0,
+        prepare=look_after_queue,
+        is_over=lambda: now().is_finished != run.is_finished or not find_run(run.id),
+    )
     with st.container(key="sweep-live"):
-        watch()
+        watcher.part(
+            "state",
+            lambda: (_state(own := now()), own.stop_requested, own.epoch, _length(own)),
+            lambda: _show_state(now(), plan, _found(run)[0]),
+        )
+        watcher.part("trials", lambda: _length(run), lambda: _show(now(), plan))
+        watcher.start()
 
 
 def _show(run: Run, plan: SweepPlan) -> None:
-    """Draw a sweep as it is now."""
-    trials, importance = _trials(store().folder(run.id), _length(run))
-    _show_state(run, plan, trials)
+    """Draw a sweep's trials as they are now."""
+    trials, importance = _found(run)
     done = trials[trials["state"] == "done"]
     if done.empty:
         return
@@ -109,12 +121,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(words, width="content")
         if not run.is_finished:
-            left = f", about {duration(run.remaining)} left" if run.remaining else ""
-            waits = queue().position(run.id)
-            state = f"in the queue, place {waits}" if waits else run.stage or run.state
-            place = queue().place(run.id)
-            where = f", on worker {place}" if place and not waits else ""
-            st.caption(f"{state}{left}{plain(where)}", width="content")
+            st.caption(plain(_state(run)), width="content")
             st.button(
                 "Stop and train with the best",
                 icon=":material/stop:",
@@ -130,14 +137,29 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
             params = {"run": run.id}
             st.page_link("pages/tree.py", label="See the tree", query_params=params)
             st.page_link("pages/compare.py", label="Compare")
+    if batched := batch_words(trials):
+        st.caption(f"{batched}.")
     if not run.is_finished:
         st.progress(run.progress)
+
+
+def _state(run: Run) -> str:
+    """Say how a sweep is: its stage, how long it may take, where it is."""
+    left = f", about {duration(run.remaining)} left" if run.remaining else ""
+    waits = place_in_queue(run.id)
+    state = f"in the queue, place {waits}" if waits else run.stage or run.state
+    place = queue().place(run.id)
+    where = f", on worker {place}" if place and not waits else ""
+    return f"{state}{left}{where}"
 
 
 def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> None:
     """List the trials; a ticked one becomes a run."""
     ranked = trials.sort_values("score", ascending=False, na_position="last")
-    known = [name for name in ("leaves", "depth", "seconds") if name in ranked]
+    if BATCH in ranked:
+        ranked[BATCH] = ranked[BATCH].fillna(1)
+    measured = [n for n in ("leaves", "depth", "seconds", BATCH) if n in ranked]
+    known = [name for name in measured if ranked[name].notna().any()]
     settings = [name for name in labels if name in ranked]
     shown = ranked[["trial", "state", "score", *known, *settings]]
     mixed = [name for name in settings if _is_mixed(shown, name)]
@@ -154,6 +176,9 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
             "leaves": st.column_config.NumberColumn(format="%.1f"),
             "depth": st.column_config.NumberColumn(format="%.1f"),
             "seconds": st.column_config.NumberColumn(format="%.1f"),
+            BATCH: st.column_config.NumberColumn(
+                "trained as one", help="Trials in one batch of trees, this one included"
+            ),
         }
         | {name: st.column_config.Column(labels[name]) for name in settings},
     )
@@ -199,6 +224,11 @@ def _length(run: Run) -> tuple:
     """Return what changes when a trial is added."""
     path = store().folder(run.id) / JOURNAL
     return (path.stat().st_size,) if path.is_file() else ()
+
+
+def _found(run: Run) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return a sweep's trials and what its settings matter."""
+    return _trials(store().folder(run.id), _length(run))
 
 
 @st.cache_data(max_entries=20, show_spinner=False)

@@ -1,0 +1,49 @@
+// Asks the page to look at the run store again: seldom while nobody sees the page, and
+// not before the look before was answered.
+const clocks = new WeakMap();
+
+// Streamlit calls this again, with the same parent, each time the data change.
+export default function ({ data, parentElement, setTriggerValue }) {
+  let clock = clocks.get(parentElement);
+  if (!clock) clocks.set(parentElement, (clock = new Clock()));
+  clock.take(data, () => setTriggerValue("look", data.beat));
+  return () => {
+    clock.end();
+    clocks.delete(parentElement);
+  };
+}
+
+class Clock {
+  constructor() {
+    this.plan = this.plan.bind(this);
+    document.addEventListener("visibilitychange", this.plan);
+  }
+
+  /** The page has answered: the time to the next look runs from now. */
+  take(data, look) {
+    this.data = data;
+    this.look = look;
+    this.answered = performance.now();
+    this.plan();
+  }
+
+  plan() {
+    const { seconds, hidden_seconds } = this.data;
+    const passed = performance.now() - this.answered;
+    const wait = 1000 * (document.hidden ? hidden_seconds : seconds) - passed;
+    this.ask(Math.max(0, wait));
+  }
+
+  ask(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.look();
+      this.ask(1000 * this.data.hidden_seconds); // where no answer comes
+    }, wait);
+  }
+
+  end() {
+    clearTimeout(this.timer);
+    document.removeEventListener("visibilitychange", this.plan);
+  }
+}

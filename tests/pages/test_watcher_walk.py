@@ -1,0 +1,50 @@
+"""A page that follows a run, in a browser whose tab is hidden and seen again."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.pages.stores import add_run
+from tests.test_browser import address, nodes, opened, page, settled, sync_api
+from treelab.runs.store.run_store import RunStore
+
+__all__ = ["address", "page"]  # fixtures
+
+HIDE = """hidden => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+MARK = "root => { window.chart = root; root.dataset.mark = 'old' }"
+
+
+def add_tree(store: RunStore, run: str, epoch: int, threshold: float) -> None:
+    """Save a tree of a run in training whose root has another threshold."""
+    tree = store.snapshot(run, 7)
+    moved = np.where(np.arange(tree.n_nodes) == 0, threshold, tree.threshold)
+    store.add_snapshot(run, epoch, replace(tree, threshold=moved, between=None))
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_hidden_tab_asks_seldom_and_what_did_not_change_stays(page, address):
+    store = RunStore()
+    run = add_run(store, "gradtree", state="running")
+    page.goto(f"{address}/train?run={run}")
+    opened(page, "How do the trees learn?")
+    root = nodes(page, ".st-key-live").first
+    has = sync_api.expect(root).to_have_attribute
+    page.locator(".st-key-live .js-plotly-plot").evaluate(MARK)
+    settled(page)
+    add_tree(store, run, 8, 22)
+    has("aria-label", re.compile("22"))
+    page.evaluate(HIDE, True)
+    settled(page)
+    add_tree(store, run, 9, 33)
+    page.wait_for_timeout(4000)
+    has("aria-label", re.compile("22"))
+    page.evaluate(HIDE, False)
+    has("aria-label", re.compile("33"), timeout=3000)
+    # Its points are the same: neither drawn anew nor mounted anew.
+    assert page.evaluate("chart.isConnected && chart.dataset.mark === 'old'")
