@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,17 @@ def problem(task="binary", columns=("u", "code"), **settings):
 
 def test_a_problem_survives_json():
     given = problem(kinds=(("code", "category"),), units={"u": "km"}, seed=3)
+    given = replace(given, rare=(("code", 10), ("u", 0.01)))
     again = Problem.from_dict(json.loads(json.dumps(given.to_dict())))
     assert again == given
     assert again.units == (("u", "km"),)
     assert hash(again) == hash(given)
+
+
+@pytest.mark.parametrize("least", [1, 0.6, -2, 0])
+def test_what_is_rare_is_a_number_of_rows_or_a_fraction_of_them(least):
+    with pytest.raises(ValueError, match="rare below"):
+        problem(rare=(("code", least),))
 
 
 def test_the_truth_of_a_surrogate_is_no_feature():

@@ -74,7 +74,9 @@ class Meaning:
     reason: str
 
 
-def column_meaning(column: pd.Series, n_unique: int | None = None) -> Meaning:
+def column_meaning(
+    column: pd.Series, n_unique: int | None = None, note: str | None = None
+) -> Meaning:
     """Return what a column most likely holds, and why.
 
     Parameters
@@ -82,8 +84,11 @@ def column_meaning(column: pd.Series, n_unique: int | None = None) -> Meaning:
     column : Series of shape (n_rows,)
     n_unique : int or None, default=None
         How many different values it has, missing ones aside; None counts them.
+    note : str or None, default=None
+        What ``column_note`` says of it; None asks.
     """
     known = column.dropna()
+    note = column_note(column) if note is None else note
     if n_unique is None:
         n_unique = int(known.nunique())
     if n_unique == 0:
@@ -92,8 +97,8 @@ def column_meaning(column: pd.Series, n_unique: int | None = None) -> Meaning:
         some = "" if len(known) == len(column) else ", or none"
         return Meaning("constant", f"Every row holds {_shown(known.iloc[0])}{some}.")
     if column_kind(column) == "number":
-        return _of_numbers(column, known, n_unique)
-    return _of_categories(column, known, n_unique)
+        return _of_numbers(column, known, n_unique, note)
+    return _of_categories(known, n_unique, note)
 
 
 def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -112,7 +117,8 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
         column = frame.iloc[:, position]
         known = column.dropna()
         n_unique = int(known.nunique())
-        meaning = column_meaning(column, n_unique)
+        note = column_note(column)
+        meaning = column_meaning(column, n_unique, note)
         described.append(
             {
                 "column": str(name),
@@ -120,7 +126,7 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
                 "missing_share": 1 - len(known) / len(column) if len(column) else 0.0,
                 "n_unique": n_unique,
                 "example": str(known.iloc[0]) if len(known) else "",
-                "note": column_note(column),
+                "note": note,
                 "meaning": meaning.kind,
                 "reason": meaning.reason,
             }
@@ -154,9 +160,11 @@ def level_order(levels: Sequence[str]) -> list[str] | None:
     return [str(levels[i]) for i in sorted(range(len(levels)), key=starts.__getitem__)]
 
 
-def _of_numbers(column: pd.Series, known: pd.Series, n_unique: int) -> Meaning:
+def _of_numbers(
+    column: pd.Series, known: pd.Series, n_unique: int, note: str
+) -> Meaning:
     """Return the meaning of a column of numbers."""
-    if column_note(column) == "looks like a row number":
+    if note == "looks like a row number":
         return Meaning(
             "id", "Whole numbers without a gap, each once: they count the rows."
         )
@@ -189,9 +197,9 @@ def _of_numbers(column: pd.Series, known: pd.Series, n_unique: int) -> Meaning:
     return Meaning("whole number", f"{many}: an amount or a count.")
 
 
-def _of_categories(column: pd.Series, known: pd.Series, n_unique: int) -> Meaning:
+def _of_categories(known: pd.Series, n_unique: int, note: str) -> Meaning:
     """Return the meaning of a column of text, or of true and false."""
-    if column_note(column):
+    if note:
         return Meaning(
             "id",
             f"{n_unique:,} different values in {counted(len(known), 'row')}: nearly "
@@ -210,9 +218,11 @@ def _of_categories(column: pd.Series, known: pd.Series, n_unique: int) -> Meanin
             f"{order[-1]!r}. Trees part them into two sets, in whatever order predicts "
             "best.",
         )
-    some = known.iloc[:1000].map(str)
-    words = float(some.str.count(r"\s+").mean()) + 1
-    if words >= WORDS_A_TEXT and n_unique >= TEXT_SHARE * len(known):
+    words = 0.0
+    if n_unique >= TEXT_SHARE * len(known):
+        some = known.iloc[:1000].map(str)
+        words = float(some.str.count(r"\s+").mean()) + 1
+    if words >= WORDS_A_TEXT:
         return Meaning(
             "text",
             f"{words:.0f} words a cell, {percent(n_unique / len(known))} of the cells "

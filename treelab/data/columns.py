@@ -129,15 +129,15 @@ def column_note(column: pd.Series) -> str:
         many = len(known) >= FEWEST_IDS and n_unique > ID_SHARE * len(known)
         return "looks like an id" if many else ""
     # Distinct numbers are not counted: of millions, that takes many times their memory.
-    low, high = float(known.min()), float(known.max())
+    values = known.to_numpy(dtype=np.float64)
+    low, high = values.min(), values.max()
     if low == high and complete:
         return "constant"
     could_count = low == np.round(low) and high - low == len(known) - 1
-    if could_count and complete and len(known) >= FEWEST_IDS:
-        values = np.sort(known.to_numpy(dtype=np.float64))
-        if (np.diff(values) == 1).all():
-            return "looks like a row number"
-    return ""
+    if not (could_count and complete and len(known) >= FEWEST_IDS):
+        return ""
+    in_order = np.diff(np.sort(values))
+    return "looks like a row number" if (in_order == 1).all() else ""
 
 
 def useful_columns(frame: pd.DataFrame, target: str) -> tuple[str, ...]:

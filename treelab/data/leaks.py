@@ -16,6 +16,7 @@ MOST_LEAVES = 32
 MOST_ROWS, FEWEST_ROWS = 2000, 300
 MOST_CELLS = 200_000  # of wide tables fewer rows are looked at
 TOO_FEW = 40  # rows, of which nothing can be said
+MANY_COLUMNS = 400  # of more, small trees are fitted to each once that is asked for
 
 
 def scores_alone(

@@ -74,7 +74,9 @@ def read_openml(named: str, folder: Path) -> tuple[ReadResult, str]:
         )
     wanted = str(CATALOGUE.get(named, named))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    about, written = run_guarded("openml_process", b"", wanted, folder=str(folder))
+    about, written = run_guarded(
+        "openml_process", b"", wanted, folder=str(folder), asked=named
+    )
     found = read_table(written, about["title"])
     notes = [*about["notes"], *found.notes]
     return ReadResult(found.frame, notes, found.dates), about["title"]

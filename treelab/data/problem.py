@@ -45,6 +45,10 @@ class Problem:
         In (0, 1), together less than 1; the rest is for training.
     units : tuple of (str, str)
         Column (or target) and unit.
+    rare : tuple of (str, float)
+        Category column, and the training rows (below 1: the fraction of them) that a
+        value needs, or else it becomes one with the other rare ones, see
+        ``treelab/data/encoding/rare.py``.
     origin : str
         Of a clustering: the id of the table in which clusters are found. The target
         is then a column of clusters, which the table has once ``table_id`` differs
@@ -67,7 +71,8 @@ class Problem:
     ------
     ValueError
         If the task is unknown, the target or the truth is among the columns, there is
-        no column, or a data split would have no rows.
+        no column, or a data split would have no rows; if values are to be rare below
+        fewer than 2 rows or above half of them.
     """
 
     table_id: str
@@ -86,11 +91,20 @@ class Problem:
     split_by: str = "random"
     split_column: str = ""
     n_folds: int = 0
+    rare: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
         for name in ("kinds", "units"):
             object.__setattr__(self, name, pairs(getattr(self, name)))
+        rare = tuple((str(name), float(least)) for name, least in self.rare)
+        object.__setattr__(self, "rare", rare)
+        for name, least in rare:
+            if not (0 < least <= 0.5 or least >= 2):
+                raise ValueError(
+                    "Values are rare below a number of rows from 2 on, or below a "
+                    f"fraction of the rows up to 0.5; got {least:g} for {name!r}."
+                )
         if self.task not in TASKS:
             raise ValueError(
                 f"task must be one of {', '.join(TASKS)}; got {self.task!r}."
@@ -156,7 +170,8 @@ class Problem:
         """Return the columns to predict from, each of its chosen kind.
 
         Parts of dates are computed where they are among the columns. Units travel
-        along in ``attrs["units"]``, where the encoder finds them.
+        along in ``attrs["units"]``, where the encoder finds them, and what is rare in
+        ``attrs["rare"]``.
 
         Raises
         ------
@@ -175,6 +190,7 @@ class Problem:
             index=frame.index,
         )
         chosen.attrs["units"] = dict(self.units)
+        chosen.attrs["rare"] = dict(self.rare)
         return chosen
 
     def labels(self, frame: pd.DataFrame) -> pd.Series:

@@ -7,17 +7,19 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind, column_note
-from treelab.data.leaks import leaks
+from treelab.data.leaks import MANY_COLUMNS, leaks
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.names import listed
-from treelab.trees.text.numerals import counted
+from treelab.trees.text.numerals import counted, percent
 
 MOST_CLASSES = 200  # more are hardly classes, and each costs an output everywhere
 MOSTLY_MISSING = 0.9
 SMALL_TABLE = 50
+RARE_ROWS = 10  # a value that fewer rows hold is rare
+MANY_RARE = 20  # rare values of a column: worth saying
 
 NOTE_WORDS = {
     "all missing": "has no value in any row",
@@ -192,6 +194,8 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
             + ("; they get its median." if chosen == "number" else "."),
             name,
         )
+    if chosen == "category" and not reason and name not in dict(problem.rare):
+        yield from _rare_findings(column)
     if kind == "number":
         if bad := _too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
             yield _error(f"Column {name!r} {bad}", name)
@@ -210,6 +214,21 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
                 "as missing.",
                 name,
             )
+
+
+def _rare_findings(column: pd.Series) -> Iterator[Finding]:
+    """Yield that many values of a category column are rare."""
+    codes = pd.factorize(column)[0]
+    counts = np.bincount(codes[codes >= 0])
+    rare = counts[counts < RARE_ROWS]
+    if len(rare) >= MANY_RARE:
+        yield _note(
+            f"Column {str(column.name)!r} has {len(rare):,} values that fewer than "
+            f"{RARE_ROWS} rows hold, {percent(rare.sum() / counts.sum())} of the rows. "
+            f"They can count as one: Rare below {RARE_ROWS}, under Features used "
+            f"(--rare {RARE_ROWS} on the command line).",
+            column.name,
+        )
 
 
 def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
@@ -251,6 +270,14 @@ def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
 
 def _leak_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     """Yield the columns that settle the target by themselves."""
+    if len(problem.columns) > MANY_COLUMNS:
+        yield _note(
+            f"Among so many columns, {len(problem.columns):,}, those that determine "
+            f"the target {problem.target!r} alone are not looked for here; Profile "
+            "looks for them when asked.",
+            problem.target,
+        )
+        return
     found = leaks(frame[list(problem.columns)], frame[problem.target], problem.task)
     measure = "an R² of" if problem.task == "regression" else "a balanced accuracy of"
     for name, score in found:

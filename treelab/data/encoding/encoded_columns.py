@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
+from treelab.data.encoding.rare import CodedColumn, join_rare
 from treelab.data.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treelab.data.values import categories, numbers
 from treelab.trees.feature import Feature
@@ -39,6 +40,7 @@ def encode_columns(
     task: str,
     one_hot_max: int,
     units: Mapping[str, str],
+    rare: Mapping[str, float],
     random_state,
 ) -> list[EncodedColumn]:
     """Turn each column of training rows into features, in the table's order.
@@ -53,23 +55,25 @@ def encode_columns(
         Category columns with at most this many categories, a missing one included,
         are one-hot encoded; the others get target rates.
     units : mapping of column name to unit
+    rare : mapping of column name to float
+        Least rows of a category of its own, see ``join_rare``.
     random_state : int, RandomState instance or None
         Seeds the folds in which target rates are cross-fitted.
     """
     table = {str(name): column for name, column in frame.items()}
     kinds = {name: column_kind(column) for name, column in table.items()}
     coded = {
-        name: categories(column)
+        name: join_rare(*categories(column), rare.get(name, 0))
         for name, column in table.items()
         if kinds[name] == "category"
     }
     rated = [
-        name for name in coded if not _is_one_hot(*coded[name], one_hot_max=one_hot_max)
+        name for name in coded if not _is_one_hot(coded[name], one_hot_max=one_hot_max)
     ]
     if rated:
         encoding = fit_target_encoding(
-            np.stack([coded[name][0] for name in rated], axis=1),
-            [len(coded[name][1]) for name in rated],
+            np.stack([coded[name].codes for name in rated], axis=1),
+            [coded[name].n_groups for name in rated],
             y,
             task=task,
             seed=_seed(random_state),
@@ -79,32 +83,29 @@ def encode_columns(
         if kinds[name] == "number":
             columns.append(_number(column, units.get(name, "")))
         elif name in rated:
-            columns += _target_rates(name, *coded[name], encoding, rated.index(name))
+            columns += _target_rates(name, coded[name], encoding, rated.index(name))
         else:
-            columns += _one_hot(name, *coded[name])
+            columns += _one_hot(name, coded[name])
     return columns
 
 
-def _is_one_hot(codes: np.ndarray, levels: tuple[str, ...], *, one_hot_max) -> bool:
+def _is_one_hot(column: CodedColumn, *, one_hot_max) -> bool:
     """Whether a category column becomes columns of 0 and 1."""
-    return len(levels) + bool((codes < 0).any()) <= one_hot_max
+    return column.n_groups + bool((column.codes < 0).any()) <= one_hot_max
 
 
 def _number(column: pd.Series, unit: str) -> EncodedColumn:
     """Return the feature of a number column; its median stands for missing values."""
     values = numbers(column)
-    fill = 0.0 if np.isnan(values).all() else float(np.nanmedian(values))
+    known = values[~np.isnan(values)]
+    fill = float(np.median(known)) if len(known) else 0.0
     return EncodedColumn(
         Feature(str(column.name), unit=unit, fill=fill), values, values
     )
 
 
 def _target_rates(
-    name: str,
-    codes: np.ndarray,
-    levels: tuple[str, ...],
-    encoding: TargetEncoding,
-    k: int,
+    name: str, column: CodedColumn, encoding: TargetEncoding, k: int
 ) -> list[EncodedColumn]:
     """List a feature of target rates for each output; ``k`` is the column's place."""
     columns = []
@@ -113,23 +114,24 @@ def _target_rates(
         feature = Feature(
             name,
             kind="category",
-            categories=levels,
-            scores=tuple(rate[:-1]),
+            categories=column.levels,
+            scores=tuple(rate[column.group]),
             fill=rate[-1],
             unseen=mean,
+            rare=column.rare,
         )
         columns.append(
-            EncodedColumn(feature, rate[codes], encoding.cross_fitted[:, k, c], True)
+            EncodedColumn(
+                feature, rate[column.codes], encoding.cross_fitted[:, k, c], True
+            )
         )
     return columns
 
 
-def _one_hot(
-    name: str, codes: np.ndarray, levels: tuple[str, ...]
-) -> list[EncodedColumn]:
+def _one_hot(name: str, column: CodedColumn) -> list[EncodedColumn]:
     """List a feature of 0 and 1 for each level; for two levels the second alone."""
-    marks = list(range(len(levels)))
-    if (codes < 0).any():
+    marks = list(range(column.n_groups))
+    if (column.codes < 0).any():
         marks.append(-1)
     if len(marks) == 2:
         marks = marks[1:]
@@ -138,12 +140,13 @@ def _one_hot(
         feature = Feature(
             name,
             kind="category",
-            categories=levels,
-            scores=tuple(float(level == mark) for level in range(len(levels))),
+            categories=column.levels,
+            scores=tuple((column.group == mark).astype(float)),
             fill=float(mark == -1),
             unseen=0.0,
+            rare=column.rare,
         )
-        values = (codes == mark).astype(np.float64)
+        values = (column.codes == mark).astype(np.float64)
         columns.append(EncodedColumn(feature, values, values))
     return columns
 

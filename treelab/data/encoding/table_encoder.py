@@ -36,6 +36,9 @@ class TableEncoder:
         become columns of 0 and 1, a single column where there are two; 0 never.
     units : mapping of column name to unit, optional
         Kept in ``features_``. None takes ``frame.attrs["units"]`` where there is one.
+    rare : mapping of column name to float, optional
+        Categories that fewer training rows hold (below 1: a smaller fraction of them)
+        become one, see ``join_rare``. None takes ``frame.attrs["rare"]``.
     random_state : int, RandomState instance or None, default=None
         Seeds the folds in which categories are cross-fitted.
 
@@ -56,12 +59,14 @@ class TableEncoder:
         task,
         one_hot_max=0,
         units: Mapping[str, str] | None = None,
+        rare: Mapping[str, float] | None = None,
         random_state=None,
     ):
         self.numbers = numbers
         self.task = task
         self.one_hot_max = one_hot_max
         self.units = units
+        self.rare = rare
         self.random_state = random_state
 
     def fit_transform(self, frame: pd.DataFrame, y) -> np.ndarray:
@@ -90,6 +95,7 @@ class TableEncoder:
         y = self._check(frame, y)
         self.columns_ = tuple(frame.columns)
         units = frame.attrs.get("units", {}) if self.units is None else self.units
+        rare = frame.attrs.get("rare", {}) if self.rare is None else self.rare
 
         columns = encode_columns(
             frame,
@@ -97,6 +103,7 @@ class TableEncoder:
             task=self.task,
             one_hot_max=self.one_hot_max,
             units=units,
+            rare=rare,
             random_state=self.random_state,
         )
         self.features_ = tuple(

@@ -1,6 +1,9 @@
 """DuckDB files: a table or a SELECT is read, and nothing else is done."""
 
+import errno
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +126,21 @@ def test_a_query_that_needs_all_memory_is_refused(path):
             path,
             query="SELECT a, a + 1 AS b FROM range(1000000000) t(a) ORDER BY random()",
         )
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(errno.ENOSPC, "is full"), (errno.EACCES, "cannot be written")],
+)
+def test_a_disk_without_room_for_a_copy_is_told(path, monkeypatch, number, words):
+    def refuse(self, content):
+        raise OSError(number, os.strerror(number))
+
+    content = path.read_bytes()
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    with pytest.raises(TableError, match=words) as caught:
+        as_parquet(content, "t.duckdb", None, None, 20)
+    assert "TMPDIR" in str(caught.value)
 
 
 @pytest.mark.parametrize("damage", ["cut off", "overwritten", "header only"])

@@ -4,6 +4,7 @@ Runs in a process of its own, with a copy of the file that nothing can change; t
 database may read no other file, load no extension and fetch nothing.
 """
 
+import errno
 import tempfile
 import threading
 from pathlib import Path
@@ -18,6 +19,7 @@ from treelab.data.reading.formats.guarded import serve
 from treelab.data.reading.table_error import TableError, pick_table
 
 MOST_ROWS_AT_ONCE = 100_000
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 SAFE: dict[str, Any] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -56,7 +58,10 @@ def as_parquet(
 
     with tempfile.TemporaryDirectory() as folder:
         copy, written = Path(folder) / "copy.duckdb", Path(folder) / "table.parquet"
-        copy.write_bytes(content)
+        try:
+            copy.write_bytes(content)
+        except OSError as error:
+            raise _not_written(error, name, folder) from error
         late = threading.Event()
         try:
             with duckdb.connect(copy, read_only=True, config=SAFE) as database:
@@ -79,6 +84,8 @@ def as_parquet(
                     f"{name}: the query takes more than {seconds:g} s. Add a WHERE or "
                     "a LIMIT."
                 ) from error
+            if isinstance(error, OSError) and error.errno in NO_SPACE:
+                raise _not_written(error, name, folder) from error
             raise _refusal(str(error).split("\n")[0], name) from error
         return {"notes": notes}, written.read_bytes()
 
@@ -141,6 +148,16 @@ def _select_all(database, name: str, sheet: str | None) -> str:
 def _quoted(name: str) -> str:
     """Return a name as SQL has it."""
     return '"{}"'.format(name.replace('"', '""'))
+
+
+def _not_written(error: OSError, name: str, folder: str) -> TableError:
+    """Return what to tell where a copy, or the rows found, cannot be written."""
+    why = "is full" if error.errno in NO_SPACE else f"cannot be written ({error})"
+    return TableError(
+        f"{name}: a DuckDB database is read from a copy, and the disk of "
+        f"{Path(folder).parent} {why}. Free some space, or let TMPDIR name another "
+        "folder."
+    )
 
 
 def _refusal(words: str, name: str) -> TableError:

@@ -13,7 +13,7 @@ SECONDS = 15  # that the server may be silent
 OFFLINE = "A network error occurred"  # how scikit-learn's warning begins
 
 
-def fetch(content: bytes, name: str, folder: str) -> tuple[dict, bytes]:
+def fetch(content: bytes, name: str, folder: str, asked: str) -> tuple[dict, bytes]:
     """Fetch a table by its number or name, or take it from the cache.
 
     Parameters
@@ -24,6 +24,8 @@ def fetch(content: bytes, name: str, folder: str) -> tuple[dict, bytes]:
         OpenML's number of a table, or its name.
     folder : str
         Where what was fetched is cached.
+    asked : str
+        What the person who asks calls the table.
 
     Returns
     -------
@@ -49,11 +51,11 @@ def fetch(content: bytes, name: str, folder: str) -> tuple[dict, bytes]:
                 f"OpenML answers with an error ({error.code}). Try again later."
             ) from error
         raise TableError(
-            f"OpenML has no table {name!r}. Look for its number on openml.org."
+            f"OpenML has no table {asked!r}. Look for its number on openml.org."
         ) from error
     except (URLError, TimeoutError, ConnectionError, UserWarning) as error:
         raise TableError(
-            f"OpenML cannot be reached, and {name!r} was not fetched before. Look at "
+            f"OpenML cannot be reached, and {asked!r} was not fetched before. Look at "
             "the network connection, or upload the table as a file."
         ) from error
     except ValueError as error:

@@ -222,7 +222,13 @@ class _Text:
     def add(self, row: Row) -> None:
         """Write a row, unless there is too much text already."""
         if self._bytes.tell() <= MOST_BYTES:
-            self._writer.writerow([_text(cell) for cell in row])
+            # Most cells are numbers, which the csv module writes as _text does.
+            self._writer.writerow(
+                [
+                    cell if type(cell) is float and cell % 1 else _text(cell)
+                    for cell in row
+                ]
+            )
 
     def content(self) -> bytes:
         """Return what was written, as UTF-8."""

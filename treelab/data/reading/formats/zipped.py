@@ -9,7 +9,8 @@ from treelab.data.reading.extent import check_bytes
 from treelab.data.reading.table_error import TableError
 
 WORKBOOK_PARTS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
-MOST_UNPACKED = 2**30  # bytes of all parts of a workbook: XML is many times its table
+# Bytes of all parts of a workbook: XML is many times its table, and is read slowly.
+MOST_UNPACKED = 2**28
 
 
 def is_workbook(content: bytes) -> bool:
@@ -37,8 +38,8 @@ def check_parts(content: bytes, name: str) -> None:
         ) from error
     if n_bytes > MOST_UNPACKED:
         raise TableError(
-            f"{name} unpacks to {n_bytes / 2**30:,.1f} GiB; at most "
-            f"{MOST_UNPACKED / 2**30:g} GiB can be read. Save the table itself as CSV "
+            f"{name} is a workbook that unpacks to {n_bytes / 2**20:,.0f} MiB; at most "
+            f"{MOST_UNPACKED // 2**20:,} MiB can be read. Save the table itself as CSV "
             "or Parquet, or take a sample of its rows."
         )
 
