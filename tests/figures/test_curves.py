@@ -87,6 +87,16 @@ def test_thinning_keeps_both_ends(n_points):
     assert len(rows) <= 600
 
 
+def test_what_comes_before_a_curve_is_dotted_even_where_no_curve_is_yet():
+    before = {"before_x": np.array([1.0, 30.0]), "before_loss": np.array([0.7, 0.5])}
+    none = np.empty(0)
+    figure = loss_figure([Curve("a", "#0072B2", none, none, none, **before)])
+    (dotted,) = [trace for trace in figure.data if trace.line.dash == "dot"]
+    assert dotted.y.tolist() == [0.7, 0.5]
+    assert figure.layout.xaxis.range[1] > 30
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["a"]
+
+
 def test_names_from_outside_are_escaped():
     figure = loss_figure([curve("<b>bold</b>")])
     assert "<b>" not in figure.data[0].name
@@ -97,6 +107,10 @@ def test_a_start_is_named_at_the_first_point():
     figure = loss_figure([begins, curve("b")])
     (named,) = [trace for trace in figure.data if trace.text]
     assert named.text[0] == "start: a &lt;greedy&gt; tree"
+    long = replace(begins, start="start: a random forest's and boosted trees")
+    (named,) = [trace for trace in loss_figure([long]).data if trace.text]
+    assert named.text[0] == "start"
+    assert "boosted trees" in named.hovertemplate
     assert named.x[0] == begins.x[0]
     assert named.y[0] == begins.valid_loss[0]
 

@@ -43,7 +43,7 @@ def solved(parts, dtype=torch.float64, solve=solve_activity):
 # Programs are few where trees are deep: the reference is slow.
 MANY = [(1, 100), (2, 100), (3, 80), (4, 40), (5, 20)]
 MANY += [(6, 8), (7, 3), (8, 2), (9, 1), (10, 1)]
-FEW = [(1, 12), (3, 12), (6, 2)]
+FEW = [(1, 4), (3, 12), (6, 2)]
 SIZES = [*FEW, *(pytest.param(*size, marks=pytest.mark.slow) for size in MANY)]
 
 

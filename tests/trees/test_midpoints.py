@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.slow_params import slow_after
 from treelab.learners.gradtree.estimators import GradTreeClassifier
 from treelab.trees.adapters import from_sklearn
 from treelab.trees.midpoints import midpoint, with_midpoint_thresholds
@@ -37,7 +38,7 @@ def test_centred_thresholds_are_carts(seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 def test_gradtree_is_exported_with_centred_thresholds(seed):
     X, y = table(seed)
     tree = GradTreeClassifier(3, n_restarts=3, n_steps=20, random_state=0).fit(X, y)

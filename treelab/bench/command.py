@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from treelab.bench.soak.command import add_soak
-from treelab.bench.ui.command import add_large, add_ui, add_viewer, add_watchers
+from treelab.bench.soak.command import add_cluster_sweep, add_soak
+from treelab.bench.ui.command import UI_COMMANDS
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,20 @@ def add_rashomon(commands) -> None:
     parser.set_defaults(command=_rashomon)
 
 
+def add_sweep(commands) -> None:
+    """Add ``bench sweep``."""
+    parser = commands.add_parser(
+        "sweep", help="time GradTree's trials one by one and as batches"
+    )
+    parser.add_argument("--trials", type=int, default=20, help="(default: 20)")
+    parser.add_argument(
+        "--batches", default="1,8", help="trials at once, joined by commas"
+    )
+    parser.add_argument("--device", default="cpu", help="(default: cpu)")
+    parser.add_argument("--seed", type=int, default=0, help="of the trials")
+    parser.set_defaults(command=_sweep)
+
+
 def add_tables(commands) -> None:
     """Add ``bench tables``."""
     parser = commands.add_parser(
@@ -223,17 +237,16 @@ def add_tables(commands) -> None:
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
+    add_cluster_sweep,
     add_constraints,
     add_deciders,
-    add_large,
     add_origins,
     add_rashomon,
     add_soak,
     add_speed,
+    add_sweep,
     add_tables,
-    add_ui,
-    add_viewer,
-    add_watchers,
+    *UI_COMMANDS,
 )
 
 
@@ -364,6 +377,13 @@ def _rashomon(chosen: Namespace) -> int:
     from treelab.bench.rashomon import run
 
     return run(chosen)
+
+
+def _sweep(chosen: Namespace) -> int:
+    """Time trials and print."""
+    from treelab.bench.timing.sweep import report
+
+    return report(chosen)
 
 
 def _speed(chosen: Namespace) -> int:

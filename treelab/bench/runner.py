@@ -1,9 +1,12 @@
 """Run contenders over tables and trials, and save every result."""
 
 import json
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +18,8 @@ from treelab.bench.machine import machine
 from treelab.bench.tables import BenchTable
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.common.origin import Origin
+from treelab.runs.workers.cluster.calls import Caller
+from treelab.runs.workers.cluster.connection import cluster_address
 
 
 def splits(
@@ -105,6 +110,8 @@ def measure(
 ) -> None:
     """Fit and score every contender on every split; a failure is one of the results.
 
+    Where ``TREELAB_CLUSTER`` names a cluster, the fits of a table go there at once.
+
     Parameters
     ----------
     tables : sequence of BenchTable
@@ -119,22 +126,51 @@ def measure(
         Of the first split; trials are numbered from it.
     """
     total = len(tables) * trials * len(contenders)
-    with tqdm(total=total, unit="fit") as bar:
+    with _calls() as calls, tqdm(total=total, unit="fit") as bar:
         for table in tables:
             X, y = table.load()
             trial_rows = splits(y, protocol, trials, seed=seed)
-            for trial, (train, test) in enumerate(trial_rows, start=seed):
-                for contender in contenders:
-                    bar.set_postfix_str(f"{table.name} {contender.name}")
-                    if not results.has(table.name, trial, contender.name):
-                        row = _measure_one(
-                            contender, table.task, X, y, train, test, trial
-                        )
-                        results.add({"table": table.name, "trial": trial} | row)
-                    bar.update()
+            fits = [
+                (contender, table.task, train, test, trial)
+                for trial, (train, test) in enumerate(trial_rows, start=seed)
+                for contender in contenders
+                if not results.has(table.name, trial, contender.name)
+            ]
+            bar.update(trials * len(contenders) - len(fits))
+            bar.set_postfix_str(table.name)
+            for place, row in calls(_measure_one, (X, y), fits):
+                contender, *_, trial = fits[place]
+                if isinstance(row, Exception):
+                    row = _failure(contender, row)
+                bar.set_postfix_str(f"{table.name} {contender.name}")
+                results.add({"table": table.name, "trial": trial} | row)
+                bar.update()
 
 
-def _measure_one(contender, task, X, y, train, test, trial) -> dict:
+@contextmanager
+def _calls() -> Iterator[Callable[..., Iterator[tuple[int, Any]]]]:
+    """Yield what calls a function many times: here, or on the cluster that is named."""
+    if not (address := cluster_address()):
+        yield _call_here
+        return
+    with Caller(address) as caller:
+        print(f"Training on {caller.words}.", file=sys.stderr)
+        yield caller.calls
+
+
+def _call_here(function, shared, each) -> Iterator[tuple[int, Any]]:
+    """Call a function one time after the other; see ``Caller.calls``."""
+    for place, own in enumerate(each):
+        yield place, function(*own, *shared)
+
+
+def _failure(contender: Contender, error: Exception) -> dict:
+    """Return the result of a fit that failed."""
+    wrong = f"{type(error).__name__}: {error}"
+    return {"contender": contender.name, "machine": machine(), "error": wrong}
+
+
+def _measure_one(contender, task, train, test, trial, X, y) -> dict:
     """Fit and score one contender on one split."""
     started = time.perf_counter()
     row = {"contender": contender.name, "machine": machine()}
@@ -143,7 +179,7 @@ def _measure_one(contender, task, X, y, train, test, trial) -> dict:
             X.iloc[train], y[train], X.iloc[test], task, trial
         )
     except Exception as error:  # the one place where a benchmark must go on
-        return row | {"error": f"{type(error).__name__}: {error}"}
+        return _failure(contender, error)
     seconds = time.perf_counter() - started
     name = headline(task)
     row[name] = scores(task, y[test], found.predicted)[name]

@@ -2,6 +2,8 @@
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -63,18 +65,8 @@ def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
     FileNotFoundError, ImportError
         Where a Chromium or playwright is missing.
     """
-    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if chromium is None:
-        raise FileNotFoundError("No Chromium or Chrome is installed.")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        raise ImportError(
-            "playwright is missing; pip install -r requirements-dev.txt brings it."
-        ) from error
     rows = []
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
+    with open_chromium() as browser, tempfile.TemporaryDirectory() as folder:
         for depth in depths:
             tree, X, y = grown_tree(depth)
             payload = tree_payload(tree, X, y, title="grown")
@@ -89,11 +81,34 @@ def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
                 | _measure(page, path.as_uri(), n_moves)
             )
             page.close()
-        browser.close()
     table = pd.DataFrame(rows)
     print(f"\nTree viewer, {N_ROWS:,} rows, headless Chromium, {machine()}\n")
     print(table.round(1).to_string(index=False))
     return table
+
+
+@contextmanager
+def open_chromium() -> Iterator:
+    """Open headless Chromium by playwright, and close it.
+
+    Raises
+    ------
+    FileNotFoundError, ImportError
+        Where a Chromium or playwright is missing.
+    """
+    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if chromium is None:
+        raise FileNotFoundError("No Chromium or Chrome is installed.")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise ImportError(
+            "playwright is missing; pip install -r requirements-dev.txt brings it."
+        ) from error
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
+        yield browser
+        browser.close()
 
 
 def _measure(page, address: str, n_moves: int) -> dict[str, float]:

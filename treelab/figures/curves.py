@@ -1,7 +1,7 @@
 """Loss curves of runs, together on one chart or a panel each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,6 +15,7 @@ from treelab.trees.text.numerals import significant
 MAX_POINTS = 600  # a line; a screen shows no more
 COLUMNS = 2  # panels side by side
 LEAST_X = 10  # epochs or seconds that the axis holds from the start
+LONGEST_START = 24  # letters beside a start; more do not fit on a narrow screen
 HEADROOM = 1.25  # the axis ends above the baseline loss by this factor
 
 
@@ -35,6 +36,9 @@ class Curve:
     start : str
         What the model was at the first point, in a few words; "" where that is no
         start.
+    before_x, before_loss : ndarray of shape (n_before,)
+        What comes before ``x``, dotted: the loss on held-out rows of the trees that a
+        cross-validation trains.
     """
 
     name: str
@@ -43,6 +47,8 @@ class Curve:
     train_loss: np.ndarray
     valid_loss: np.ndarray
     start: str = ""
+    before_x: np.ndarray = field(default_factory=lambda: np.empty(0))
+    before_loss: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def loss_figure(
@@ -153,7 +159,8 @@ def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
 
 def _end(curves: Sequence[Curve]) -> float:
     """Where the axis of epochs or seconds ends, a little beyond the last point."""
-    last = max((curve.x.max() for curve in curves if len(curve.x)), default=0.0)
+    ends = [x.max() for c in curves for x in (c.x, c.before_x) if len(x)]
+    last = max(ends, default=0.0)
     return max(LEAST_X, last * 1.02)
 
 
@@ -162,7 +169,12 @@ def _top(curves: Sequence[Curve], baseline: float | None) -> float | None:
     if baseline is None or not baseline > 0:
         return None
     highest = max(
-        (np.nanmax(loss) for c in curves for loss in _losses(c) if _any(loss)),
+        (
+            np.nanmax(loss)
+            for c in curves
+            for loss in (*_losses(c), c.before_loss)
+            if _any(loss)
+        ),
         default=0.0,
     )
     return max(baseline * HEADROOM, min(highest * 1.05, baseline * 2 * HEADROOM))
@@ -224,6 +236,19 @@ def _add_lines(
             row=row,
             col=col,
         )
+    if len(curve.before_x):
+        figure.add_scatter(
+            x=curve.before_x,
+            y=curve.before_loss,
+            mode="lines+markers" if len(curve.before_x) == 1 else "lines",
+            line={"color": curve.color, "dash": "dot", "width": 1.6},
+            legendgroup=name,
+            showlegend=False,
+            hovertemplate=f"{name}, cross-validation, rows held out: %{{y:.4g}}"
+            "<extra></extra>",
+            row=row,
+            col=col,
+        )
     _name_start(figure, curve, end, row, col)
     if np.isfinite(curve.valid_loss).sum() > 1:
         best = int(np.nanargmin(curve.valid_loss))
@@ -254,11 +279,14 @@ def _name_start(
     losses = next((loss for loss in reversed(_losses(curve)) if _any(loss[:1])), None)
     if not curve.start or losses is None:
         return
+    words = curve.start
+    if len(words) > LONGEST_START:
+        words = words.partition(":")[0]
     figure.add_scatter(
         x=curve.x[:1],
         y=losses[:1],
         mode="markers" if end is None else "markers+text",
-        text=[escape_html(curve.start)],
+        text=[escape_html(words)],
         textposition="top left" if end and curve.x[0] > end / 2 else "top right",
         textfont={"color": curve.color, "size": 12},
         marker={"color": curve.color, "size": 8, "symbol": "square"},

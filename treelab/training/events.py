@@ -15,6 +15,7 @@ HISTORY = ["epoch", "train_loss", "valid_loss", "seconds", "stage"]
 """Columns of a learner's ``history_``."""
 
 REPORT_SECONDS = 0.5  # a longer epoch reports in between
+CROSS_VALIDATION = "cross-validation"  # a preparation that has a curve of its own
 TRAINING = "training"  # the stage that trains the model that is retained
 
 
@@ -46,8 +47,9 @@ class Progress:
     max_epochs : int
         Epochs after which training ends at the latest, preparation included.
     train_loss, valid_loss : float
-        Of the candidate that leads on validation; NaN where not measured yet, and
-        throughout a preparation.
+        Of the candidate that leads on validation; NaN where not measured yet. Of a
+        preparation the validation loss alone may be known: the mean of the models
+        that it trains, on rows held out from them.
     seconds : float
         Since training began.
     metric : float or None
@@ -56,7 +58,7 @@ class Progress:
         Name of the stage, as "cross-validation", "training", "polish".
     is_preparation : bool
         Whether the stage comes before the training of the model that is retained:
-        it moves the progress and draws no curve.
+        it moves the progress, and its losses are on no history.
     epochs_before : float
         Epochs of the preparation before this stage.
     snapshot : callable or None
@@ -99,7 +101,8 @@ class Monitor:
 
     A learner that trains in several stages gives each a monitor of its own, by
     ``next_stage``; they share ``history``. What comes before the training of the model
-    that is retained, as cross-validation, is a preparation: progress and no curve.
+    that is retained, as cross-validation, is a preparation: it is reported and is not
+    on the history.
     The curve begins at the start: ``report`` it with epoch 0.
 
     Attributes
@@ -248,7 +251,8 @@ class Monitor:
         leader = int(np.where(np.isfinite(ranked), ranked, np.inf).argmin())
         train, valid = (float(loss[leader]) for loss in losses)
         progress = self._progress(epoch, train, valid)
-        if math.isfinite(progress.train_loss) or math.isfinite(progress.valid_loss):
+        is_measured = any(map(math.isfinite, (train, valid)))
+        if is_measured and not self.is_preparation:
             self.history.append(tuple(getattr(progress, name) for name in HISTORY))
             self._losses.append(losses)
         return notify(self.callbacks, progress)
@@ -289,8 +293,8 @@ class Monitor:
         return Progress(
             epoch=self._last_epoch,
             max_epochs=self.max_epochs,
-            train_loss=math.nan if self.is_preparation else train_loss,
-            valid_loss=math.nan if self.is_preparation else valid_loss,
+            train_loss=train_loss,
+            valid_loss=valid_loss,
             seconds=self._last_report - self.started,
             stage=self.stage,
             is_preparation=self.is_preparation,

@@ -37,6 +37,9 @@ class Feature:
         The number that each category stands for, such as its target encoding.
     unseen : float, default=nan
         Score of a category that no training row held; NaN treats it as missing.
+    rare : tuple of str
+        Categories that count as one, as few training rows held each of them: they have
+        one score, and words name them together.
     spread : float, default=nan
         Standard deviation of the training rows, in the column's unit (or of scores);
         by it the columns of a weighted sum are ordered. NaN: not known.
@@ -44,7 +47,8 @@ class Feature:
     Raises
     ------
     ValueError
-        If ``kind`` is unknown, or categories and scores do not match.
+        If ``kind`` is unknown, categories and scores do not match, or rare values are
+        no categories.
     """
 
     column: str
@@ -55,6 +59,7 @@ class Feature:
     scores: tuple[float, ...] = ()
     unseen: float = nan
     spread: float = nan
+    rare: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -70,6 +75,7 @@ class Feature:
             "spread": float(self.spread),
             "categories": tuple(str(c) for c in self.categories),
             "scores": tuple(float(s) for s in self.scores),
+            "rare": tuple(str(c) for c in self.rare),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -82,6 +88,10 @@ class Feature:
             raise ValueError(f"Number column {self.column!r} cannot have categories.")
         if len(set(self.categories)) != len(self.categories):
             raise ValueError(f"Column {self.column!r} lists a category twice.")
+        if not set(self.rare) <= set(self.categories):
+            raise ValueError(
+                f"Column {self.column!r} has rare values it does not list."
+            )
 
     @property
     def reading(self) -> tuple:
@@ -118,7 +128,10 @@ def feature_matrix(
     ValueError
         If a column is absent, appears twice, or holds text where numbers are expected.
     """
-    return FeatureReader(features, X).matrix(features, used)
+    read = features
+    if used is not None and isinstance(X, pd.DataFrame):  # of thousands a tree uses few
+        read = [features[index] for index in used]
+    return FeatureReader(read, X).matrix(features, used)
 
 
 class FeatureReader:
@@ -137,9 +150,7 @@ class FeatureReader:
         self._positions: dict[str, list[int]] = {}
         for position, name in enumerate(self._X.columns):
             self._positions.setdefault(str(name), []).append(position)
-        self._is_plain = [
-            isinstance(t, np.dtype) and t.kind in "iufb" for t in self._X.dtypes
-        ]
+        self._types = self._X.dtypes.to_numpy()
         # Several features may read one column.
         self._codes: dict[str, tuple[np.ndarray, list[str]]] = {}
 
@@ -177,7 +188,10 @@ class FeatureReader:
         for index in wanted:
             at = self._positions.get(features[index].column, ())
             is_number = features[index].kind == "number"
-            if is_number and len(at) == 1 and self._is_plain[at[0]]:
+            if not is_number or len(at) != 1:
+                continue
+            kind = self._types[at[0]]
+            if isinstance(kind, np.dtype) and kind.kind in "iufb":
                 found[index] = at[0]
         return found
 

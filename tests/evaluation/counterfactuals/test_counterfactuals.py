@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import CATEGORIES, make_table, make_tree
-from treelab.evaluation.counterfactuals.changes import Changes, Wanted
+from treelab.evaluation.counterfactuals.changes import Changes, KnownValues, Wanted
 from treelab.evaluation.counterfactuals.exact import tree_counterfactuals
 from treelab.evaluation.counterfactuals.search import searched_counterfactuals
 from treelab.trees.feature import Feature
@@ -25,7 +25,7 @@ def problem(seed, *, n_rows=6, oblique=0.0, **limits):
     tree = make_tree(rng, 7, oblique=oblique, infinite=0.0)
     X = make_table(rng, n_rows)
     row = make_table(rng, 1)
-    changes = Changes(row, X, **limits)
+    changes = Changes(row, KnownValues(X), **limits)
     predicted = tree.predict(row)[0]
     wanted = Wanted(tuple(label for label in tree.classes if label != predicted))
     return tree, changes, wanted, rng
@@ -36,7 +36,7 @@ def possible_rows(changes):
     options = []
     for column in COLUMNS:
         before = changes.value(column)
-        values = [before, np.nan, *changes.X[column].dropna().unique()]
+        values = [before, np.nan, *changes.known.X[column].dropna().unique()]
         if column == "job":
             values += CATEGORIES
         values = {str(value): value for value in values}.values()
@@ -115,14 +115,14 @@ def test_a_value_may_be_asked_for():
     tree = make_tree(rng, 6, n_classes=0, infinite=0.0)
     row, X = make_table(rng, 1), make_table(rng, 30)
     wanted = Wanted(low=float(np.sort(tree.value[tree.is_leaf, 0])[-1]))
-    (found,) = tree_counterfactuals(tree, Changes(row, X), wanted)
+    (found,) = tree_counterfactuals(tree, Changes(row, KnownValues(X)), wanted)
     assert tree.predict(found.row)[0] >= wanted.low
 
 
 def test_linear_leaves_are_refused():
     rng = np.random.default_rng(0)
     tree = make_tree(rng, 6, n_classes=0, linear=True)
-    changes = Changes(make_table(rng, 1), make_table(rng, 5))
+    changes = Changes(make_table(rng, 1), KnownValues(make_table(rng, 5)))
     with pytest.raises(ValueError, match="linear leaves"):
         tree_counterfactuals(tree, changes, Wanted(low=0.0))
 
@@ -154,7 +154,9 @@ def test_a_sum_moves_columns_only_within_their_range(bound):
         classes=("low", "high"),
     )
     X = pd.DataFrame({"x": np.linspace(0, 10, 11), "y": np.linspace(0, 10, 11)})
-    found = tree_counterfactuals(tree, Changes(X.iloc[[2]], X), Wanted(("high",)))
+    found = tree_counterfactuals(
+        tree, Changes(X.iloc[[2]], KnownValues(X)), Wanted(("high",))
+    )
     assert bool(found) == (bound < 20)
     for own in found:
         assert (own.row.to_numpy() <= 10).all()

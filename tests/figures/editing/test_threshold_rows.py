@@ -1,11 +1,15 @@
 """What a histogram with a threshold that is dragged is drawn from."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from treelab.figures.editing.threshold_rows import threshold_rows
+from treelab.figures.editing.threshold_rows import threshold_rows, threshold_stops
+from treelab.learners.cart.estimators import CartClassifier
+from treelab.trees.text.conditions import shown_threshold
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 3e8])
@@ -35,3 +39,22 @@ def test_rows_that_nothing_parts_have_no_line(x):
     x = np.array(x)
     rows = threshold_rows(x, [("rows", np.ones(len(x), bool), "#111111")], {}, np.inf)
     assert (rows["at"], rows["stops"]) == (None, [])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_threshold_is_written_as_the_tree_writes_it_after_the_move(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"size": rng.normal(size=90).round(3), "rest": rng.random(90)})
+    y = (X["size"] > 0.1).astype(int) ^ (X["rest"] > 0.9)
+    train = np.arange(90) < 60
+    fitted = CartClassifier(max_depth=2, tune=False, random_state=0).fit(X, y).tree_
+    x, known = X["size"].to_numpy()[train], X["size"].to_numpy()
+    now = float(fitted.threshold[0])  # all rows reach the root
+    stops = threshold_stops(x, known, now)
+    assert stops[now] == shown_threshold(fitted, 0)
+    for stop in [*stops][::9]:
+        threshold = fitted.threshold.copy()
+        threshold[0] = stop
+        moved = replace(fitted, threshold=threshold, between=None, missing_rows=None)
+        assert stops[stop] == shown_threshold(moved.with_rows(X, y), 0)
+    assert [*stops] == sorted(stops)

@@ -2,6 +2,7 @@ import numpy as np
 
 from treelab.learners.common.folds import (
     N_PARTS,
+    REPEATED_COLUMNS,
     REPEATED_ROWS,
     assign_parts,
     repeated_folds,
@@ -18,3 +19,5 @@ def test_parts_are_alike_in_size_and_drawn_by_the_seed():
 def test_large_tables_have_their_folds_drawn_once():
     assert len(repeated_folds(np.arange(REPEATED_ROWS) % 2, seed=0)) == 3
     assert len(repeated_folds(np.arange(REPEATED_ROWS + 1) % 2, seed=0)) == 1
+    wide = REPEATED_COLUMNS + 1
+    assert len(repeated_folds(np.arange(60) % 2, seed=0, n_columns=wide)) == 1

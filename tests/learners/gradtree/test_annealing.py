@@ -6,7 +6,13 @@ import pytest
 import torch
 
 from treelab.learners.common.objective import ClassObjective
-from treelab.learners.gradtree.annealing import Plan, make_starts, plans_of, train
+from treelab.learners.gradtree.annealing import (
+    Plan,
+    Training,
+    make_starts,
+    plans_of,
+    train,
+)
 from treelab.learners.gradtree.encodings import encode
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.training.events import Monitor
@@ -75,7 +81,7 @@ def trained(settings, callbacks=()):
     starts = make_starts(
         encodings, y, values, plans_of(settings), 2, settings, np.random.RandomState(0)
     )
-    return starts, *train(
+    training = Training(
         encodings,
         starts,
         y,
@@ -84,6 +90,7 @@ def trained(settings, callbacks=()):
         Monitor(20, callbacks),
         torch.Generator().manual_seed(0),
     )
+    return starts, *train([training])
 
 
 def test_training_lowers_the_loss_of_the_hard_trees():

@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.learners.builtin_tables import BUILTIN_TABLES
+from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.common.origin import changed_splits, feature_spread
@@ -19,9 +19,11 @@ from treelab.trees.pruning.size_path import SizePath
 QUICK = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 30, "random_state": 0}
 CHECKED = {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 4, "random_state": 0}
 RATES = ("learning_rate_index", "learning_rate_values", "learning_rate_leaf")
+TABLES = sorted(BUILTIN, key=lambda key: key not in ("mixed", "diabetes"))
 STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 
 
+@pytest.mark.slow
 @parametrize_with_checks([GradTreeClassifier(**CHECKED)])
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     check(estimator)
@@ -63,7 +65,7 @@ class RecordingRegressor(Recording, GradTreeRegressor):
     pass
 
 
-@pytest.mark.parametrize("key", BUILTIN_TABLES)
+@pytest.mark.parametrize("key", slow_after(2, TABLES))
 def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key):
     task, X, y = table(key)
     make = RecordingRegressor if task == "regression" else RecordingClassifier
@@ -85,7 +87,7 @@ def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key)
             np.testing.assert_allclose(tree.value[own], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("key", ["breast_cancer", "iris", "diabetes"])
+@pytest.mark.parametrize("key", slow_after(1, ["diabetes", "iris", "breast_cancer"]))
 def test_the_path_ascends_holds_the_tree_and_is_saved_and_loaded(key, tmp_path):
     task, X, y = table(key)
     fitted = learner(task).fit(X, y)
@@ -105,7 +107,9 @@ def test_the_path_ascends_holds_the_tree_and_is_saved_and_loaded(key, tmp_path):
     pd.testing.assert_frame_equal(loaded.scores, path.scores)
 
 
-@pytest.mark.parametrize("key", ["wine", "mixed", "diabetes", "greedy_trap"])
+@pytest.mark.parametrize(
+    "key", slow_after(2, ["mixed", "diabetes", "wine", "greedy_trap"])
+)
 def test_as_many_splits_changed_as_the_origin_says(key):
     task, X, y = table(key)
     retained = []
@@ -175,13 +179,14 @@ def test_a_callback_stops_it_and_a_tree_is_made_of_what_is_there(stage):
     assert fitted.score(X, y) > 0.85
 
 
-def test_cross_validation_is_a_preparation_and_draws_no_curve():
+def test_cross_validation_is_a_preparation_with_a_loss_on_held_out_rows():
     _, X, y = table("iris")
     reports = []
     fitted = GradTreeClassifier(**QUICK).fit(X, y, callbacks=[reports.append])
     before = [own for own in reports if own.is_preparation]
     assert {own.stage for own in before} == {"cross-validation"}
     assert all(math.isnan(own.train_loss) for own in before)
+    assert before[-1].valid_loss < before[0].valid_loss
     total = [own.total_epoch for own in reports]
     assert total == sorted(total)
     assert total[-1] <= reports[-1].max_epochs
@@ -299,7 +304,7 @@ def test_every_loss_trains(loss):
     assert GradTreeClassifier(**QUICK, loss=loss).fit(X, y).score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("most", [2, 3, 7])
+@pytest.mark.parametrize("most", slow_after(1, [3, 2, 7]))
 def test_no_tree_has_more_leaves_or_levels_than_it_may(most):
     _, X, y = table("mixed")
     fitted = GradTreeClassifier(**{**QUICK, "max_leaf_nodes": most, "max_depth": 2})

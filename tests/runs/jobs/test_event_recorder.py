@@ -105,14 +105,20 @@ def test_a_process_that_has_to_end_aborts_the_training(store, run_id, clock):
     assert len(store.events(run_id)) == 1
 
 
-def test_a_preparation_moves_the_run_and_draws_nothing(store, run_id, clock):
+def test_a_preparation_moves_the_run_and_has_a_curve_until_the_end(
+    store, run_id, clock
+):
     record = EventRecorder(store, run_id)
     record(report(5, stage="cross-validation", is_preparation=True))
     assert len(store.events(run_id)) == 0
+    assert store.preparation(run_id)["epoch"].tolist() == [5]
     assert store.run(run_id).stage == "cross-validation"
     record(report(0, stage="training", epochs_before=5))  # at once: another stage
     assert store.events(run_id)["epoch"].tolist() == [0]
     assert store.run(run_id).progress == 0.5
+    assert len(store.preparation(run_id)) == 1
+    Monitor(3, [record]).retain(0)  # the training has ended
+    assert len(store.preparation(run_id)) == 0
 
 
 def test_the_curve_of_the_retained_candidate_replaces_the_leaders(store, run_id, clock):

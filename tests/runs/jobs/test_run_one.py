@@ -1,5 +1,7 @@
 """One run, from its id to its model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -223,6 +225,21 @@ def test_a_training_that_cannot_fit_is_refused_before_it_begins(
     assert run.state == "failed"
     assert "GB of memory, and 0." in run.error
     assert word in run.error
+
+
+@pytest.mark.parametrize("learner", ["gradtree", "grande", "get"])
+def test_each_class_takes_memory_of_its_own(problem, learner):
+    settings = LEARNERS[learner].defaults("multiclass")
+    needed = [needed_bytes(learner, settings, problem, 5000, n) for n in (3, 100, 200)]
+    assert needed[2] - needed[1] > 0.9 * (needed[1] - needed[0]) > 1e6
+
+
+def test_a_refused_training_names_its_classes(store, problem, monkeypatch):
+    monkeypatch.setattr("treelab.runs.jobs.memory.free_bytes", lambda: 1e4)
+    frame = store.table(problem.table_id)
+    frame[problem.target] = [f"class {i % 30}" for i in range(len(frame))]
+    many = replace(problem, table_id=store.add_table(frame, "many"), task="multiclass")
+    assert ", 30 classes" in train(store, many, "gradtree", {}).error
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS])

@@ -77,7 +77,9 @@ def test_a_worker_ends_the_runs_of_a_dead_process_without_any_page(store, proble
     assert store.run(run_id).state == "interrupted"
 
 
-def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(store, problem):
+def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(
+    store, problem, capsys
+):
     worker = Worker(store, "quick")
     store.submit(run_id := store.create("slow", {}, problem))
     store.submit(quick := store.create("cart", {}, problem))
@@ -90,6 +92,13 @@ def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(store, problem)
     run = store.run(run_id)
     assert (run.state, run.error) == ("interrupted", PROCESS_ENDED)
     assert worker._has_to_end()
+    log = [line.split(" ", 2)[2] for line in capsys.readouterr().err.splitlines()]
+    assert log == [
+        f"{quick} begins",
+        f"{quick} ended done",
+        f"{run_id} begins",
+        f"{run_id} ended interrupted",
+    ]
 
 
 def test_a_training_that_does_not_react_in_time_is_ended(store, problem, monkeypatch):

@@ -34,16 +34,40 @@ def pmml_predictions(tree, table: pd.DataFrame) -> list:
     """What the document predicts for each row; None where it says nothing."""
     root = xml.fromstring(to_pmml(tree).encode())
     labels = {str(label): label for label in tree.classes or ()}
-    found = [_score(root, row) for row in table.to_dict("records")]
+    model = root.find(f"{PMML}TreeModel")
+    if model is None:
+        return _averages(root, tree, table)
+    found = [_leaf(model, row) for row in table.to_dict("records")]
+    found = [None if leaf is None else leaf.get("score") for leaf in found]
     if tree.classes is None:
         return [None if score is None else float(score) for score in found]
     return [labels.get(score) for score in found]
 
 
-def _score(root, row: dict) -> str | None:
-    """The score of the node that a row ends in."""
+def _averages(root, tree, table: pd.DataFrame) -> list:
+    """What the weighted average of all segments is: a value, or the likeliest class."""
+    segments = list(root.iter(f"{PMML}Segment"))
+    weight = np.array([float(segment.get("weight")) for segment in segments])
+    found = []
+    for row in table.to_dict("records"):
+        leaves = [_leaf(segment.find(f"{PMML}TreeModel"), row) for segment in segments]
+        values = [
+            [
+                float(own.get("probability"))
+                for own in leaf.iter(f"{PMML}ScoreDistribution")
+            ]
+            if tree.classes
+            else [float(leaf.get("score"))]
+            for leaf in leaves
+        ]
+        mean = weight @ np.array(values) / weight.sum()
+        found.append(tree.classes[mean.argmax()] if tree.classes else mean[0])
+    return found
+
+
+def _leaf(model, row: dict):
+    """The node that a row ends in; None for none."""
     values = {str(k): None if v is None or v != v else v for k, v in row.items()}
-    model = root.find(f"{PMML}TreeModel")
     for field in model.iter(f"{PMML}DerivedField"):
         values[field.get("name")] = _number(field[0], values)
     node = model.find(f"{PMML}Node")
@@ -57,7 +81,7 @@ def _score(root, row: dict) -> str | None:
             node = children[holds.index(True)]
         if node is None:
             return None
-    return node.get("score")
+    return node
 
 
 def _holds(predicate, values: dict) -> bool | None:

@@ -1,12 +1,14 @@
 """An ensemble's ONNX, Python and C predict as it does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.trees.code.evaluators import run_onnx
+from tests.trees.code.evaluators import pmml_predictions, run_onnx
 from tests.trees.code.run import c_predictions, needs_gcc, python_predictions
-from treelab.trees.code import to_pmml, to_python, to_sql
+from treelab.trees.code import ensemble_languages, to_pmml, to_python, to_sql
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 
@@ -123,10 +125,39 @@ def test_one_tree_and_no_split_are_an_ensemble_too(tmp_path):
     check_python(one, table)
 
 
-def test_languages_without_weights_by_row_say_so():
-    model = make_ensemble(np.random.default_rng(0), "numbers", "softmax", n_trees=2)
-    for write, language in ((to_pmml, "PMML"), (to_sql, "SQL")):
-        with pytest.raises(ValueError, match=f"{language} has no ensemble whose weigh"):
+def with_one_weight_a_tree(model: WeightedTrees) -> WeightedTrees:
+    """The ensemble with the weight of each tree's first leaf at all of its leaves."""
+    weight = np.repeat(model.leaf_weight[:, :1], model.n_leaves, axis=1)
+    return replace(model, leaf_weight=weight)
+
+
+def check_pmml(model: WeightedTrees, table: pd.DataFrame) -> None:
+    """Assert that PMML predicts as the ensemble does."""
+    wanted, found = model.predict(table), pmml_predictions(model, table)
+    if model.classes is None:
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+    else:
+        assert found == wanted.tolist()
+
+
+@pytest.mark.parametrize("kind", ["numbers", "probabilities"])
+@pytest.mark.parametrize("weighting", ["softmax", "entmax15"])
+def test_pmml_holds_an_ensemble_with_one_weight_a_tree(kind, weighting):
+    rng = np.random.default_rng(len(kind))
+    model = with_one_weight_a_tree(make_ensemble(rng, kind, weighting, n_trees=9))
+    assert ensemble_languages(model) == ("python", "c", "pmml")
+    check_pmml(model, make_rows(rng, 120))
+
+
+def test_languages_say_which_ensembles_they_cannot_hold():
+    rng = np.random.default_rng(0)
+    by_row = make_ensemble(rng, "numbers", "softmax", n_trees=2)
+    logits = with_one_weight_a_tree(make_ensemble(rng, "classes", "softmax", 2))
+    fixed = with_one_weight_a_tree(by_row)
+    assert ensemble_languages(by_row) == ensemble_languages(logits) == ("python", "c")
+    cases = [(to_pmml, by_row), (to_pmml, logits), (to_sql, by_row), (to_sql, fixed)]
+    for write, model in cases:
+        with pytest.raises(ValueError, match="cannot hold this ensemble"):
             write(model)
 
 
@@ -140,3 +171,5 @@ def test_ten_thousand_rows_predict_alike(kind, weighting, tmp_path):
     check_onnx(model, table)
     check_python(model, table)
     check_c(model, table, tmp_path)
+    if kind in ("numbers", "probabilities"):
+        check_pmml(with_one_weight_a_tree(model), table[:1000])

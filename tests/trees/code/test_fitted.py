@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.slow_params import slow_after
 from tests.trees.code.run import check_all
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
@@ -14,15 +15,15 @@ GRADTREE = {"max_leaf_nodes": 16, "n_restarts": 2, "n_steps": 20, "random_state"
 GET = {"n_steps": 20, "max_depth": 3, "n_starts": 2, "random_state": 0}
 FITTED = {
     "gradtree": ("mixed", GradTreeClassifier(**GRADTREE)),
-    "gradtree regression": ("diabetes", GradTreeRegressor(**GRADTREE)),
-    "get": ("mixed", GetClassifier(**GET)),
     "get linear": ("diabetes", GetRegressor(leaves="linear", **GET)),
     "argmin": ("iris", ArgminTreeClassifier(3, **SHORT)),
     "grande": ("mixed", GrandeClassifier(n_estimators=8, depth=3, **SHORT)),
+    "gradtree regression": ("diabetes", GradTreeRegressor(**GRADTREE)),
+    "get": ("mixed", GetClassifier(**GET)),
 }
 
 
-@pytest.mark.parametrize("name", FITTED)
+@pytest.mark.parametrize("name", slow_after(4, FITTED))
 def test_a_fitted_tree_predicts_alike_in_every_language(name, tmp_path):
     key, learner = FITTED[name]
     table = BUILTIN[key]

@@ -4,6 +4,16 @@ from argparse import Namespace
 from pathlib import Path
 
 
+def add_first_minute(commands) -> None:
+    """Add ``bench first-minute``."""
+    parser = commands.add_parser(
+        "first-minute",
+        help="how soon a newcomer sees a curve and a tree, in a browser; exit code 1 "
+        "where it takes too long",
+    )
+    parser.set_defaults(command=_first_minute)
+
+
 def add_large(commands) -> None:
     """Add ``bench large``."""
     parser = commands.add_parser(
@@ -56,6 +66,13 @@ def add_watchers(commands) -> None:
     parser.set_defaults(command=_watchers)
 
 
+def _first_minute(_: Namespace) -> int:
+    """Measure the first minute and print."""
+    from treelab.bench.ui.first_minute import run_first_minute
+
+    return run_first_minute()
+
+
 def _large(chosen: Namespace) -> int:
     """Measure a large table and print."""
     from treelab.bench.large import run_large
@@ -86,3 +103,6 @@ def _watchers(chosen: Namespace) -> int:
     from treelab.bench.ui.watchers import run_watchers
 
     return run_watchers(chosen.watchers, chosen.polls, chosen.starters)
+
+
+UI_COMMANDS = (add_first_minute, add_large, add_ui, add_viewer, add_watchers)

@@ -1,5 +1,6 @@
 """A visitor's browser without its screen: one session of the app, spoken by hand."""
 
+import json
 import threading
 import time
 from dataclasses import dataclass, field
@@ -11,17 +12,18 @@ HEARTBEAT = 0.25  # seconds after which a session looks at its clock again
 
 @dataclass
 class Poll:
-    """A fragment that a session asked for again: when, and until it was drawn."""
+    """A look of one of a session's clocks: when, and until what changed was drawn."""
 
     asked: float  # seconds, on the monotonic clock
     seconds: float
 
 
 @dataclass
-class _Timer:
-    """A fragment that is to be asked for again and again."""
+class _Clock:
+    """A clock of the page, as ``assets/clock.js`` is one: when it is due to look."""
 
-    interval: float
+    fragment: str
+    seconds: float
     due: float
 
 
@@ -29,7 +31,7 @@ class _Timer:
 class Session(threading.Thread):
     """A page of the app, open in a session of its own, that does what a browser does.
 
-    It asks for the page, asks again for each fragment at its interval, one at a time,
+    It asks for the page, has its clocks look whether something changed, one at a time,
     and presses buttons. It draws nothing, so all the time is the server's.
 
     Parameters
@@ -64,7 +66,7 @@ class Session(threading.Thread):
         self._ended = threading.Event()
         self._wanted: list[str] = []  # labels of buttons to press
         self._buttons: dict[str, str] = {}  # id by label
-        self._timers: dict[str, _Timer] = {}
+        self._clocks: dict[str, _Clock] = {}  # by their trigger's id
         self._asked: tuple[str, float] | None = None  # under way
 
     def __hash__(self) -> int:
@@ -105,9 +107,9 @@ class Session(threading.Thread):
 
     def _patience(self) -> float:
         """Seconds until something is due, no more than a moment."""
-        if self._asked is not None or not self._timers:
+        if self._asked is not None or not self._clocks:
             return HEARTBEAT
-        due = min(timer.due for timer in self._timers.values())
+        due = min(clock.due for clock in self._clocks.values())
         return min(max(due - time.monotonic(), 0.001), HEARTBEAT)
 
     def _take(self, message) -> None:
@@ -119,26 +121,30 @@ class Session(threading.Thread):
                 self.wrong.append(element.exception.message)
             if element.WhichOneof("type") == "button":
                 self._buttons[element.button.label] = element.button.id
+            if element.WhichOneof("type") == "bidi_component":
+                self._take_clock(element.bidi_component, message.delta.fragment_id)
         elif kind == "new_session":
             if not message.metadata.run.fragment_ids:
-                self._timers.clear()  # the whole page is drawn anew
-        elif kind == "auto_rerun":
-            name, interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
-            if name not in self._timers:
-                self._timers[name] = _Timer(interval, time.monotonic() + interval)
-        elif kind == "stop_auto_rerun":
-            for name in message.stop_auto_rerun.fragment_ids:
-                self._timers.pop(name, None)
+                self._clocks.clear()  # the whole page is drawn anew
         elif kind == "script_finished" and message.script_finished in ENDS:
             self._note_end()
+
+    def _take_clock(self, component, fragment: str) -> None:
+        """Set a clock of the page anew; other components are none."""
+        if component.component_name.endswith("treelab_clock"):
+            seconds = json.loads(component.json)["seconds"]
+            due = time.monotonic() + seconds
+            self._clocks[f"$$STREAMLIT_INTERNAL_KEY_{component.id}__events"] = _Clock(
+                fragment, seconds, due
+            )
 
     def _note_end(self) -> None:
         """Note that what was asked for last is drawn."""
         if self._asked is None:
             return
-        name, asked = self._asked
+        clock, asked = self._asked
         self._asked = None
-        if name:
+        if clock:
             self.polls.append(Poll(asked, time.monotonic() - asked))
         else:
             self.is_drawn.set()
@@ -151,26 +157,29 @@ class Session(threading.Thread):
             self._ask(socket, pressed=self._buttons[label])
             return
         now = time.monotonic()
-        for name, timer in self._timers.items():
-            if now < timer.due:
+        for trigger, clock in self._clocks.items():
+            if now < clock.due:
                 continue
             if self._asked is not None:
                 self.missed += 1
             else:
-                self._ask(socket, fragment=name)
-            timer.due = now + timer.interval
+                self._ask(socket, clock=trigger)
+            clock.due = now + clock.seconds
 
-    def _ask(self, socket, fragment: str = "", pressed: str = "") -> None:
-        """Ask for the whole page, or for one of its fragments."""
+    def _ask(self, socket, clock: str = "", pressed: str = "") -> None:
+        """Ask for the whole page, or have one of its clocks look."""
         back = import_module("streamlit.proto.BackMsg_pb2").BackMsg()
         asked = back.rerun_script
         asked.query_string, asked.page_name = self.query, self.page
         url = f"http://127.0.0.1:{self.port}/{self.page}?{self.query}"
         asked.context_info.url = url
-        if fragment:
-            asked.fragment_id, asked.is_auto_rerun = fragment, True
+        if clock:
+            asked.fragment_id = self._clocks[clock].fragment
+            state = asked.widget_states.widgets.add()
+            state.id = clock
+            state.json_trigger_value = json.dumps([{"event": "look", "value": 1}])
         if pressed:
             state = asked.widget_states.widgets.add()
             state.id, state.trigger_value = pressed, True
-        self._asked = fragment, time.monotonic()
+        self._asked = clock, time.monotonic()
         socket.send(back.SerializeToString())

@@ -9,7 +9,7 @@ the black box", Harvard Journal of Law & Technology 31(2), 2018, section III.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +41,42 @@ class Counterfactual:
     distance: float
 
 
+class KnownValues:
+    """What the columns of some rows hold, looked up once for all rows that change.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+        Rows whose values count as possible, such as the training rows.
+    """
+
+    def __init__(self, X: pd.DataFrame):
+        self.X = X
+        self._distinct: dict[str, np.ndarray] = {}
+        self._has_missing: dict[str, bool] = {}
+
+    @cached_property
+    def spreads(self) -> dict[str, float]:
+        """Robust standard deviation of each number column, never 0."""
+        return robust_spreads(self.X)
+
+    def distinct(self, column: str) -> np.ndarray:
+        """Return the distinct values of a column, numbers ascending."""
+        if column not in self._distinct:
+            values = self.X[column].dropna()
+            if column in self.spreads:
+                self._distinct[column] = np.unique(values.to_numpy(float))
+            else:
+                self._distinct[column] = values.unique()
+        return self._distinct[column]
+
+    def has_missing(self, column: str) -> bool:
+        """Whether some row lacks a value of a column."""
+        if column not in self._has_missing:
+            self._has_missing[column] = bool(self.X[column].isna().any())
+        return self._has_missing[column]
+
+
 @dataclass(frozen=True, eq=False)
 class Changes:
     """A row, the rows it comes from, and how it may change.
@@ -48,8 +84,7 @@ class Changes:
     Parameters
     ----------
     row : DataFrame of one row
-    X : DataFrame of shape (n_rows, n_columns)
-        Rows whose values count as possible, such as the training rows.
+    known : KnownValues
     locked : collection of str
         Columns that stay as they are.
     rising, falling : collection of str
@@ -57,26 +92,19 @@ class Changes:
     """
 
     row: pd.DataFrame
-    X: pd.DataFrame
+    known: KnownValues
     locked: Collection[str] = ()
     rising: Collection[str] = ()
     falling: Collection[str] = ()
-    _observed: dict = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
+    @property
     def spreads(self) -> dict[str, float]:
         """Robust standard deviation of each number column, never 0."""
-        return robust_spreads(self.X)
+        return self.known.spreads
 
     def observed(self, column: str) -> np.ndarray:
         """Return the distinct values of a column, numbers ascending."""
-        if column not in self._observed:
-            values = self.X[column].dropna()
-            if column in self.spreads:
-                self._observed[column] = np.unique(values.to_numpy(float))
-            else:
-                self._observed[column] = values.unique()
-        return self._observed[column]
+        return self.known.distinct(column)
 
     def value(self, column: str):
         """Return the row's value."""
@@ -90,7 +118,7 @@ class Changes:
         if column in self.locked:
             return False
         if pd.isna(now):  # where no row lacks a value, none can be taken away
-            return bool(self.X[column].isna().any())
+            return self.known.has_missing(column)
         if pd.isna(before):
             return True
         too_low = column in self.rising and now < before

@@ -47,7 +47,7 @@ def searched_counterfactuals(
     list of Counterfactual
         Nearest first, no two of the same values; empty where none was found.
     """
-    X = changes.X
+    X = changes.known.X
     if len(X) > MOST_ROWS:
         X = X.sample(MOST_ROWS, random_state=0)
     lenders = X[wanted.accepts(model.predict(X))]

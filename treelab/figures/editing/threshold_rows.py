@@ -6,9 +6,11 @@ from math import ceil, floor, log10
 import numpy as np
 
 from treelab.figures.editing.node_rows import BINS, Groups
-from treelab.trees.text.numerals import shortest
+from treelab.trees.midpoints import midpoint
+from treelab.trees.text.numerals import rounded, shortest, threshold_text
 
 _MOST_TICKS = 5
+MOST_STOPS = 200  # of the line that is dragged
 
 
 def threshold_rows(
@@ -59,6 +61,53 @@ def threshold_rows(
         "stops": [(at, text, n) for (at, text), n in zip(stops.items(), n_left)],
         "at": place.get(threshold) if threshold is not None else None,
         "n_rows": len(ranked),
+    }
+
+
+def threshold_stops(
+    x: np.ndarray, fitted: np.ndarray | None, wanted: float | None
+) -> dict[float, str]:
+    """Return where a threshold may stand, between two values, and how it is written.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Values of the rows on which splits are chosen; NaN where missing.
+    fitted : ndarray of shape (m,) or None
+        Values of the rows that the tree is fitted to: a tree writes its thresholds
+        with these in mind. None of a weighted sum.
+    wanted : float or None
+        The split's own threshold, in place of the stop that parts ``x`` alike.
+
+    Returns
+    -------
+    dict of float to str
+        Ascending, at most about ``MOST_STOPS``.
+    """
+    values = np.unique(x[np.isfinite(x)])
+    low, high = values[:-1], values[1:]
+    if len(low) > MOST_STOPS:
+        # As many rows between any two stops.
+        ranked = np.sort(x[np.isfinite(x)])
+        steps = np.linspace(0, len(ranked) - 1, MOST_STOPS).astype(int)
+        place = np.unique(np.searchsorted(values, ranked[steps]))
+        place = place[place < len(low)]
+        low, high = low[place], high[place]
+    found = {float(midpoint(a, b)) for a, b in zip(low.tolist(), high.tolist())}
+    if wanted is not None and np.isfinite(wanted) and wanted not in found:
+        alike = np.searchsorted(values, wanted, side="right")
+        found = {
+            stop
+            for stop in found
+            if np.searchsorted(values, stop, side="right") != alike
+        } | {wanted}
+    if fitted is None:
+        return {stop: rounded(stop) for stop in sorted(found)}
+    known = np.array([-np.inf, *np.unique(fitted[np.isfinite(fitted)]), np.inf])
+    above = {stop: np.searchsorted(known, stop, side="right") for stop in found}
+    return {
+        stop: threshold_text(stop, known[above[stop] - 1], known[above[stop]])
+        for stop in sorted(found)
     }
 
 

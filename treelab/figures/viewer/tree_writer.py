@@ -24,7 +24,11 @@ from treelab.figures.viewer.wording import (
 from treelab.trees.feature import as_table
 from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target, with_leaves
-from treelab.trees.text.conditions import CategoryCondition, split_condition
+from treelab.trees.text.conditions import (
+    CategoryCondition,
+    rare_apart,
+    split_condition,
+)
 from treelab.trees.text.names import clean, short, with_unit
 from treelab.trees.text.nodes import left_categories, prediction_text, split_text
 from treelab.trees.text.numerals import counted, rounded
@@ -257,8 +261,10 @@ class TreeWriter:
 
     def _left(self, node: int, wording: Wording) -> list[str]:
         """The categories that go left; a long list ends in how many more there are."""
-        names = left_categories(self.tree, node)
-        shown = [short(name, wording.length) for name in names[: wording.left]]
+        feature = self.tree.features[self.tree.feature[node]]
+        own, rare = rare_apart(feature, left_categories(self.tree, node))
+        names = [*(short(name, wording.length) for name in own), *rare]
+        shown = names[: wording.left]
         more = len(names) - len(shown)
         return [*shown, f"{more} more"] if more else shown
 

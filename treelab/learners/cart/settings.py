@@ -22,7 +22,7 @@ class CartSettings:
         "Whether cross-validation chooses depth, leaf size, class weights and number "
         "of leaves, within the settings below. Off: scikit-learn's plain tree with "
         "the settings below.",
-        label="Tuned by cross-validation",
+        label="Tuning by cross-validation",
     )
     max_depth: int | None = setting(
         None,

@@ -164,10 +164,16 @@ def cross_validate(data: TrainingData, search: Search) -> np.ndarray:
     part = assign_parts(len(data.y), seed=search.seed)
     sums = [
         _fold_sums(data, search, held_out, part)
-        for of_repeat in repeated_folds(data.y, seed=search.seed)
+        for of_repeat in _folds(data, search)
         for held_out in of_repeat
     ]
     return pooled_scores(np.sum(sums, axis=0), search.task)
+
+
+def _folds(data: TrainingData, search: Search) -> list[list[np.ndarray]]:
+    """The rows that each fold of each repeat holds out."""
+    n_columns = data.frame.shape[1]
+    return repeated_folds(data.y, seed=search.seed, n_columns=n_columns)
 
 
 def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
@@ -192,7 +198,9 @@ def _fold_sums(
     frame, y = data.frame[~held_out], data.y[~held_out]
     encoder = TableEncoder("none", task=search.task, random_state=search.seed)
     X = to_float32(encoder.fit_transform(frame, y))
-    seen = to_float32(encoder.transform(frame))  # as prediction sees the same rows
+    seen = X  # as prediction sees the same rows
+    if encoder.target_encoded_:
+        seen = to_float32(encoder.transform(frame))
     unseen = to_float32(encoder.transform(data.frame[held_out]))
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):

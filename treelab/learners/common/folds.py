@@ -7,6 +7,7 @@ VALIDATION_FRACTION = 0.2  # held out of X when no validation rows are given
 N_PARTS = 20  # of all rows, by which a standard error is measured
 N_FOLDS, N_REPEATS = 5, 3
 REPEATED_ROWS = 5000  # larger tables have their folds drawn once
+REPEATED_COLUMNS = 1000  # and so have wider ones, each fold of which takes seconds
 FEWEST_ROWS = 10  # smaller tables cannot spare a row
 
 
@@ -89,7 +90,9 @@ def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
     return fold
 
 
-def repeated_folds(target: np.ndarray, *, seed: int) -> list[list[np.ndarray]]:
+def repeated_folds(
+    target: np.ndarray, *, seed: int, n_columns: int = 1
+) -> list[list[np.ndarray]]:
     """Draw the folds of small tables three times, so that scores hang less on a draw.
 
     Source: Kim, "Estimating classification error rate: repeated cross-validation,
@@ -101,7 +104,8 @@ def repeated_folds(target: np.ndarray, *, seed: int) -> list[list[np.ndarray]]:
     list, one entry a repeat, of lists of bool arrays of shape (n,)
         Which rows each fold holds out.
     """
-    n_repeats = N_REPEATS if len(target) <= REPEATED_ROWS else 1
+    is_small = len(target) <= REPEATED_ROWS and n_columns <= REPEATED_COLUMNS
+    n_repeats = N_REPEATS if is_small else 1
     drawn = [assign_folds(target, N_FOLDS, seed=seed + i) for i in range(n_repeats)]
     return [[fold == number for number in range(N_FOLDS)] for fold in drawn]
 

@@ -191,7 +191,9 @@ class LearnerSpec:
     one tree alone is the model. ``paper_settings`` are the values that
     ``recipe="paper"`` puts in place of our defaults. ``is_quick`` is whether it trains
     in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
-    the CPU whatever device is asked for.
+    the CPU whatever device is asked for; ``trains_batches``, whether its estimators
+    have ``batch_key``, ``fit_batch`` and ``cross_validated_batch``, by which several
+    settings train as one batch of trees.
     """
 
     key: str
@@ -205,6 +207,7 @@ class LearnerSpec:
     paper_settings: Mapping[str, Any] = field(default_factory=dict)
     is_quick: bool = False
     cpu_only: bool = False
+    trains_batches: bool = False
 
     @property
     def keeps_constraints(self) -> bool:

@@ -74,6 +74,9 @@ class TrainingRows:
 class AnnealedTrees(nn.Module):
     """E trees, those of about one size sharing their tensors.
 
+    Trees of several fits may stand side by side; those of each have an objective and
+    parameters of their own, so that an optimizer may give them their own rates.
+
     Parameters
     ----------
     rows : TrainingRows
@@ -83,6 +86,10 @@ class AnnealedTrees(nn.Module):
         Which encoding of the rows each tree reads.
     weight : Tensor of shape (E, n)
         Weight of each row in each tree's loss; 0 for those it must not see.
+    fit : sequence of E int, optional
+        Which fit each tree belongs to; all to the first where None.
+    objectives : sequence of Objective, optional
+        Of each fit; that of the rows where None.
     """
 
     def __init__(
@@ -91,20 +98,56 @@ class AnnealedTrees(nn.Module):
         starts: Sequence[Start],
         encoding: Sequence[int],
         weight: Tensor,
+        fit: Sequence[int] | None = None,
+        objectives: Sequence[Objective] | None = None,
     ):
         super().__init__()
         self.rows, self.starts, self.weight = rows, tuple(starts), weight
         self.encoding = tuple(encoding)
+        self.fit = np.zeros(len(starts), int) if fit is None else np.array(fit, int)
+        self.objectives = [rows.objective] if objectives is None else [*objectives]
         shapes = [start.columns.shape for start in starts]
-        self.groups = [
-            _Group(rows, starts[trees], encoding[trees], weight[trees])
+        by_group = [
+            np.arange(len(starts))[trees][np.argsort(self.fit[trees], kind="stable")]
             for trees in _slices_by_shape(shapes)
         ]
-        self.logits = nn.ParameterList(group.logits for group in self.groups)
-        self.threshold = nn.ParameterList(group.threshold for group in self.groups)
-        self.value = nn.ParameterList(group.value for group in self.groups)
+        self.groups = [
+            _Group(
+                rows,
+                [starts[e] for e in trees],
+                [encoding[e] for e in trees],
+                weight[torch.tensor(trees, device=weight.device)],
+                {
+                    own: (self.objectives[own], int((self.fit[trees] == own).sum()))
+                    for own in dict.fromkeys(self.fit[trees].tolist())
+                },
+            )
+            for trees in by_group
+        ]
+        self.logits = nn.ParameterList(self._parts("logits"))
+        self.threshold = nn.ParameterList(self._parts("threshold"))
+        self.value = nn.ParameterList(self._parts("value"))
+        place = np.argsort(np.concatenate(by_group))  # of each tree in the groups
+        self._place = torch.tensor(place, device=weight.device)
+        # The tree of each fit with the lowest loss when last measured.
+        self.leaders = [int(np.argmax(self.fit == own)) for own in self.fits]
 
-        self.leader = 0  # the tree with the lowest loss when last measured
+    @property
+    def fits(self) -> range:
+        """Numbers of the fits."""
+        return range(len(self.objectives))
+
+    def trees_of(self, fit: int) -> np.ndarray:
+        """Places of the trees of a fit."""
+        return np.flatnonzero(self.fit == fit)
+
+    def parameters_of(self, fit: int, name: str) -> list[nn.Parameter]:
+        """Return the "logits", "threshold" or "value" of a fit's trees, by group."""
+        return [g.parts[fit][name] for g in self.groups if fit in g.parts]
+
+    def _parts(self, name: str) -> list[nn.Parameter]:
+        """Return the parameters of one kind, group by group."""
+        return [part[name] for group in self.groups for part in group.parts.values()]
 
     def batch_loss(self, rows: Tensor, done: float) -> Tensor:
         """Mean training loss (E,) on these rows, ``done`` of the training over."""
@@ -114,38 +157,54 @@ class AnnealedTrees(nn.Module):
         loss = torch.cat(
             [group.loss(x, target, slope, sharpness) for group in self.groups]
         )
+        if len(self.fits) > 1:  # in the order of the starts again
+            loss = loss[self._place]
         weight = self.weight[:, rows]
         return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
 
-    def hard_loss(self, rows: Tensor) -> Tensor:
-        """Mean loss (E,) on these rows of the hard trees, their leaves refitted."""
+    def hard_loss(self, rows: Tensor, *, held_out: bool = False) -> Tensor:
+        """Mean loss (E,) on these rows of the hard trees, their leaves refitted.
+
+        Or on those of these rows that a tree must not see, its leaves refitted to the
+        others; NaN where there are none.
+        """
         x = self.rows.x[:, :, rows].transpose(1, 2).cpu().numpy()
         targets = self.rows.targets()[rows].cpu().numpy()
-        even, objective = np.ones(len(targets)), self.rows.objective
+        fitted = np.ones((len(self.starts), len(targets)), dtype=bool)
+        if held_out:
+            fitted = (self.weight[:, rows] > 0).cpu().numpy()
         losses = []
-        for tree, encoding in zip(self.hard_trees(), self.encoding):
+        for tree, encoding, fit, own in zip(
+            self.hard_trees(), self.encoding, self.fit, fitted
+        ):
+            objective = self.objectives[fit]
             place = np.searchsorted(tree.leaves, tree.apply(x[encoding]))
-            value = leaf_values(
-                place, targets, even, tree.n_leaves, self.rows.objective
-            )
+            value = leaf_values(place, targets, 1.0 * own, tree.n_leaves, objective)
             output = torch.tensor(value[place].T, device=self.rows.x.device)
             if objective.n_classes == 2:
                 output = output[1:] - output[:1]
             loss = objective.loss(output[None], self.rows.target[rows])
-            losses.append(loss.mean())
+            losses.append(loss.ravel()[~own].mean() if held_out else loss.mean())
         return torch.stack(losses)
 
     @torch.no_grad()
     def hard_trees(self) -> list[HardTree]:
         """Return the hard trees of the moment."""
-        return [tree for group in self.groups for tree in group.hard_trees()]
+        trees = [tree for group in self.groups for tree in group.hard_trees()]
+        return [trees[place] for place in self._place.tolist()]
 
 
 class _Group:
-    """Trees of about one size, padded to the largest."""
+    """Trees of about one size, padded to the largest.
 
-    def __init__(self, rows, starts, encoding, weight):
+    ``fits`` has the objective of each fit and the number of its trees, which stand side
+    by side; ``parts`` the parameters of these.
+    """
+
+    def __init__(self, rows, starts, encoding, weight, fits):
         self.objective, self.starts = rows.objective, starts
+        self.objectives = [objective for objective, _ in fits.values()]
+        self.n_trees = [n_trees for _, n_trees in fits.values()]
         device = rows.x.device
         paths = [start.tree.paths() for start in starts]
         n_splits = max(1, *(path.shape[2] for path in paths))
@@ -164,8 +223,6 @@ class _Group:
             absent[e, len(path) :] = -np.inf
         self.encoding = torch.tensor(encoding, device=device)
         self.columns = torch.tensor(columns, device=device)
-        self.logits = nn.Parameter(torch.tensor(logits, device=device))
-        self.threshold = nn.Parameter(torch.tensor(threshold, device=device))
         self.passed = torch.tensor(passed, device=device).flatten(2)  # (E, L, 2 S)
         self.absent = torch.tensor(absent, device=device)
         self.penalties = None
@@ -179,11 +236,41 @@ class _Group:
         for start, own, each in zip(starts, encoding, weight.cpu().numpy()):
             place = np.searchsorted(start.tree.leaves, start.tree.apply(x[own]))
             value.append(leaf_values(place, targets, each, n_leaves, rows.objective))
-        self.value = nn.Parameter(torch.tensor(np.stack(value), device=device))
+        initial = {"logits": logits, "threshold": threshold, "value": np.stack(value)}
+        ends = np.cumsum(self.n_trees)[:-1]
+        parts = {name: np.split(whole, ends) for name, whole in initial.items()}
+        self.parts = {
+            fit: {
+                name: nn.Parameter(torch.tensor(parts[name][place], device=device))
+                for name in parts
+            }
+            for place, fit in enumerate(fits)
+        }
+
+    @property
+    def logits(self) -> Tensor:
+        """Logits (E, S, K) of the features that a split chooses from."""
+        return self._whole("logits")
+
+    @property
+    def threshold(self) -> Tensor:
+        """Thresholds (E, S, K) at which a split would test them."""
+        return self._whole("threshold")
+
+    @property
+    def value(self) -> Tensor:
+        """Leaf values (E, L, C)."""
+        return self._whole("value")
+
+    def _whole(self, name: str) -> Tensor:
+        """Parameters of all fits."""
+        parts = [part[name] for part in self.parts.values()]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     def loss(self, x: Tensor, target: Tensor, slope: float, sharpness: float) -> Tensor:
         """Loss (E, B) of soft trees on encoded rows ``x`` (G, F, B)."""
         own = x[self.encoding[:, None, None], self.columns]  # (E, S, K, B)
+        value = self.value
         choice = torch.softmax(sharpness * self.logits, -1)
         left = torch.sigmoid(slope * (self.threshold[..., None] - own))
         left = (
@@ -191,26 +278,29 @@ class _Group:
         )  # (E, S, B)
         steps = torch.cat([left.log(), torch.log1p(-left)], 1)
         reach = (self.passed @ steps + self.absent).exp()  # (E, L, B)
-        loss = self._fit(reach, target)
+        loss = self._fit(reach, value, target)
         if self.penalties is None:
             return loss
-        predicted = self.value[..., 0]
+        predicted = value[..., 0]
         if self.objective.n_classes:
-            predicted = torch.softmax(self.value, -1)[..., self.penalties.output]
+            predicted = torch.softmax(value, -1)[..., self.penalties.output]
         return loss + self.penalties.loss(choice, reach, predicted, self.passed)
 
-    def _fit(self, reach: Tensor, target: Tensor) -> Tensor:
+    def _fit(self, reach: Tensor, value: Tensor, target: Tensor) -> Tensor:
         """Loss (E, B) of rows that arrive at the leaves as ``reach`` (E, L, B) says."""
         if self.objective.n_classes == 0:
             # Expected squared error: that of the mean, and the leaves' spread about it.
-            mean = self.value.transpose(1, 2) @ reach  # (E, 1, B)
-            square = (self.value**2).transpose(1, 2) @ reach
+            mean = value.transpose(1, 2) @ reach  # (E, 1, B)
+            square = (value**2).transpose(1, 2) @ reach
             return self.objective.loss(mean, target) + (square - mean**2)[:, 0]
-        proba = torch.softmax(self.value, -1).transpose(1, 2) @ reach  # (E, C, B)
+        proba = torch.softmax(value, -1).transpose(1, 2) @ reach  # (E, C, B)
         log = proba.clamp(min=SMALLEST).log()
         if self.objective.n_classes == 2:
             log = log[:, 1:] - log[:, :1]
-        return self.objective.loss(log, target)
+        if len(self.objectives) == 1:
+            return self.objectives[0].loss(log, target)
+        own = zip(self.objectives, log.split(self.n_trees))
+        return torch.cat([objective.loss(each, target) for objective, each in own])
 
     def hard_trees(self) -> list[HardTree]:
         """Each split takes its best feature, at its threshold."""

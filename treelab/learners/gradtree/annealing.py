@@ -1,8 +1,9 @@
 """The treelab recipe: folds by sizes by starts, then restarts on all rows."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,8 +20,8 @@ from treelab.learners.gradtree.starts import (
     greedy_start,
     random_start,
 )
-from treelab.training.checkpointer import State
-from treelab.training.events import Monitor
+from treelab.training.checkpointer import Stage, State
+from treelab.training.events import CROSS_VALIDATION, Monitor
 from treelab.training.schedule import cosine_decay
 from treelab.training.state import (
     fits,
@@ -154,19 +155,70 @@ def start_rows(
     )
 
 
-def train(
-    encodings: Sequence[Encoding],
-    starts: Sequence[PlannedStart],
-    y: np.ndarray,
-    objective: Objective,
-    settings: GradTreeSettings,
-    monitor: Monitor,
-    generator: torch.Generator,
-    *,
-    snapshot: Callable[[HardTree], Tree] | None = None,
-) -> tuple[AnnealedTrees, bool]:
-    """Train all starts side by side; return them and whether a callback stopped it."""
-    device = generator.device
+@dataclass(frozen=True)
+class Training:
+    """Starts that a fit wants trained, and how.
+
+    Attributes
+    ----------
+    encodings : sequence of G Encoding
+    starts : sequence of E PlannedStart
+    y : ndarray of shape (n,)
+    objective : Objective
+    settings : GradTreeSettings
+    monitor : Monitor
+    generator : torch.Generator
+        Draws the rows of each step.
+    snapshot : callable, optional
+        Exports a tree for the monitor.
+    """
+
+    encodings: Sequence[Encoding]
+    starts: Sequence[PlannedStart]
+    y: np.ndarray
+    objective: Objective
+    settings: GradTreeSettings
+    monitor: Monitor
+    generator: torch.Generator
+    snapshot: Callable[[HardTree], Tree] | None = None
+
+    @property
+    def agreement(self) -> Hashable:
+        """What trainings have in common that take their steps on the same rows.
+
+        Rates, losses and the shapes of trees may differ.
+        """
+        settings, generator = self.settings, self.generator
+        return (
+            settings.steps(len(self.y)),
+            settings.batch_size,
+            repr(Constraints.read(settings.constraints)),
+            generator.device,
+            generator.get_state().numpy().tobytes(),
+            self.monitor.is_preparation,
+        )
+
+
+def train(trainings: Sequence[Training]) -> tuple[AnnealedTrees, bool]:
+    """Train all starts side by side; return them and whether a callback stopped it.
+
+    The trainings agree, see ``Training.agreement``. Trees that differ in nothing read
+    the rows once, and each fit's are the same as if it were trained alone, but for
+    rounding.
+    """
+    first = trainings[0]
+    device, y, objective = first.generator.device, first.y, first.objective
+    encodings = list({id(e.x): e for own in trainings for e in own.encodings}.values())
+    number = {id(e.x): place for place, e in enumerate(encodings)}
+    planned = sorted(
+        [
+            (start.start, number[id(own.encodings[start.encoding].x)], fit)
+            for fit, own in enumerate(trainings)
+            for start in own.starts
+        ],
+        key=lambda each: each[0].columns.shape[::-1],
+    )
+    starts, of_tree, fits = (list(each) for each in zip(*planned))
     rows = TrainingRows(
         x=nn.utils.rnn.pad_sequence(  # an encoder may make fewer columns
             [torch.tensor(e.x.T) for e in encodings], batch_first=True
@@ -175,14 +227,27 @@ def train(
         objective=objective,
         rules=[e.rules for e in encodings if e.rules is not None],
     )
-    of_tree = [own.encoding for own in starts]
     by_encoding = np.stack([~e.held_out * e.weight for e in encodings])
     weight = torch.tensor(by_encoding[of_tree], dtype=torch.float32, device=device)
-    trees = AnnealedTrees(rows, [own.start for own in starts], of_tree, weight)
-    if snapshot is not None:
-        monitor.snapshot = lambda: snapshot(trees.hard_trees()[trees.leader])
-    stopped = descend(trees, settings, monitor, generator)
+    trees = AnnealedTrees(
+        rows, starts, of_tree, weight, fits, [own.objective for own in trainings]
+    )
+    for fit, own in enumerate(trainings):
+        if own.snapshot is not None:
+            own.monitor.snapshot = partial(_snapshot, own.snapshot, trees, fit)
+    settings = [own.settings for own in trainings]
+    monitors = [own.monitor for own in trainings]
+    stopped = descend(trees, settings, monitors, first.generator)
+    for own in trainings[1:]:
+        own.generator.set_state(first.generator.get_state())
     return trees, stopped
+
+
+def _snapshot(
+    export: Callable[[HardTree], Tree], trees: AnnealedTrees, fit: int
+) -> Tree:
+    """Export the leader of a fit's trees."""
+    return export(trees.hard_trees()[trees.leaders[fit]])
 
 
 def epochs_of(settings: GradTreeSettings, n_rows: int) -> float:
@@ -192,19 +257,26 @@ def epochs_of(settings: GradTreeSettings, n_rows: int) -> float:
 
 def descend(
     trees: AnnealedTrees,
-    settings: GradTreeSettings,
-    monitor: Monitor,
+    settings: Sequence[GradTreeSettings],
+    monitors: Sequence[Monitor],
     generator: torch.Generator,
 ) -> bool:
-    """Take the steps; return whether a callback stopped them."""
+    """Take the steps; return whether a callback stopped them.
+
+    Settings and monitors are those of each fit; the steps and their rows are the same.
+    """
     n_rows = trees.rows.n_rows
-    n_steps = settings.steps(n_rows)
-    batch_size = min(settings.batch_size, n_rows)
+    n_steps = settings[0].steps(n_rows)
+    batch_size = min(settings[0].batch_size, n_rows)
     optimizer = torch.optim.Adam(
         [
-            {"params": [*trees.logits], "lr": settings.learning_rate_index},
-            {"params": [*trees.threshold], "lr": settings.learning_rate_values},
-            {"params": [*trees.value], "lr": settings.learning_rate_leaf},
+            {"params": trees.parameters_of(fit, name), "lr": rate}
+            for fit, own in enumerate(settings)
+            for name, rate in (
+                ("logits", own.learning_rate_index),
+                ("threshold", own.learning_rate_values),
+                ("value", own.learning_rate_leaf),
+            )
         ],
         fused=True,
     )
@@ -213,18 +285,12 @@ def descend(
     due = np.unique(np.linspace(0, n_steps, N_REPORTS + 1).round())[1:]
     watched = torch.randperm(n_rows, generator=generator, device=generator.device)
     watched = watched[:MOST_REPORTED]
-
-    def report(step: int) -> bool:
-        loss = torch.full((len(trees.starts),), math.nan)
-        if not monitor.is_preparation:
-            loss = trees.hard_loss(watched)
-            trees.leader = int(loss.argmin())
-        none = np.full(len(loss), math.nan)
-        return monitor.report(step * batch_size / n_rows, loss.cpu().numpy(), none)
-
-    report(0)
-    stage, first = monitor.begin_stage(), 0
-    descent = _Descent(trees, optimizer, scheduler, generator, monitor)
+    report = partial(_report, trees, monitors, watched)
+    report(0.0)
+    # A checkpoint is of one fit; those of several are too short to need one.
+    stage = monitors[0].begin_stage() if len(monitors) == 1 else Stage()
+    first = 0
+    descent = _Descent(trees, optimizer, scheduler, generator, monitors[0])
     if stage.saved is not None:
         first, order = descent.resume(unpack(stage.saved), order)
     for step in range(first, n_steps):
@@ -244,12 +310,34 @@ def descend(
                     f"The loss was no longer a number at step {step + 1}. Try a "
                     "smaller learning_rate_values or learning_rate_leaf."
                 )
-            if report(step + 1):
+            if report((step + 1) * batch_size / n_rows):
                 stage.stop()
                 return True
     if not stage.is_finished:
         stage.finish(lambda: descent.state(n_steps, order))
     return False
+
+
+def _report(
+    trees: AnnealedTrees, monitors: Sequence[Monitor], watched: torch.Tensor, epoch
+) -> bool:
+    """Report each fit to its monitor; return whether a callback asked to stop."""
+    prepares = monitors[0].is_preparation
+    loss = torch.full((len(trees.starts),), math.nan)
+    if not prepares or (len(monitors) == 1 and monitors[0].stage == CROSS_VALIDATION):
+        loss = trees.hard_loss(watched, held_out=prepares).cpu()
+    asked = []
+    for fit, monitor in enumerate(monitors):
+        places = trees.trees_of(fit)
+        own = loss.numpy()[places]
+        if prepares:
+            known = own[np.isfinite(own)]
+            mean = float(known.mean()) if len(known) else math.nan
+            asked.append(monitor.report(epoch, math.nan, mean))
+            continue
+        trees.leaders[fit] = int(places[own.argmin()])
+        asked.append(monitor.report(epoch, own, np.full(len(own), math.nan)))
+    return any(asked)
 
 
 class _Descent:

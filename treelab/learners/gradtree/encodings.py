@@ -56,7 +56,7 @@ def encode(
 
 
 def cross_validation_folds(
-    y: np.ndarray, *, by_class: bool, seed: int
+    y: np.ndarray, *, by_class: bool, seed: int, n_columns: int = 1
 ) -> list[list[np.ndarray]]:
     """Return which rows each fold of each repeat holds out, bool (n,) each.
 
@@ -68,4 +68,4 @@ def cross_validation_folds(
         held_out = np.zeros(len(y), dtype=bool)
         held_out[hold_out(y, by_class=by_class, seed=seed)[1]] = True
         return [[held_out]]
-    return repeated_folds(y, seed=seed)
+    return repeated_folds(y, seed=seed, n_columns=n_columns)

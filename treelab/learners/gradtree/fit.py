@@ -14,6 +14,7 @@ from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.grown_tree import GrownTree
+from treelab.learners.common.memo import Memo
 from treelab.learners.common.objective import Objective
 from treelab.learners.common.origin import (
     Origin,
@@ -25,19 +26,26 @@ from treelab.learners.common.spec import read_settings
 from treelab.learners.gradtree.annealing import (
     Plan,
     PlannedStart,
+    Training,
     epochs_of,
     make_starts,
     plans_of,
     train,
 )
 from treelab.learners.gradtree.batch import Batch
-from treelab.learners.gradtree.cross_validation import Choice, cross_validate
+from treelab.learners.gradtree.cross_validation import (
+    Choice,
+    cross_validate,
+    preparation_monitor,
+)
 from treelab.learners.gradtree.encodings import Encoding
 from treelab.learners.gradtree.hard_tree import HardTree
 from treelab.learners.gradtree.selection import medoids
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.straight_through import train_straight_through
 from treelab.learners.gradtree.table import Table
+from treelab.learners.gradtree.together.batched_fit import BatchedFit
+from treelab.learners.gradtree.together.fits import Fit, run_together
 from treelab.training.events import Callback, Monitor
 from treelab.trees.constraints.keeping import kept, kept_path, with_note
 from treelab.trees.feature import feature_matrix
@@ -52,7 +60,7 @@ VALIDATION = {True: "the validation rows that were given", False: "a fifth of th
 HELD_OUT = {0: "", 1: "a fifth of the rows, which joined training in the end"}
 
 
-class GradTreeFit(GrownTree):
+class GradTreeFit(BatchedFit):
     """What the classifier and the regressor share."""
 
     _settings = GradTreeSettings
@@ -75,6 +83,11 @@ class GradTreeFit(GrownTree):
             Called with a ``Progress`` now and then; returning True stops training, and
             the tree is made of what is there.
         """
+        run_together([self._fitting(X, y, X_valid, y_valid, callbacks, Memo())])
+        return self
+
+    def _fitting(self, X, y, X_valid, y_valid, callbacks, memo: Memo) -> Fit[None]:
+        """Fit, and yield what is to be trained."""
         settings = read_settings(GradTreeSettings, self)
         device = resolve_device(self.device)
         random = check_random_state(self.random_state)
@@ -93,8 +106,9 @@ class GradTreeFit(GrownTree):
             validation = VALIDATION[X_valid is not None] if held_out.any() else ""
             self._fit_paper(table, held_out, validation, settings, callbacks, generator)
         else:
-            self._fit_treelab(table, settings, callbacks, generator, random)
-        return self
+            yield from self._fit_treelab(
+                table, settings, callbacks, generator, random, memo
+            )
 
     def _hold_out(self, target):
         """Hold rows out for good in the paper's recipe alone, if they can be spared."""
@@ -103,14 +117,21 @@ class GradTreeFit(GrownTree):
         rows = np.arange(len(target))
         return rows, rows[:0]
 
-    def _fit_treelab(self, table: Table, settings, callbacks, generator, random):
+    def _fit_treelab(
+        self, table: Table, settings, callbacks, generator, random, memo: Memo
+    ) -> Fit[None]:
         """Cross-validate sizes, train on all rows, retain each plan's medoid."""
         epochs = epochs_of(settings, len(table.frame))
-        monitor = _monitor(2 * epochs, callbacks)
-        choice = cross_validate(table, settings, monitor, generator, random)
+        monitor = preparation_monitor(2 * epochs, callbacks)
+        choice = yield from cross_validate(
+            table, settings, monitor, generator, random, memo
+        )
         if choice.stopped:
             settings = replace(settings, n_steps=0)
-        encoding = table.encode(np.zeros(len(table.frame), dtype=bool))
+        encoding = memo.once(
+            ("all rows", repr(table.target.constraints), table.seed),
+            lambda: table.encode(np.zeros(len(table.frame), dtype=bool)),
+        )
         weights = table.target.weights[choice.weighting]
         starts = make_starts(
             [encoding],
@@ -124,7 +145,7 @@ class GradTreeFit(GrownTree):
         )
         export = partial(self._export, table, encoding.encoder, weights=weights)
         monitor = monitor.next_stage("training", math.ceil(epochs))
-        trees, _ = train(
+        hard, _ = yield Training(
             [encoding],
             starts,
             table.target.y,
@@ -132,9 +153,8 @@ class GradTreeFit(GrownTree):
             settings,
             monitor,
             generator,
-            snapshot=export,
+            export,
         )
-        hard = trees.hard_trees()
         self.batch_ = Batch(hard, encoding.encoder, table.target.classes, weights)
         retained = _retained(table, choice, starts, hard, encoding)
         whole = {plan: export(hard[place]) for plan, place in retained.items()}
@@ -154,36 +174,6 @@ class GradTreeFit(GrownTree):
         self._retain(self.path_.tree, start, origin, table)
         monitor.retain(place, {0.0: lambda: start, epochs: lambda: self.model_})
         self.history_ = monitor.history_frame()
-
-    def cross_validated(
-        self, X, y, *, callbacks: Sequence[Callback] = ()
-    ) -> tuple[float, int]:
-        """Return the score by which ``fit`` would choose, without training on all rows.
-
-        Parameters
-        ----------
-        X, y, callbacks
-            As in ``fit``.
-
-        Returns
-        -------
-        score : float
-            Macro F1 or R² of the tree that ``fit`` would retain, from the rows held
-            out; NaN in the paper's recipe, or where there are too few rows.
-        n_leaves : int
-            Of that tree, at most.
-        """
-        settings = read_settings(GradTreeSettings, self)
-        if settings.recipe == "paper":
-            return math.nan, 0
-        random = check_random_state(self.random_state)
-        data = self._read(X, y, None, None, numbers="none")
-        table = self._table(data.frame, data.y, settings)
-        device = resolve_device(self.device)
-        generator = torch.Generator(device).manual_seed(random.randint(2**31))
-        monitor = _monitor(epochs_of(settings, len(table.frame)), callbacks)
-        choice = cross_validate(table, settings, monitor, generator, random)
-        return float(choice.scores[choice.chosen]), int(choice.sizes[choice.chosen])
 
     def train_batch(
         self,
@@ -230,16 +220,18 @@ class GradTreeFit(GrownTree):
         generator = torch.Generator(device).manual_seed(random.randint(2**31))
         export = partial(self._export, table, encoding.encoder, weights=weights)
         epochs = math.ceil(epochs_of(settings, len(table.frame)))
-        trees, _ = train(
+        monitor = Monitor(epochs, callbacks)
+        training = Training(
             [encoding],
             starts,
             table.target.y,
             table.objective,
             settings,
-            Monitor(epochs, callbacks),
+            monitor,
             generator,
-            snapshot=export,
+            export,
         )
+        trees, _ = train([training])
         return Batch(
             trees.hard_trees(), encoding.encoder, table.target.classes, weights
         )
@@ -325,10 +317,6 @@ class GradTreeFit(GrownTree):
             return replace(tree, value=value)
         return kept(simplify(tree), constraints)
 
-    def _table(self, frame, y, settings: GradTreeSettings) -> Table:
-        """Bind the rows with what is learned from them."""
-        raise NotImplementedError
-
     def _refitted(self, tree: Tree, table: Table, weights: np.ndarray) -> Tree:
         """Let each node predict the mean of the rows that pass it."""
         raise NotImplementedError
@@ -340,13 +328,6 @@ class GradTreeFit(GrownTree):
     def _notes(self, weights: np.ndarray) -> tuple[str, ...]:
         """Note what is special about a weighting of the classes."""
         return ()
-
-
-def _monitor(epochs: float, callbacks: Sequence[Callback]) -> Monitor:
-    """Return what follows a cross-validation, and what may come after it."""
-    return Monitor(
-        math.ceil(epochs), callbacks, stage="cross-validation", is_preparation=True
-    )
 
 
 def trains(settings: GradTreeSettings) -> bool:

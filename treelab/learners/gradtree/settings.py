@@ -121,4 +121,5 @@ SPEC = LearnerSpec(
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
     settings=settings_in(GradTreeSettings),
     paper_settings=GradTreeSettings.paper,
+    trains_batches=True,
 )

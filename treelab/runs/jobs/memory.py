@@ -30,18 +30,26 @@ CGROUP = Path("/sys/fs/cgroup")
 
 def check_memory(store: RunStore, run: Run) -> None:
     """Raise MemoryError, with what to try, where a training cannot fit here."""
+    problem = run.problem
     rows = {info.id: info.n_rows for info in store.tables()}
-    n_rows, free = rows.get(run.problem.table_id, 0), free_bytes()
-    needed = needed_bytes(run.learner, run.settings, run.problem, n_rows)
+    n_rows, free = rows.get(problem.table_id, 0), free_bytes()
+    n_classes = 1
+    if problem.task == "multiclass" and not problem.awaits_clusters:
+        target = store.table(problem.table_id, [problem.target])[problem.target]
+        n_classes = int(target.nunique())
+    needed = needed_bytes(run.learner, run.settings, problem, n_rows, n_classes)
     if needed > CERTAIN * free:
+        classes = f", {n_classes:,} classes" if n_classes > 1 else ""
         raise MemoryError(
             f"This training needs about {_gigabytes(needed)} of memory, and "
             f"{_gigabytes(free)} are free: {n_rows:,} rows, "
-            f"{len(run.problem.columns):,} columns. {_advice(run.settings)}"
+            f"{len(problem.columns):,} columns{classes}. {_advice(run.settings)}"
         )
 
 
-def needed_bytes(learner: str, settings: dict, problem: Problem, n_rows: int) -> float:
+def needed_bytes(
+    learner: str, settings: dict, problem: Problem, n_rows: int, n_outputs: int = 1
+) -> float:
     """Estimate the memory that a training takes, in bytes.
 
     Parameters
@@ -53,11 +61,22 @@ def needed_bytes(learner: str, settings: dict, problem: Problem, n_rows: int) ->
     problem : Problem
     n_rows : int
         Rows of the table.
+    n_outputs : int, default=1
+        Classes where there are more than two: each leaf, and each row of a step's
+        batch, holds a number for each.
     """
     n_columns = max(len(problem.columns), 1)
     table = FLOAT64 * TABLE_COPIES * n_rows * n_columns
     own = _ESTIMATES.get(learner)
-    return table + (0.0 if own is None else own(settings, n_rows, n_columns))
+    if own is None:
+        return table
+    step = _OUTPUTS.get(learner, lambda settings, n_rows: 0)(settings, n_rows)
+    return table + own(settings, n_rows, n_columns) + (n_outputs - 1) * step
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a GPU's memory was too small."""
+    return type(error).__name__ == "OutOfMemoryError"  # torch's; importing it is slow
 
 
 def free_bytes() -> float:
@@ -128,6 +147,38 @@ def _optimal(settings: dict, n_rows: int, n_columns: int) -> float:
     return 2 * FLOAT32 * n_rows * n_columns * settings["n_thresholds"]
 
 
+def _gradtree_output(settings: dict, n_rows: int) -> float:
+    """Of an output: leaves of every set and size, E L; their rows' values, E B."""
+    n_sets = max(15, settings["n_restarts"])
+    n_leaves = 2 * n_sets * settings["max_leaf_nodes"]
+    if settings.get("recipe") == "paper":
+        n_sets = settings["n_restarts"]
+        n_leaves = n_sets * 2 ** settings["max_depth"]
+    n_trees = n_sets * math.log2(max(settings["max_leaf_nodes"], 2))
+    batch = min(settings["batch_size"], n_rows)
+    return FLOAT32 * (OPTIMIZER_COPIES * n_leaves + STEP_COPIES * n_trees * batch)
+
+
+def _grande_output(settings: dict, n_rows: int) -> float:
+    """Of an output: leaves of every tree, E L; the values of a batch's rows, E B."""
+    n_trees, batch = settings["n_estimators"], min(settings["batch_size"], n_rows)
+    n_leaves = n_trees * 2 ** settings["depth"]
+    return FLOAT32 * (OPTIMIZER_COPIES * n_leaves + STEP_COPIES * n_trees * batch)
+
+
+def _get_output(settings: dict, n_rows: int) -> float:
+    """Of an output: values on their way up through soft splits, E N B."""
+    batch = min(settings["batch_size"] or n_rows, n_rows)
+    depth = settings["max_depth"]
+    depth = GET_DEPTH if isinstance(depth, str) else min(depth, GET_DEPTH)
+    return FLOAT32 * settings["n_starts"] * 2**depth * batch
+
+
+_OUTPUTS: dict[str, Callable[[dict, int], float]] = {
+    "gradtree": _gradtree_output,
+    "grande": _grande_output,
+    "get": _get_output,
+}
 _ESTIMATES: dict[str, Callable[[dict, int, int], float]] = {
     "gradtree": _gradtree,
     "grande": _grande,

@@ -14,7 +14,7 @@ from treelab.runs.jobs.edited import fit_edited
 from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted, Paused
 from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.jobs.heartbeat import Heartbeat
-from treelab.runs.jobs.memory import check_memory
+from treelab.runs.jobs.memory import check_memory, is_out_of_memory
 from treelab.runs.jobs.rashomon.all_trees import fit_all
 from treelab.runs.jobs.rashomon.more_trees import fit_more
 from treelab.runs.jobs.resume.checkpoints import (
@@ -191,11 +191,6 @@ class CallbackList:
         """Call every callback; True once one of them asked to stop."""
         self.stop_requested |= notify(self._callbacks, report)
         return self.stop_requested
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether a GPU's memory was too small."""
-    return type(error).__name__ == "OutOfMemoryError"  # torch's; importing it is slow
 
 
 def error_sentence(error: Exception) -> str:

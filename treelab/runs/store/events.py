@@ -9,7 +9,7 @@ import pandas as pd
 
 from treelab.runs.store.database import reading, writing
 from treelab.runs.store.server import Server
-from treelab.training.events import Progress
+from treelab.training.events import CROSS_VALIDATION, Progress
 
 EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "metric", "seconds", "stage"]
 _INSERT = (
@@ -23,7 +23,8 @@ def write_events(
 ) -> bool:
     """Add points to a run's curves and move its progress.
 
-    Reports of a preparation move the progress alone.
+    Reports of a preparation move the progress; one with a loss is a point of the
+    curve that is shown until the training's own is whole.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def write_events(
             report.stage,
         )
         for report in reports
-        if not report.is_preparation
+        if not report.is_preparation or _has_curve(report)
     ]
     with writing(database) as db:
         run = db.execute(
@@ -103,18 +104,28 @@ def replace_events(database: Path | Server, run_id: str, history: pd.DataFrame) 
 
 
 def read_events(
-    database: Path | Server, run_id: str, after: float = -1
+    database: Path | Server,
+    run_id: str,
+    after: float = -1,
+    *,
+    of_preparation: bool = False,
 ) -> pd.DataFrame:
     """Read a run's curves; see ``RunStore.events``."""
+    stage = "=" if of_preparation else "<>"
     with reading(database) as db:
         rows = db.execute(
             f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
-            " WHERE run_id = ? AND epoch > ? ORDER BY number",
-            (run_id, after),
+            f" WHERE run_id = ? AND epoch > ? AND stage {stage} ? ORDER BY number",
+            (run_id, after, CROSS_VALIDATION),
         ).fetchall()
     if not rows:  # what a page that waits for points reads each second
         return _NO_EVENTS.copy()
     return _typed([tuple(row) for row in rows])
+
+
+def _has_curve(report: Progress) -> bool:
+    """Whether a report of a preparation is a point of a curve."""
+    return report.stage == CROSS_VALIDATION and math.isfinite(report.valid_loss)
 
 
 def _typed(rows: list[tuple]) -> pd.DataFrame:

@@ -107,9 +107,9 @@ class RunStore(RunStates):
         """
         return self._tables.add(frame, name)
 
-    def table(self, table_id: str) -> pd.DataFrame:
-        """Read a table; LookupError if there is none of this id."""
-        return self._tables.read(table_id)
+    def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a table, or some columns only; LookupError if there is none."""
+        return self._tables.read(table_id, only)
 
     def tables(self) -> list[TableInfo]:
         """List the tables, newest first."""
@@ -286,6 +286,13 @@ class RunStore(RunStates):
             seconds since the training began, stage.
         """
         return read_events(self.database, run_id, after)
+
+    def preparation(self, run_id: str) -> pd.DataFrame:
+        """Read the curve of a run's cross-validation, which comes before its own.
+
+        It is there until the training has ended. Columns as in ``events``.
+        """
+        return read_events(self.database, run_id, of_preparation=True)
 
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
         """Save the tree of an epoch; older ones are thinned out as they add up."""

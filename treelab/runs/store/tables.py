@@ -3,6 +3,7 @@
 import hashlib
 import io
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,10 +70,11 @@ class TableStore:
         if known is None:
             raise LookupError(f"There is no table {table_id!r} in the run store.")
 
-    def read(self, table_id: str) -> pd.DataFrame:
-        """Read a table; LookupError if there is none of this id."""
+    def read(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a table, or some columns only; LookupError if there is none."""
         self.check(table_id)
-        return pd.read_parquet(self._folder / f"{table_id}.parquet")
+        path = self._folder / f"{table_id}.parquet"
+        return pd.read_parquet(path, columns=list(only) or None)
 
     def delete(self, table_id: str) -> None:
         """Delete a table; one that is gone already is no error."""

@@ -1,6 +1,7 @@
 """The run store as one visitor may use it."""
 
 import os
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -68,12 +69,12 @@ class VisitorStore(RunStore):
             if info.id in seen or self._may_see_table(owners.get(info.id, set()))
         ]
 
-    def table(self, table_id: str) -> pd.DataFrame:
-        """Read a table; LookupError if there is none for this visitor."""
+    def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a table, or some columns; LookupError if it is none of this visitor."""
         owners = self._owners().get(table_id, set())
         if not self._may_see_table(owners) and table_id not in self._tables_of_runs():
             raise LookupError(f"There is no table {table_id!r} in the run store.")
-        return super().table(table_id)
+        return super().table(table_id, only)
 
     def _may_see_table(self, owners: set[str]) -> bool:
         """Whether a table may be seen, whatever runs there are on it."""

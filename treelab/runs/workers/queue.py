@@ -17,7 +17,8 @@ from treelab.runs.workers.cluster.connection import (
     cluster_address,
     place_of,
 )
-from treelab.runs.workers.slots import QUICK, describe_device
+from treelab.runs.workers.kernels import compiling
+from treelab.runs.workers.slots import QUICK, describe_device, planned_slots
 from treelab.runs.workers.worker_pool import WORKER_COMMAND, WorkerPool
 
 
@@ -125,6 +126,21 @@ class Queue:
     def place(self, run_id: str) -> str:
         """Name the worker of the cluster that trains a run, "" for this machine."""
         return place_of(self.store.folder(run_id)) if cluster_address() else ""
+
+    def readiness(self) -> tuple[float, str] | None:
+        """Return how ready workers are, 0 to 1, and what they do; None when they are.
+
+        They load what trains, and compile kernels where this machine has none yet.
+        """
+        if self.startup_error():
+            return None
+        warm = {each.slot for each in self.workers() if each.state != "starting"}
+        if not warm.issuperset(planned_slots()[:2]):
+            return 0.0, "loading PyTorch"
+        found = compiling(self.store.home)
+        if found is None:
+            return None
+        return (1 + found.done) / (1 + found.total), f"compiling {found.title}"
 
     def startup_error(self) -> str:
         """Explain in a sentence why no worker trains, empty when all is well."""

@@ -26,6 +26,7 @@ import psutil
 from treelab.runs.workers.cluster.connection import SLOT, cluster_address
 
 QUICK = "quick"
+FIRST_CPU = "cpu:0"  # its worker sees to kernels that are not compiled yet
 CPU_SLOTS = 4
 BYTES_PER_SLOT = 1.5e9  # of the machine's memory, for a worker and a table
 

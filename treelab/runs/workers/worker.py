@@ -20,7 +20,9 @@ from treelab.runs.store.database import StoreError
 from treelab.runs.store.private import FILE_MODE
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.workers.slots import QUICK, slot_device
+from treelab.runs.workers.kernels import start_compiling
+from treelab.runs.workers.log_line import log_line
+from treelab.runs.workers.slots import FIRST_CPU, QUICK, slot_device
 
 POLL_SECONDS = 0.2  # between two looks for a run
 HELP_SECONDS = 1.0  # between two looks for a sweep to help
@@ -63,6 +65,7 @@ class Worker:
         self._last_needed = time.monotonic()
         self._last_looked = 0.0  # for a sweep that could be helped
         self._no_help: set[str] = set()  # sweeps at which help broke
+        self._has_compiled = False  # or another process does
 
     def work(self) -> None:
         """Train runs until it is time to end.
@@ -83,6 +86,7 @@ class Worker:
             while not self._has_to_end():
                 if self._step():
                     continue
+                self._compile_kernels()
                 # Only now, so that a run which waited for the warm-up is trained.
                 if self._is_unused():
                     break
@@ -155,18 +159,27 @@ class Worker:
         self._memory = partial(free_memory, device)
         self._device_name = device_name(device) + note
 
+    def _compile_kernels(self) -> None:
+        """Let kernels be compiled, once, while no run waits for this worker."""
+        if self._slot == FIRST_CPU and not self._has_compiled:
+            self._has_compiled = True
+            with suppress(OSError):  # then the first runs compile their own
+                start_compiling(self._store.home)
+
     def _train_next(self) -> bool:
         """Train the next run; False when none waits."""
         run_id = self._store.claim_next(self._me, quick_only=self._slot == QUICK)
         if run_id is None:
             return False
         self._training, self._state = [run_id], "busy"
-        train(
+        log_line(run_id, "begins")
+        state = train(
             self._store,
             run_id,
             auto_device=self._device,
             should_abort=lambda: self._end_requested is not None,
         )
+        log_line(run_id, f"ended {state}")
         self._training, self._state = [], "idle"
         return True
 
@@ -237,6 +250,7 @@ class Worker:
         """End the process in the middle of a training that does not react."""
         for run_id in self._training:
             self._store.finish(run_id, "interrupted", error=PROCESS_ENDED)
+            log_line(run_id, "interrupted: it did not react")
         self._registry.unregister(self._slot, self._me)
         os._exit(128 + signal.SIGTERM)
 

@@ -2,22 +2,24 @@
 
 Each predicts as ``Tree.predict`` does on every row: thresholds, weights and
 values are written so that they read back as the same float64, and weighted sums are
-added up in the tree's own order. Ensembles are written as Python, C and ONNX; a sum
-over trees is rounded as each adds it up.
+added up in the tree's own order. Ensembles are written as Python, C and ONNX, those
+with one weight a tree as PMML, too; a sum over trees is rounded as each adds it up.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from treelab.trees.code.c import to_c
+from treelab.trees.code.ensembles.heading import fixed_weights
 from treelab.trees.code.onnx import to_onnx
 from treelab.trees.code.pmml import to_pmml
 from treelab.trees.code.python import to_python
 from treelab.trees.code.sql import to_sql
+from treelab.trees.ensemble import WeightedTrees
 
 __all__ = [
-    "ENSEMBLE_LANGUAGES",
     "LANGUAGES",
+    "ensemble_languages",
     "to_c",
     "to_onnx",
     "to_pmml",
@@ -32,4 +34,8 @@ LANGUAGES: dict[str, tuple[str, str, Callable[[Any], str]]] = {
     "c": ("C function", "c", to_c),
     "pmml": ("PMML", "pmml", to_pmml),
 }
-ENSEMBLE_LANGUAGES = ("python", "c")  # those of LANGUAGES that hold a whole ensemble
+
+
+def ensemble_languages(model: WeightedTrees) -> tuple[str, ...]:
+    """Return those of ``LANGUAGES`` that hold a whole ensemble."""
+    return ("python", "c") + ("pmml",) * (fixed_weights(model) is not None)

@@ -1,10 +1,18 @@
-"""A tree as PMML 4.4, the XML in which scoring engines exchange models."""
+"""A model as PMML 4.4, the XML in which scoring engines exchange models."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from math import inf, isnan
 from xml.etree import ElementTree as xml
 
-from treelab.trees.code.ensembles.heading import refuse_ensemble
+import numpy as np
+
+from treelab.trees.code.ensembles.heading import (
+    ensemble_heading,
+    fixed_weights,
+    refuse_ensemble,
+)
 from treelab.trees.code.names import heading
 from treelab.trees.code.splits import (
     CategoryTest,
@@ -13,6 +21,7 @@ from treelab.trees.code.splits import (
     inputs,
     split_test,
 )
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
 # XML 1.0 has no way to write these characters.
@@ -24,39 +33,57 @@ _TYPES = {
 }
 
 
-def to_pmml(tree: Tree) -> str:
-    """Write a tree as PMML.
+def to_pmml(tree: Tree | WeightedTrees) -> str:
+    """Write a tree as PMML, or an ensemble each of whose trees has one weight.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or WeightedTrees
 
     Returns
     -------
     str
-        A document with one ``TreeModel``. Where a value is missing the split's
-        ``defaultChild`` is taken. Weighted sums are derived fields, and there is no
-        prediction where the tree raises ValueError because nothing stands for a
-        missing value of theirs.
+        A document with one ``TreeModel``, or with a ``MiningModel`` that holds one for
+        each tree and the weighted average of what they predict. Where a value is
+        missing the split's ``defaultChild`` is taken. Weighted sums are derived fields,
+        and there is no prediction where the tree raises ValueError because nothing
+        stands for a missing value of theirs.
 
     Raises
     ------
     ValueError
-        If it is an ensemble, leaves are linear, a column is read as numbers and as
-        text, or a name holds a character that XML cannot hold.
+        If it is an ensemble that PMML cannot say (see ``fixed_weights``), leaves are
+        linear, a column is read as numbers and as text, or a name holds a character
+        that XML cannot hold.
     """
-    refuse_ensemble(tree, "PMML")
+    if isinstance(tree, WeightedTrees):
+        if (weights := fixed_weights(tree)) is not None:
+            return _Document(tree).text(partial(_add_segments, weights=weights))
+        refuse_ensemble(tree, "PMML")
+    assert isinstance(tree, Tree)  # the others were written, or refused
     if tree.leaf_weights is not None:
         raise ValueError(
             "PMML has no tree with linear leaves. Export Python, SQL, C or ONNX."
         )
-    return _Document(tree).text()
+    return _Document(tree).text(lambda own, root: _TreeModel(own.tree).add_to(root))
+
+
+def _add_segments(document: "_Document", root, weights: np.ndarray) -> None:
+    """Write an ensemble as segments that all rows pass, and their weighted average."""
+    model, ensemble = document.model(root, "MiningModel", "ensemble"), document.tree
+    method = {"multipleModelMethod": "weightedAverage"}
+    segments = xml.SubElement(model, "Segmentation", method)
+    for e, weight in enumerate(weights.tolist()):
+        given = {"id": str(e), "weight": repr(weight)}
+        segment = xml.SubElement(segments, "Segment", given)
+        xml.SubElement(segment, "True")
+        _TreeModel(ensemble.estimator(e)).add_to(segment)
 
 
 class _Document:
-    """The elements of one tree."""
+    """What stands around a model: its columns, its target, what it returns."""
 
-    def __init__(self, tree: Tree):
+    def __init__(self, tree):
         self.tree, self.inputs = tree, inputs(tree)
         names = [source.column for source in self.inputs] + [tree.target]
         for name in {name for name in names if names.count(name) > 1}:
@@ -64,16 +91,18 @@ class _Document:
                 f"PMML names a column once; {name!r} would stand there twice."
             )
         self.taken = set(names)
-        self.sums: dict[int, str] = {}
 
-    def text(self) -> str:
-        """Write the document."""
+    def text(self, add: Callable) -> str:
+        """Write the document; ``add`` writes the model below its root."""
         root = xml.Element("PMML", xmlns=_NAMESPACE, version="4.4")
         header = xml.SubElement(root, "Header")
-        header.set("description", "\n".join(heading(self.tree, self.inputs)))
+        is_tree = isinstance(self.tree, Tree)
+        lines = heading(self.tree, self.inputs) if is_tree else None
+        lines = lines or ensemble_heading(self.tree)
+        header.set("description", "\n".join(lines))
         xml.SubElement(header, "Application", name="treelab")
         self._dictionary(xml.SubElement(root, "DataDictionary"))
-        self._model(root)
+        add(self, root)
         xml.indent(root)
         text = xml.tostring(root, encoding="unicode", xml_declaration=False)
         if _FORBIDDEN.search(text):
@@ -97,18 +126,12 @@ class _Document:
             xml.SubElement(field, "Value", value=str(label))
         parent.set("numberOfFields", str(len(parent)))
 
-    def _model(self, root) -> None:
-        """Write the tree with what it reads and what it returns."""
+    def model(self, parent, tag: str, name: str, **settings: str):
+        """Write a model with what it reads and what it returns."""
         tree = self.tree
-        model = xml.SubElement(
-            root,
-            "TreeModel",
-            modelName="tree",
-            functionName="regression" if tree.classes is None else "classification",
-            splitCharacteristic="binarySplit",
-            missingValueStrategy="defaultChild",
-            noTrueChildStrategy="returnNullPrediction",
-        )
+        kind = "regression" if tree.classes is None else "classification"
+        given = {"modelName": name, "functionName": kind, **settings}
+        model = xml.SubElement(parent, tag, given)
         schema = xml.SubElement(model, "MiningSchema")
         for source in self.inputs:  # a category that nobody knew is no error
             xml.SubElement(
@@ -119,10 +142,7 @@ class _Document:
             )
         xml.SubElement(schema, "MiningField", name=tree.target, usageType="target")
         self._outputs(model)
-        self._derived_fields(model)
-        top = xml.SubElement(model, "Node")
-        xml.SubElement(top, "True")
-        self._nodes(top)
+        return model
 
     def _outputs(self, model) -> None:
         """Write the probability of each class as an output."""
@@ -140,6 +160,29 @@ class _Document:
                     **_TYPES["number"],
                 },
             )
+
+
+class _TreeModel(_Document):
+    """The elements of one tree."""
+
+    def __init__(self, tree: Tree):
+        super().__init__(tree)
+        self.sums: dict[int, str] = {}
+
+    def add_to(self, parent) -> None:
+        """Write the tree."""
+        model = self.model(
+            parent,
+            "TreeModel",
+            "tree",
+            splitCharacteristic="binarySplit",
+            missingValueStrategy="defaultChild",
+            noTrueChildStrategy="returnNullPrediction",
+        )
+        self._derived_fields(model)
+        top = xml.SubElement(model, "Node")
+        xml.SubElement(top, "True")
+        self._nodes(top)
 
     def _derived_fields(self, model) -> None:
         """Write the weighted sum of each oblique split as a field."""

@@ -1,6 +1,6 @@
 """Conditions on columns: of one split, or of all splits on a decision path."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -141,12 +141,24 @@ class CategoryCondition:
         if not inside:
             text = f"{name} is a new category"
         elif self.new and len(outside) <= len(inside):
-            text = _listed(name, outside, most, length, no=True)
+            text = self._listed(outside, most, length, no=True)
         else:
-            text = _listed(name, inside, most, length) + (
+            text = self._listed(inside, most, length) + (
                 " (or new)" if self.new else ""
             )
         return f"{text} (or missing)" if self.missing and mention_missing else text
+
+    def _listed(self, categories: list, most, length, no: bool = False) -> str:
+        """Return "name is A", "name in {A, B}", or with ``no`` their opposites."""
+        name = short(self.feature.column, length)
+        names, rare = rare_apart(self.feature, categories)
+        shown = [*(quoted(name, length) for name in names), *rare]
+        if len(shown) == 1:
+            one = shown[0] if len(categories) == 1 else f"one of {shown[0]}"
+            return f"{name} is {'not ' if no else ''}{one}"
+        hidden = len(shown) - len(shown[:most])
+        shown = [*shown[:most], *([f"{hidden} more"] if hidden else [])]
+        return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"
 
 
 @dataclass
@@ -247,11 +259,17 @@ def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
     return missing_left if isnan(score) else score <= threshold
 
 
-def _listed(name: str, categories: list, most, length, no: bool = False) -> str:
-    """Return "name is A", "name in {A, B}", or with ``no`` their opposites."""
-    if len(categories) == 1:
-        return f"{name} is {'not ' if no else ''}{quoted(categories[0], length)}"
-    shown = [quoted(c, length) for c in categories[:most]]
-    if len(shown) < len(categories):
-        shown.append(f"{len(categories) - len(shown)} more")
-    return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"
+def rare_apart(
+    feature: Feature, categories: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return categories without the rare ones, and the rare ones in words.
+
+    The words are "12 rare values", or nothing. Where some rare ones are not among the
+    categories, as an edited split may have it, those that are stay by name.
+    """
+    rare = set(feature.rare)
+    if not rare or not rare <= set(categories):
+        return list(categories), []
+    return [name for name in categories if name not in rare], [
+        f"{len(rare):,} rare values"
+    ]

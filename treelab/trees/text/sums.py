@@ -84,14 +84,16 @@ def term_name(feature, length: int | None = None) -> str:
         return name
     if has_scores(feature):
         return f"[score of {name}]"
-    (one,) = (c for c, s in zip(feature.categories, feature.scores) if s == 1)
-    return f"[{name} is {quoted(one, length)}]"
+    ones = [c for c, s in zip(feature.categories, feature.scores) if s == 1]
+    one = quoted(ones[0], length)
+    return f"[{name} is {one if len(ones) == 1 else 'a rare value'}]"
 
 
 def has_scores(feature) -> bool:
     """Whether a category column counts by scores, not as one category or none."""
     if feature.kind == "number":
         return False
-    ones = sum(s == 1 for s in feature.scores)
+    ones = {c for c, s in zip(feature.categories, feature.scores) if s == 1}
     zeros = sum(s == 0 for s in feature.scores)
-    return ones != 1 or zeros != len(feature.scores) - 1
+    together = len(ones) == 1 or (bool(ones) and ones == set(feature.rare))
+    return not together or zeros != len(feature.scores) - len(ones)
