@@ -46,13 +46,13 @@ def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
 def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
     run = add_run(store, "cart")
     app = visit("edit", run=run)
-    field = app.number_input(key=f"edit-at-{run}--radius")
+    field = app.number_input(key=f"edit-at-{run}--radius-0")
     tree = store.model(run)
     assert field.value == parse(shown_threshold(tree, 0))
     before = app.metric[0].value
     field.set_value(2.5).run()
     assert app.session_state[f"edits-{run}"].current == (SetThreshold("", 2.5),)
-    assert app.number_input(key=f"edit-at-{run}--radius").value == 2.5
+    assert app.number_input(key=f"edit-at-{run}--radius-0").value == 2.5
     assert app.metric[0].value != before
     assert app.metric[0].delta.startswith("-")  # a hyphen: Streamlit's arrow falls
     press(app, "forbid-everywhere", run)

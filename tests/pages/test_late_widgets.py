@@ -54,14 +54,33 @@ def test_a_threshold_moves_only_the_tree_that_was_drawn(state, monkeypatch):
         loaded=SimpleNamespace(run=SimpleNamespace(id="run")),
         session=Session(),
     )
-    choice = SimpleNamespace(column="x", is_current=True)
-    state[split._threshold_key(editing, choice)] = 1.0
+    state["field"] = 1.0
     edit = SetThreshold("L", 1.0)
+    # A field that is drawn anew reports what it was drawn with: nobody wrote it.
+    split._move(editing, "field", 1.0)
+    assert done == []
     # That test scores were seen is no edit.
     state["edits-run"] = Session(seen_test=0)
-    split._move(editing, choice)
+    split._move(editing, "field", 2.0)
     assert done == [edit]
     for later in (Session((edit,), 1), Session((edit,), 0)):  # done, undone
         state["edits-run"] = later
-        split._move(editing, choice)
+        split._move(editing, "field", 2.0)
     assert done == [edit]
+
+
+def test_a_threshold_that_is_undone_has_a_field_that_no_old_report_reaches(state):
+    editing = SimpleNamespace(key=str, path="L")
+    choice = SimpleNamespace(column="x")
+    first = split._shown(editing, choice, 2.0)
+    state[first] = 1.0  # written: the field stays, and keeps the keyboard
+    assert split._shown(editing, choice, 1.0) == first
+    undone = split._shown(editing, choice, 2.0)
+    assert undone != first
+    assert state[undone] == 2.0
+    assert split._threshold_key(editing, choice) == undone
+    state[undone] = 5e9  # written, and refused
+    assert split._shown(editing, choice, 2.0) == undone
+    assert state[undone] == 2.0
+    del state[undone]  # another page was opened
+    assert split._shown(editing, choice, 2.0) == undone

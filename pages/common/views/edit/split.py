@@ -124,10 +124,10 @@ def _show_threshold(
 
     def move(stop: float) -> None:
         """Take the stop at which the line was let go."""
-        if stop in stops:
+        if stop in stops and choice.is_current:
+            do(editing.loaded, SetThreshold(editing.path, stop))
+        elif stop in stops:
             st.session_state[_threshold_key(editing, choice)] = stop
-            if choice.is_current:
-                _move(editing, choice)
 
     threshold_line(
         threshold_rows(x, _groups(editing, at), stops, threshold),
@@ -158,7 +158,7 @@ def _enter(
         if wanted is not None and fitted is not None:
             # As the line and the tree write it, which sends each row the same way.
             text = threshold_stops(x, fitted, wanted).get(wanted, "")
-        st.session_state[key] = parse(text) if text else wanted
+        key = _shown(editing, choice, parse(text) if text else wanted)
     now = st.session_state[key]
     written = threshold_stops(x, fitted, now).get(now, "")
     decimals = len(written.partition(".")[2])
@@ -170,28 +170,49 @@ def _enter(
         key=key,
         disabled=_is_held(editing, choice),
         on_change=_move if choice.is_current else None,
-        args=(editing, choice),
+        args=(editing, key, now),
         help="Or drag the line.",
     )
 
 
-def _move(editing: Editing, choice: _Choice) -> None:
-    """Move the split's threshold to the one that was chosen.
+def _shown(editing: Editing, choice: _Choice, threshold: float | None) -> str:
+    """Put a threshold into its field; return the field's key.
 
-    An interrupted page's threshold is reported as moved once more: the edit is then
-    done, or undone, already.
+    Where the threshold was changed by other means than its field, as by the line or
+    by *Undo*, it gets a new field: the browser may report the old one's value late.
     """
-    now = edit_session(editing.loaded.run.id)
-    drawn = editing.session
-    threshold = st.session_state[_threshold_key(editing, choice)]
-    if threshold is None or (now.edits, now.position) != (drawn.edits, drawn.position):
-        return
-    do(editing.loaded, SetThreshold(editing.path, threshold))
+    name = _field(editing, choice)
+    number, drawn = st.session_state.get(name, (0, None))
+    held = st.session_state.get(f"{name}-{number}")
+    if held is not None and held == drawn != threshold:
+        number += 1
+    st.session_state[name] = number, threshold
+    st.session_state[f"{name}-{number}"] = threshold
+    return f"{name}-{number}"
+
+
+def _move(editing: Editing, key: str, drawn: float | None) -> None:
+    """Move the split's threshold to the one that was written.
+
+    An interrupted page's field is reported as changed once more, though nobody wrote
+    in it, or its edit is done, or undone, already.
+    """
+    now, then = edit_session(editing.loaded.run.id), editing.session
+    is_late = (now.edits, now.position) != (then.edits, then.position)
+    threshold = st.session_state[key]
+    if threshold not in (None, drawn) and not is_late:
+        do(editing.loaded, SetThreshold(editing.path, threshold))
+
+
+def _field(editing: Editing, choice: _Choice) -> str:
+    """Return the name of the threshold's field of one column at one node."""
+    return f"{editing.key('at')}-{editing.path}-{choice.column}"
 
 
 def _threshold_key(editing: Editing, choice: _Choice) -> str:
-    """Return the key of the threshold of one column at one node."""
-    return f"{editing.key('at')}-{editing.path}-{choice.column}"
+    """Return the key of the field as it is now."""
+    name = _field(editing, choice)
+    return f"{name}-{st.session_state.get(name, (0, None))[0]}"
 
 
 def _is_held(editing: Editing, choice: _Choice) -> bool:
