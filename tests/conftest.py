@@ -1,6 +1,15 @@
 """Settings of a test run, made before anything imports torch."""
 
 import os
+import shutil
+from pathlib import Path
+
+# SQLite waits for the disk at each commit, and so do thousands of tests: their files
+# go to memory, where the machine has some for that and nobody names another place.
+MEMORY = Path("/dev/shm")  # Linux alone
+ENOUGH_BYTES = 6e9
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ENOUGH_BYTES:
+    os.environ.setdefault("TMPDIR", str(MEMORY))
 
 # Two test processes with as many threads each as there are cores wait for one another.
 if "PYTEST_XDIST_WORKER" in os.environ:
