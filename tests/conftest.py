@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 # SQLite waits for the disk at each commit, and so do thousands of tests: their files
@@ -10,6 +11,7 @@ MEMORY = Path("/dev/shm")  # Linux alone
 ENOUGH_BYTES = 6e9
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ENOUGH_BYTES:
     os.environ.setdefault("TMPDIR", str(MEMORY))
+    tempfile.tempdir = None  # asked before, and remembered
 
 # Two test processes with as many threads each as there are cores wait for one another.
 if "PYTEST_XDIST_WORKER" in os.environ:
