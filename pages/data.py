@@ -27,6 +27,7 @@ from pages.common.state.problem import (
     with_target,
 )
 from pages.common.state.started_runs import start_runs
+from pages.common.store_trouble import explained
 from pages.common.theme import mode
 from pages.common.views.data.split import pick_split, show_split, test_file
 from pages.common.widgets.columns import column_editor, date_parts, model_column
@@ -76,7 +77,7 @@ def confirm_delete(table_id: str, name: str) -> None:
             "Delete",
             type="primary",
             key="delete-table-sure",
-            on_click=delete_table,
+            on_click=explained(delete_table),
             args=(table_id, runs),
         ):
             st.rerun()

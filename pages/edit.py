@@ -7,6 +7,7 @@ from pages.common.cached.tree_pictures import tree_picture
 from pages.common.page import page_title
 from pages.common.state.edit_session import edit_session, set_edit_session
 from pages.common.state.selected_node import select_node, selected_node
+from pages.common.store_trouble import guarded
 from pages.common.views.edit.doing import Editing, show_refusal
 from pages.common.views.edit.finish import show_finish
 from pages.common.views.edit.log import is_single_tree, show_log
@@ -29,6 +30,7 @@ from treelab.figures.viewer.keys import node_at
 
 
 @st.fragment
+@guarded
 def show_editing(loaded: LoadedRun) -> None:
     """Draw the tree as it is edited, the selected node's menu, and the log."""
     session = edit_session(loaded.run.id)

@@ -6,6 +6,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.rashomon.trees import DEFAULT_TOLERANCE, trees_like
 from pages.common.page import page_title
+from pages.common.store_trouble import guarded
 from pages.common.views.edit.log import is_single_tree
 from pages.common.views.rashomon.filters import pick_filters
 from pages.common.views.rashomon.gallery import show_card, show_gallery
@@ -23,6 +24,7 @@ MOST = 0.05
 
 
 @st.fragment
+@guarded
 def show_set(loaded: LoadedRun, trees: RashomonSet) -> None:
     """Show the trees within a tolerance, and what they have in common."""
     tolerance = st.slider(

@@ -7,6 +7,7 @@ from pages.common.cached.store import folder_words, store
 from pages.common.page import page_title
 from pages.common.state.form_of_run import fill_form, why_not_filled
 from pages.common.state.started_runs import start_longer
+from pages.common.store_trouble import explained
 from pages.common.views.compare.others import MOST_OTHERS
 from pages.common.views.run_cards import state_color
 from pages.common.widgets.runs.buttons import pause_button, resume_button
@@ -215,7 +216,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Train longer",
                 icon=":material/more_time:",
                 key="train-longer",
-                on_click=start_longer,
+                on_click=explained(start_longer),
                 args=(run,),
                 help="Goes on where it ended, with twice the epochs, as a new run.",
             )
@@ -236,7 +237,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Share" if run.is_private else "Make private",
                 icon=":material/group:" if run.is_private else ":material/lock:",
                 key="share",
-                on_click=store().set_private,
+                on_click=explained(store().set_private),
                 args=(run.id, not run.is_private),
                 disabled=not may_change,
                 help="Whether others see this run and its table.",
@@ -246,7 +247,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Name",
                 run.title,
                 key=f"title-{run.id}",
-                on_change=rename,
+                on_change=explained(rename),
                 args=(run,),
                 max_chars=80,
             )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.slow_params import slow_after
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import make_estimator
 from treelab.ops.activity import preference_activity, ridge_activity
@@ -87,7 +88,7 @@ def test_an_operator_and_its_gradient_are_those_of_double_precision(operator, de
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("task", ["binary", "regression"])
-@pytest.mark.parametrize("key", QUICK)
+@pytest.mark.parametrize("key", slow_after(2, QUICK))
 def test_a_learner_learns_there_and_answers_without_the_device(key, task, device):
     X, y = table()
     target = y if task == "regression" else np.where(y > y.mean(), "more", "less")

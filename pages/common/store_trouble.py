@@ -10,7 +10,7 @@ from treelab.runs.store.database import StoreError
 from treelab.runs.users.visitor_store import NotAllowed
 
 
-def guarded(draw: Callable[[], None], key: str = "") -> Callable[[], None]:
+def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:
     """Draw, or say what is wrong with the data folder and how to go on.
 
     The key names the button for that; by default the function's name does.
@@ -18,25 +18,47 @@ def guarded(draw: Callable[[], None], key: str = "") -> Callable[[], None]:
     key = key or draw.__name__
 
     @wraps(draw)
-    def attempt() -> None:
+    def attempt(*args, **kwargs) -> None:
+        say_what_failed()
         try:
-            draw()
-        except NotAllowed as error:
-            st.error(plain(str(error)), icon=":material/lock:")
-        except StoreError as error:
-            _say(error, key)
+            draw(*args, **kwargs)
         except OSError as error:
-            if error.errno is None:  # not the system's: a mistake of ours
-                raise
             _say(error, key)
 
     return attempt
 
 
+def explained(change: Callable[..., object]) -> Callable[..., None]:
+    """Make a callback say what could not be stored, where the page is drawn next.
+
+    Streamlit shows a traceback where a callback fails.
+    """
+
+    @wraps(change)
+    def attempt(*args, **kwargs) -> None:
+        try:
+            change(*args, **kwargs)
+        except OSError as error:
+            st.session_state["what-failed"] = error
+
+    return attempt
+
+
+def say_what_failed() -> None:
+    """Say, once, why the last click or choice could not be stored."""
+    if (error := st.session_state.pop("what-failed", None)) is not None:
+        _say(error, "what-failed")
+
+
 def _say(error: OSError, key: str) -> None:
     """Show the sentence, and a button that begins anew with what is there then."""
+    if isinstance(error, NotAllowed):
+        st.error(plain(str(error)), icon=":material/lock:")
+        return
     words = str(error)
     if not isinstance(error, StoreError):
+        if error.errno is None:  # not the system's: a mistake of ours
+            raise error
         words = f"The data folder cannot be used: {error.strerror} ({error.filename})."
     st.error(plain(words), icon=":material/error:")
     if st.button("Try again", icon=":material/refresh:", key=f"again-{key}"):

@@ -1,5 +1,6 @@
 """The app shell: every page opens, from any address and on any store."""
 
+import errno
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import APP
 from tests.pages.stores import add_run
+from treelab.runs.store.run_store import RunStore
 
 PAGES = sorted(path.stem for path in (APP.parent / "pages").glob("*.py"))
 
@@ -92,3 +94,28 @@ def test_what_is_wrong_with_the_data_folder_is_said_in_words(store, visit, troub
     assert app.error
     assert all(trouble in error.value for error in app.error)
     assert {button.label for button in app.button} >= {"Try again"}
+
+
+def full(*_, **__) -> None:
+    """The disk when it is full."""
+    raise OSError(errno.ENOSPC, "No space left on device", "the disk")
+
+
+def test_a_click_that_cannot_be_stored_is_explained(store, visit, monkeypatch):
+    run = add_run(store, "cart")
+    app = visit("edit", run=run)
+    app.button(key=f"edit-prune-below-{run}").click().run()
+    monkeypatch.setattr(RunStore, "create", full)
+    app.button(key=f"edit-keep-{run}").click().run()
+    assert not app.exception
+    assert "No space left on device" in app.error[0].value
+    assert app.session_state[f"edits-{run}"].current  # they are still there
+    app = AppTest.from_file(str(APP), default_timeout=30).run()
+    app.session_state["upload-open"] = True
+    app.run()
+    monkeypatch.setattr(RunStore, "add_table", full)
+    app.file_uploader(key="upload").upload("a.csv", b"x,y\n1,a\n2,b\n").run()
+    assert not app.exception
+    assert "No space left on device" in app.error[0].value
+    app.run()
+    assert not app.error  # said once

@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import APP
 from tests.pages.stores import add_run
+from treelab.runs.users.quota import VARIABLE
 from treelab.runs.users.roles import Visitor
 from treelab.runs.users.visitor_store import VisitorStore
 
@@ -70,3 +71,20 @@ def test_another_may_look_at_a_shared_run_but_not_change_it(store, private_run):
     assert "Ann's secret" in texts(app)
     with pytest.raises(PermissionError, match=r"Only ann@x\.org or an admin"):
         VisitorStore(store.home, Visitor("bob@x.org")).delete(private_run)
+
+
+def test_a_quota_is_shown_and_beyond_it_nothing_is_stored(
+    store, private_run, monkeypatch
+):
+    monkeypatch.setenv(VARIABLE, "1")
+    assert "of 1.0 GB" in texts(opened(ANN, "runs"))
+    monkeypatch.setenv(VARIABLE, "0.000001")
+    app = AppTest.from_file(str(APP), default_timeout=30)
+    app.user = ANN
+    app.run()
+    app.session_state["upload-open"] = True
+    table = b"x,y\n1,a\n2,b\n3,a\n4,b\n"
+    app.file_uploader(key="upload").upload("more.csv", table, "text/csv").run()
+    assert not app.exception
+    assert "Delete what is no longer needed" in app.error[0].value
+    assert [run.id for run in store.runs()] == [private_run]

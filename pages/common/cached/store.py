@@ -13,10 +13,12 @@ import streamlit as st
 from pages.common.visitor import visitor
 from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
-from treelab.runs.care.retention import Limits, folder_size, megabytes
+from treelab.runs.care.retention import Limits
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
+from treelab.runs.store.sizes import folder_size, megabytes
 from treelab.runs.store.version import StoreVersion
+from treelab.runs.users.quota import quota_words
 from treelab.runs.users.roles import Visitor
 from treelab.runs.users.visitor_store import VisitorStore
 from treelab.runs.workers.queue import Queue
@@ -183,16 +185,18 @@ def runs_with_snapshots() -> list[Run]:
 
 
 def folder_words() -> str:
-    """Return how much the data folder holds, and what a cleaning would delete."""
-    return _folder_words(default_home())
+    """Return how much the data folder holds, and what limits it."""
+    who = visitor()
+    return _folder_words(default_home(), None if who is None else who.user)
 
 
-@st.cache_data(show_spinner=False, max_entries=4, ttl="10m")
-def _folder_words(home: Path) -> str:
+@st.cache_data(show_spinner=False, max_entries=64, ttl="10m")
+def _folder_words(home: Path, user: str | None) -> str:
     """``folder_words``, measured now and then: a large folder takes a moment."""
     words = f"The data folder holds {megabytes(folder_size(home))}."
     try:
-        return f"{words} {Limits.from_environment()}".strip()
+        quota = "" if user is None else quota_words(_store(home), user)
+        return f"{words} {Limits.from_environment()} {quota}".strip()
     except ValueError as error:
         return f"{words} {error}"
 

@@ -17,6 +17,7 @@ from pages.common.cached.store import (
     store,
 )
 from pages.common.state.chosen_run import write_address
+from pages.common.store_trouble import explained
 from pages.common.views.compare.repeats import show_repeats
 from pages.common.views.curves import show_curves
 from pages.common.views.frontier.chart import show_small_frontier
@@ -255,7 +256,7 @@ def _show_card(
                 "Stop",
                 icon=":material/stop:",
                 key=f"stop-{run.id}",
-                on_click=store().request_stop,
+                on_click=explained(store().request_stop),
                 args=(run.id,),
                 type="tertiary",
                 disabled=run.stop_requested or not store().may_change(run),

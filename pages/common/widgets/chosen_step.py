@@ -7,6 +7,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.pruning_steps import scored_path_of
 from pages.common.cached.store import store
+from pages.common.store_trouble import explained
 from pages.common.words import plain
 from treelab.evaluation.pruning_table import PruningSteps
 from treelab.learners.registry import CLUSTERS
@@ -37,7 +38,7 @@ def offer_run(
             help="This is the run's own tree."
             if is_own
             else "Saves this tree as a run of its own, to look at, export and compare.",
-            on_click=_save,
+            on_click=explained(_save),
             args=(loaded, steps, step, tree_alone),
         )
         if saved is not None:

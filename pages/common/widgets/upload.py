@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.common.cached.store import store
 from pages.common.state.problem import choose_table
+from pages.common.store_trouble import explained
 from pages.common.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.openml import CATALOGUE, read_openml
@@ -50,7 +51,7 @@ def upload_box() -> None:
         LABEL,
         type=KINDS,
         key="upload",
-        on_change=_store_upload,
+        on_change=explained(_store_upload),
         help="It stays on the machine that runs treelab.",
     )
 
@@ -62,7 +63,9 @@ def upload_box() -> None:
         height=110,
         placeholder="Cells copied from a spreadsheet, or lines of CSV",
     )
-    st.button("Read the pasted table", key="read-pasted", on_click=_store_pasted)
+    st.button(
+        "Read the pasted table", key="read-pasted", on_click=explained(_store_pasted)
+    )
     _openml_box()
 
 
@@ -81,7 +84,7 @@ def _openml_box() -> None:
     st.button(
         "Fetch from openml.org",
         key="read-openml",
-        on_click=_store_openml,
+        on_click=explained(_store_openml),
         disabled=not st.session_state["openml-name"],
     )
 
@@ -111,7 +114,7 @@ def _choice_box(kind: str) -> None:
         "Read" if choices or is_database else "Read again",
         key="read-chosen",
         type="primary" if choices else "secondary",
-        on_click=_store_chosen,
+        on_click=explained(_store_chosen),
     )
 
 

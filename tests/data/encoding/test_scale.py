@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
 
+from tests.slow_params import slow_after
 from treelab.data.encoding.scale import SCALES
 
 COLUMNS = st.integers(1, 60).flatmap(
@@ -24,7 +25,7 @@ COLUMNS = st.integers(1, 60).flatmap(
 )
 
 
-@pytest.mark.parametrize("name", SCALES)
+@pytest.mark.parametrize("name", slow_after(2, SCALES))
 @given(x=COLUMNS, probe=COLUMNS)
 @settings(deadline=None)
 def test_every_scale_is_finite_and_never_decreases(name, x, probe):

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import TargetEncoder
 
+from tests.slow_params import slow_after
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.trees.feature import feature_matrix
 
@@ -51,7 +52,7 @@ def left(encoder, frame, feature, threshold):
     return np.where(np.isnan(values), missing_left, values <= raw)
 
 
-@pytest.mark.parametrize("numbers", SCALED)
+@pytest.mark.parametrize("numbers", slow_after(2, SCALED))
 @given(table=tables(), data=st.data())
 @settings(max_examples=30, deadline=None)
 def test_an_axis_split_keeps_the_side_of_every_training_row(numbers, table, data):
@@ -80,7 +81,7 @@ def test_an_axis_split_keeps_the_side_of_every_training_row(numbers, table, data
     assert (left(encoder, frame, feature, threshold) == expected).all()
 
 
-@pytest.mark.parametrize("numbers", SCALED)
+@pytest.mark.parametrize("numbers", slow_after(2, SCALED))
 @given(table=tables())
 @settings(max_examples=40, deadline=None)
 def test_missing_and_unseen_values_fall_as_their_encoding_does(numbers, table):

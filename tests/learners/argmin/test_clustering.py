@@ -11,6 +11,7 @@ from treelab.trees.tree import Tree
 QUICK = {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 40}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [ArgminTreeClusterer(learning_rate=0.1, **QUICK | {"max_epochs": 10})]
 )

@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.slow_params import slow_after
 from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin import estimators as argmin
@@ -59,7 +60,7 @@ def fitted(key, monkeypatch, **settings):
     return model, frame, kept["network"].eval(), kept["data"]
 
 
-@pytest.mark.parametrize("key", ["diabetes", "wine"])
+@pytest.mark.parametrize("key", slow_after(1, ["diabetes", "wine"]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_export_answers_as_the_trained_tensors(key, kind, monkeypatch):
     model, _X, network, data = fitted(key, monkeypatch, **kind)

@@ -6,6 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.learners.builtin_tables import BUILTIN_TABLES
+from tests.slow_params import slow_after
 from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
@@ -46,7 +47,7 @@ def test_untuned_numbers_only_gives_scikit_learns_own_tree(settings):
     assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X))
 
 
-@pytest.mark.parametrize("key", BUILTIN_TABLES)
+@pytest.mark.parametrize("key", slow_after(3, BUILTIN_TABLES))
 def test_every_built_in_table_trains_and_beats_a_constant(key):
     table = BUILTIN[key]
     frame = table.load()

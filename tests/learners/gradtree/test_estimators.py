@@ -65,7 +65,7 @@ class RecordingRegressor(Recording, GradTreeRegressor):
     pass
 
 
-@pytest.mark.parametrize("key", slow_after(2, TABLES))
+@pytest.mark.parametrize("key", slow_after(1, TABLES))
 def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key):
     task, X, y = table(key)
     make = RecordingRegressor if task == "regression" else RecordingClassifier
@@ -108,7 +108,7 @@ def test_the_path_ascends_holds_the_tree_and_is_saved_and_loaded(key, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "key", slow_after(2, ["mixed", "diabetes", "wine", "greedy_trap"])
+    "key", slow_after(1, ["mixed", "diabetes", "wine", "greedy_trap"])
 )
 def test_as_many_splits_changed_as_the_origin_says(key):
     task, X, y = table(key)
@@ -143,6 +143,7 @@ def test_without_learning_the_tree_is_its_start_and_says_that_it_is_untrained(ke
     assert "not trained by gradient descent" in fitted.tree_.notes[0]
 
 
+@pytest.mark.slow
 def test_it_finds_the_xor_at_the_depth_at_which_cart_cannot():
     _, X, y = table("greedy_trap")
     X, X_test, y, y_test = train_test_split(X, y, random_state=0)
@@ -298,7 +299,7 @@ def test_a_setting_out_of_range_is_refused_by_name(setting, value):
         GradTreeClassifier(**{setting: value}).fit(X, y)
 
 
-@pytest.mark.parametrize("loss", ["focal", "poly", "brier"])
+@pytest.mark.parametrize("loss", slow_after(1, ["focal", "poly", "brier"]))
 def test_every_loss_trains(loss):
     _, X, y = table("iris")
     assert GradTreeClassifier(**QUICK, loss=loss).fit(X, y).score(X, y) > 0.9

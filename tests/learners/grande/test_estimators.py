@@ -7,6 +7,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
@@ -29,6 +30,7 @@ QUICK |= FAST_RATES | {"batch_size": 64}
 CHECKED = QUICK | {"n_estimators": 8, "depth": 2, "max_epochs": 10}
 
 
+@pytest.mark.slow
 @parametrize_with_checks([GrandeClassifier(**CHECKED)])
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     check(estimator)
@@ -80,7 +82,7 @@ def of_all_trees(network, x):
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@pytest.mark.parametrize("key", sorted(BUILTIN))
+@pytest.mark.parametrize("key", slow_after(3, sorted(BUILTIN)))
 def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
     key, weighting
 ):
@@ -357,6 +359,7 @@ def test_the_final_ensemble_is_trained_on_all_rows():
     assert fitted.origin_.held_out == "the rows held out of 4 folds in turn"
 
 
+@pytest.mark.slow
 def test_entmax_lets_few_trees_decide_and_leaves_the_others_out():
     _, X, y = table("breast_cancer")
     settings = QUICK | {"n_estimators": 128, "max_epochs": 20}

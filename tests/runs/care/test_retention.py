@@ -7,9 +7,10 @@ import pytest
 from tests.runs.care.conftest import finished
 from tests.runs.conftest import problem_in, small_table
 from treelab.runs.care.doctor import examine
-from treelab.runs.care.retention import Limits, folder_size, plan_cleaning
+from treelab.runs.care.retention import Limits, plan_cleaning
 from treelab.runs.store.database import writing
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.sizes import folder_size
 
 DAY = 86_400
 

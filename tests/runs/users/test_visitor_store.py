@@ -7,6 +7,7 @@ from tests.runs.conftest import problem_in, small_table
 from treelab.cli.main import main
 from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.store.process import ProcessId
+from treelab.runs.users.quota import VARIABLE, held_bytes
 from treelab.runs.users.roles import Visitor, admins, audit_log, set_admin
 from treelab.runs.users.visitor_store import NotAllowed, VisitorStore
 
@@ -169,3 +170,28 @@ def test_whose_last_run_began_longest_ago_comes_first(store, problem, ann, bob):
         store.finish(run_id, "done")
     turns = [ann.user, bob.user]
     assert taken == [*turns, late.user, *turns, *turns]
+
+
+def test_nothing_is_added_beyond_the_quota_but_by_an_admin(
+    ann, bob, admin, monkeypatch
+):
+    problem = problem_in(ann)
+    run_id = ann.create("cart", {}, problem)
+    other = pd.DataFrame({"x": [1, 2], "y": ["a", "b"]})
+    monkeypatch.setenv(VARIABLE, str(held_bytes(ann, ann.user) / 1e9))
+    for add in (
+        lambda: ann.create("cart", {}, problem),
+        lambda: ann.add_table(other, "more"),
+        lambda: create_repeats(ann, [ann.run(run_id)], 1),
+    ):
+        with pytest.raises(NotAllowed, match=r"take 0\.0 MB of 0\.0 MB\. Delete"):
+            add()
+    assert [run.id for run in ann.runs()] == [run_id]
+    bob.add_table(other, "more")  # each has a quota of their own
+    admin.delete(admin.create("cart", {}, problem))
+    ann.delete(run_id)
+    ann.delete_table(problem.table_id)
+    ann.add_table(other, "more")
+    monkeypatch.setenv(VARIABLE, "much")
+    with pytest.raises(NotAllowed, match="must be a number"):
+        ann.add_table(other, "more")

@@ -1,17 +1,15 @@
 """How long runs stay and how large a data folder grows, where somebody set limits."""
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
-from pathlib import Path
 
 from treelab.runs.care.finding import Finding, note
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.sizes import folder_size, limit_of, megabytes
 from treelab.runs.store.tables import TableInfo
 from treelab.runs.users.roles import note_deed
 from treelab.trees.text.numerals import counted
@@ -39,7 +37,7 @@ class Limits:
     @classmethod
     def from_environment(cls) -> "Limits":
         """Read ``TREELAB_KEEP_DAYS`` and ``TREELAB_MOST_GB``; ValueError if wrong."""
-        return cls(_number("TREELAB_KEEP_DAYS"), _number("TREELAB_MOST_GB"))
+        return cls(limit_of("TREELAB_KEEP_DAYS"), limit_of("TREELAB_MOST_GB"))
 
     def __str__(self) -> str:
         """Say in a sentence what a cleaning deletes; "" without limits."""
@@ -70,18 +68,6 @@ class Plan:
     tables: tuple[TableInfo, ...]
     n_bytes: int
     n_bytes_after: int
-
-
-def folder_size(folder: Path) -> int:
-    """Return the bytes of all files in a folder; 0 where there is none."""
-    total = 0
-    for place, _, files in os.walk(folder):
-        for file in files:
-            try:
-                total += os.lstat(os.path.join(place, file)).st_size
-            except OSError:  # deleted since it was listed
-                continue
-    return total
 
 
 def plan_cleaning(store: RunStore, limits: Limits, now: float) -> Plan:
@@ -171,13 +157,6 @@ def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Finding]:
     yield Finding("size", words, most is not None and plan.n_bytes > most * 1e9)
 
 
-def megabytes(n_bytes: int) -> str:
-    """Write a size: "0.3 MB", "12 MB", "3.4 GB"."""
-    if n_bytes >= 10**9:
-        return f"{n_bytes / 1e9:,.1f} GB"
-    return f"{n_bytes / 1e6:,.{0 if n_bytes >= 10**7 else 1}f} MB"
-
-
 def _table_size(store: RunStore, table_id: str) -> int:
     """Return the bytes of a table's file."""
     path = store.home / "tables" / f"{table_id}.parquet"
@@ -187,17 +166,3 @@ def _table_size(store: RunStore, table_id: str) -> int:
 def _tables_of(run: Run) -> set[str]:
     """Return the ids of the tables that a run needs."""
     return {run.problem.table_id, run.problem.origin} - {""}
-
-
-def _number(name: str) -> float | None:
-    """Read a limit from the environment; None where it is not set."""
-    text = os.environ.get(name, "").strip()
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not (isfinite(value) and value >= 0):
-        raise ValueError(f"{name} must be a number of at least 0, got {text!r}.")
-    return value

@@ -10,6 +10,7 @@ from treelab.runs.store.database import reading, writing
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.tables import TableInfo
+from treelab.runs.users.quota import has_room, quota_words
 from treelab.runs.users.roles import Visitor, note_deed
 
 
@@ -23,7 +24,8 @@ class VisitorStore(RunStore):
     A private run is not there for others. Everybody may look at the other runs, and
     only its owner and admins stop, pause, resume, rename or delete a run. A table is
     seen by those who added it and by all who see a run on it; one without an owner, by
-    all.
+    all. Nothing is added beyond the quota (see ``treelab.runs.users.quota``), but by
+    an admin.
 
     Parameters
     ----------
@@ -98,6 +100,7 @@ class VisitorStore(RunStore):
 
     def add_table(self, frame: pd.DataFrame, name: str) -> str:
         """Store a table, as the visitor's."""
+        self._check_room()
         known = {info.id for info in super().tables()}
         table_id = super().add_table(frame, name)
         owners = self._owners().get(table_id)
@@ -120,6 +123,7 @@ class VisitorStore(RunStore):
         is_background: bool = False,
     ) -> str:
         """Create a run, as the visitor's; a repeat is as private as what it repeats."""
+        self._check_room()
         run_id = super().create(
             learner, settings, problem, device, title, repeat_of, is_background
         )
@@ -195,6 +199,18 @@ class VisitorStore(RunStore):
             who = f"{run.user} or an admin" if run.user else "an admin"
             raise NotAllowed(f"Only {who} may change {run.title!r}.")
         return run
+
+    def _check_room(self) -> None:
+        """Raise NotAllowed where the visitor's quota is used up."""
+        if self.visitor.is_admin:
+            return
+        try:
+            if has_room(self, self.user):
+                return
+            words = quota_words(self, self.user)
+        except ValueError as error:  # the limit is no number
+            raise NotAllowed(f"Nothing can be stored: {error}") from None
+        raise NotAllowed(f"{words} Delete what is no longer needed on Runs and Data.")
 
     def _note(self, deed: str, run: Run) -> None:
         """Add a line to the audit log."""

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.common.store_trouble import guarded
 from pages.common.views.compare.agreement import show_agreement
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.views.compare.curves import show_curves
@@ -13,6 +14,7 @@ from pages.common.views.fairness.by_group import show_groups
 
 
 @st.fragment
+@guarded
 def show_parts(pair: Pair, names: Names) -> None:
     """Let the visitor open one closer look at a pair of runs."""
     parts = {

@@ -14,6 +14,7 @@ from pages.common.cached.store import (
     store,
 )
 from pages.common.state.started_runs import start_folds, start_repeats
+from pages.common.store_trouble import explained
 from pages.common.watcher import Watcher
 from pages.common.words import plain, run_name, score
 from treelab.data.folds import N_FOLDS, splits_words
@@ -77,7 +78,7 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
                 key=f"{key}-stop",
                 type="tertiary",
                 disabled=not waiting,
-                on_click=_stop,
+                on_click=explained(_stop),
                 args=(waiting,),
                 help="Takes the repeats that wait out of the queue and stops those in "
                 "training; what was stopped does not count.",

@@ -6,6 +6,7 @@ from pages.common.cached.store import split_of, store, table
 from pages.common.cached.tables import columns_to_split_by
 from pages.common.html import split_bar
 from pages.common.state.problem import change_problem, choose_problem, is_shown
+from pages.common.store_trouble import explained
 from pages.common.widgets.upload import KINDS
 from pages.common.words import plain
 from treelab.data.problem import Problem, make_problem, split_problem
@@ -73,7 +74,7 @@ def test_file(problem: Problem) -> None:
             "A table with the same columns and the target",
             type=KINDS,
             key=key,
-            on_change=_append,
+            on_change=explained(_append),
             args=(problem, key),
             help="All rows of the table then train or validate, and the file's rows "
             "are the test rows. Both are stored as one new table.",

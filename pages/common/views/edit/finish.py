@@ -5,6 +5,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import queue, store
 from pages.common.state.edit_session import edit_session
+from pages.common.store_trouble import explained
 from pages.common.views.edit.doing import Editing, end
 from pages.common.views.edit.log import log_of
 from pages.common.watcher import follow_runs
@@ -33,7 +34,7 @@ def show_finish(editing: Editing) -> None:
         key=editing.key("keep"),
         disabled=not editing.session.current,
         help="The tree as it stands, its leaves fitted to the rows of the first.",
-        on_click=_save,
+        on_click=explained(_save),
         args=(editing.loaded,),
     )
     with st.container(
@@ -67,7 +68,7 @@ def _offer_training(editing: Editing) -> None:
         disabled=learner == "cart",
         help="Trains every split that is not locked, from where it stands; forbidden "
         "columns are never chosen. CART cannot: it only grows branches.",
-        on_click=_train,
+        on_click=explained(_train),
         args=(editing.loaded, Training(learner) if learner != "cart" else None),
     )
     leaves = st.number_input(
@@ -84,7 +85,7 @@ def _offer_training(editing: Editing) -> None:
         key=editing.key("regrow"),
         help="What is not locked at the selected node and below is grown anew; the "
         "rest of the tree stays.",
-        on_click=_train,
+        on_click=explained(_train),
         args=(editing.loaded, Training(learner, editing.path, int(leaves))),
     )
 

@@ -17,6 +17,7 @@ from pages.common.cached.frontier import (
 from pages.common.cached.loaded_run import load_readable
 from pages.common.cached.store import finished_runs
 from pages.common.page import show_figure
+from pages.common.store_trouble import guarded
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.views.compare.repeats import show_repeats
@@ -45,6 +46,7 @@ def show_frontier(pair: Pair, names: Names) -> None:
 
 
 @st.fragment
+@guarded
 def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
     """Draw all runs, say what the pair's trees of one size reach, show one clicked."""
     st.header("Score against size", anchor=False)

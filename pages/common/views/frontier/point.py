@@ -10,6 +10,7 @@ from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.cached.store import find_run, store
 from pages.common.cached.tree_pictures import sketch
 from pages.common.state.chosen_run import choose_run
+from pages.common.store_trouble import explained
 from pages.common.views.frontier.finding import COLUMNS
 from pages.common.views.tree_viewer import tree_viewer
 from pages.common.widgets.chosen_step import save_step
@@ -126,7 +127,7 @@ def _offer(chart: str, own: RunOnFrontier, place: int) -> None:
             key=f"{chart}-use",
             help="Tree, Pruning, Routing and Explain then show it; a size that is not "
             "the run's own is saved as a run.",
-            on_click=_use,
+            on_click=explained(_use),
             args=(own, place),
         )
         return

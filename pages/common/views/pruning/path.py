@@ -8,6 +8,7 @@ from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.pruning_steps import pruning_steps
 from pages.common.cached.tree_pictures import path_picture
 from pages.common.page import show_figure
+from pages.common.store_trouble import guarded
 from pages.common.theme import mode
 from pages.common.views.curves import CLUSTER_LOSS, VARIANCE_UNIT
 from pages.common.views.pruning.pair import show_pair
@@ -37,6 +38,7 @@ ONE_SIZE, TWO_SIZES, ALL_SIZES = "One size", "Two sizes", "All sizes"
 
 
 @st.fragment
+@guarded
 def show_pruning(loaded: LoadedRun) -> None:
     """Show a run's path of trees: one of them, or two beside each other."""
     tree_alone = _pick_predictor(loaded)

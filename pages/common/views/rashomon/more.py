@@ -7,6 +7,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import queue, store
 from pages.common.state.chosen_run import choose_run, write_address
+from pages.common.store_trouble import explained
 from pages.common.watcher import follow_runs
 from pages.common.words import duration, plain, run_name
 from treelab.runs.jobs.rashomon.all_trees import N_THRESHOLDS, create_all
@@ -31,7 +32,7 @@ def offer_more(loaded: LoadedRun, trees: RashomonSet) -> None:
                 key=f"rashomon-more-{loaded.run.id}",
                 help=f"Trains {N_RESTARTS} more trees of each size on all rows, as a "
                 "run of its own; nothing is chosen again.",
-                on_click=_start,
+                on_click=explained(_start),
                 args=(loaded,),
             )
         with st.popover("All trees of a small depth", icon=":material/select_all:"):
@@ -67,7 +68,7 @@ def _ask_for_all(loaded: LoadedRun) -> None:
         f"Look at all trees of depth {depth}",
         type="primary",
         key=f"rashomon-all-{run_id}",
-        on_click=_start_all,
+        on_click=explained(_start_all),
         args=(loaded, depth, n_thresholds),
     )
 

@@ -13,6 +13,7 @@ from pages.common.cached.store import (
     store,
 )
 from pages.common.page import show_figure
+from pages.common.store_trouble import explained
 from pages.common.theme import mode
 from pages.common.watcher import Watcher
 from pages.common.words import duration, plain
@@ -126,7 +127,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
                 "Stop and train with the best",
                 icon=":material/stop:",
                 key="sweep-stop",
-                on_click=store().request_stop,
+                on_click=explained(store().request_stop),
                 args=(run.id,),
                 disabled=run.stop_requested or not store().may_change(run),
             )

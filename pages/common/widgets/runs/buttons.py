@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.common.cached.store import store
 from pages.common.state.started_runs import resume_run
+from pages.common.store_trouble import explained
 from treelab.runs.store.run import Run
 
 RESUME_WORDS = {
@@ -23,7 +24,7 @@ def pause_button(run: Run, key: str, *, has_word: bool = True) -> None:
         "Pause" if has_word else "",
         icon=":material/pause:",
         key=f"{key}-{run.id}",
-        on_click=store().request_pause,
+        on_click=explained(store().request_pause),
         args=(run.id,),
         type="tertiary",
         disabled=run.stop_requested or not store().may_change(run),
@@ -39,7 +40,7 @@ def resume_button(run: Run, key: str, *, has_word: bool = True) -> None:
         word if has_word else "",
         icon=":material/replay:" if word == "Retry" else ":material/play_arrow:",
         key=f"{key}-{run.id}",
-        on_click=resume_run,
+        on_click=explained(resume_run),
         args=(run,),
         type="tertiary",
         disabled=not store().may_change(run),
