@@ -1,6 +1,7 @@
 // Asks the page to look at the run store again: seldom while nobody sees the page, and
 // not before the look before was answered.
 const clocks = new WeakMap();
+const AGAIN = 200; // milliseconds until a look that cannot be now
 
 // Streamlit calls this again, with the same parent, each time the data change.
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -11,6 +12,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     clock.end();
     clocks.delete(parentElement);
   };
+}
+
+// Whether a page is being drawn. Perhaps it is another one: a look would be taken for a
+// visitor's who is still on the page before, and Streamlit would go back there.
+function isDrawing() {
+  const app = document.querySelector("[data-testid=stApp]");
+  return ["running", "rerunRequested"].includes(app?.dataset.testScriptState);
 }
 
 class Clock {
@@ -37,6 +45,7 @@ class Clock {
   ask(wait) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
+      if (isDrawing()) return this.ask(AGAIN);
       this.look();
       this.ask(1000 * this.data.hidden_seconds); // where no answer comes
     }, wait);

@@ -37,10 +37,21 @@ FIRST_POINT = """chart => {
 
 
 @pytest.fixture
-def address(tmp_path, monkeypatch):
-    """The app, served over an empty store; its workers end with it."""
-    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+def workers(monkeypatch):
+    """Workers of the app that ``address`` serves, for a test that trains."""
     monkeypatch.delenv("TREELAB_SLOTS", raising=False)
+
+
+@pytest.fixture
+def address(request, tmp_path, monkeypatch):
+    """The app, served over an empty store; its workers end with it.
+
+    Without the fixture ``workers`` there are none: to start them takes longer than
+    most pages take.
+    """
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+    if "workers" not in request.fixturenames:
+        monkeypatch.setenv("TREELAB_SLOTS", "0")
     port = free_port()
     with served(tmp_path, port, "--server.address=127.0.0.1"):
         yield f"http://127.0.0.1:{port}"
@@ -184,7 +195,7 @@ def serious(page) -> list:
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_the_first_minute(page):
+def test_the_first_minute(workers, page):
     """Open, train with defaults, see a tree."""
     expect = sync_api.expect
     opened(page, "What have I tried?")  # an inner page, brought into the app shell
@@ -288,7 +299,7 @@ def test_a_point_of_the_frontier_shows_its_tree_and_by_a_click_all_pages_show_it
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_first_ten_minutes(page, address):
+def test_first_ten_minutes(workers, page, address):
     store = RunStore()
     expect = sync_api.expect
 

@@ -14,12 +14,13 @@ from tests.test_browser import (
     settled,
     shot,
     sync_api,
+    workers,
 )
 from treelab.editing.edits import Forbid, Lock, SetThreshold
 from treelab.editing.log import EditLog
 from treelab.runs.store.run_store import RunStore
 
-__all__ = ["address", "page"]  # fixtures
+__all__ = ["address", "page", "workers"]  # fixtures
 
 
 def press(page, name: str) -> None:
@@ -86,7 +87,7 @@ def test_the_threshold_is_dragged_on_the_histogram(page, address):
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_tree_is_edited_locked_and_trained_around(page, address):
+def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     expect = sync_api.expect
     store = RunStore()
     settings = {"n_steps": 20, "n_restarts": 2}

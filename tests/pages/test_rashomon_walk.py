@@ -13,15 +13,18 @@ from tests.test_browser import (
     settled,
     shot,
     sync_api,
+    workers,
 )
 from treelab.runs.store.run_store import RunStore
 
-__all__ = ["address", "page"]  # fixtures
+__all__ = ["address", "page", "workers"]  # fixtures
 
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(page, address):
+def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
+    workers, page, address
+):
     expect = sync_api.expect
     store = RunStore()
     run = add_run(store, "gradtree")
