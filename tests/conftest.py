@@ -5,6 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
+
 # SQLite waits for the disk at each commit, and so do thousands of tests: their files
 # go to memory, where the machine has some for that and nobody names another place.
 MEMORY = Path("/dev/shm")  # Linux alone
@@ -19,14 +21,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 # Of two processes neither waits for the other where the longest files come first.
-LONGEST_FIRST = ("tests/test_browser.py", "tests/learners", "tests/ops", "tests/runs")
+LONGEST_FIRST = ("tests/learners", "tests/ops", "tests/pages", "tests/viewer")
+# numba compiles their kernels, in a clone that is new: one process does it for both.
+COMPILING = ("tests/learners", "tests/ops")
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Put the files that take longest first."""
+    """Put the files that take longest first; one process takes all that compiles."""
 
     def place(item) -> int:
         starts = [item.nodeid.startswith(own) for own in LONGEST_FIRST]
         return starts.index(True) if any(starts) else len(starts)
 
     items.sort(key=place)
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        group = "kernels" if file.startswith(COMPILING) else file
+        item.add_marker(pytest.mark.xdist_group(group))

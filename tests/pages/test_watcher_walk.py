@@ -43,7 +43,7 @@ def test_a_hidden_tab_asks_seldom_and_what_did_not_change_stays(page, address):
     settled(page)
     add_tree(store, run, 8, 22)
     has("aria-label", re.compile("22"))
-    # No look while Streamlit draws a page: it may be another one, which was just opened.
+    # No look while Streamlit draws a page: it may be another one, just opened.
     page.evaluate(DRAWING, True)
     add_tree(store, run, 9, 33)
     page.wait_for_timeout(4000)
