@@ -23,18 +23,29 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Of two processes neither waits for the other where the longest files come first.
 LONGEST_FIRST = ("tests/learners", "tests/ops", "tests/pages", "tests/viewer")
 # numba compiles their kernels, in a clone that is new: one process does it for both.
-COMPILING = ("tests/learners", "tests/ops")
+COMPILING = ("tests/learners/", "tests/ops/")
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Put the files that take longest first; one process takes all that compiles."""
+    """Put the files that take longest first."""
 
     def place(item) -> int:
         starts = [item.nodeid.startswith(own) for own in LONGEST_FIRST]
         return starts.index(True) if any(starts) else len(starts)
 
     items.sort(key=place)
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        group = "kernels" if file.startswith(COMPILING) else file
-        item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Give a process whole files, and one process all that compiles."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            compiles = nodeid.startswith(COMPILING)
+            return "kernels" if compiles else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
