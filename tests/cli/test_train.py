@@ -38,6 +38,7 @@ def test_train_saves_the_run_where_the_app_looks_and_prints_its_scores(
     assert run.id in printed
 
 
+@pytest.mark.slow
 def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
     home, table, capsys, refused
 ):

@@ -73,6 +73,7 @@ def test_the_leaf_of_a_row_is_the_one_whose_value_it_gets(backend):
     assert found.tolist() == value[:, 0].long().tolist()
 
 
+@pytest.mark.slow
 def test_float32_gradients_agree_between_backends():
     x, logits, threshold, leaf, columns, weight = (
         t if t is None or t.dtype == torch.long else t.detach().float()

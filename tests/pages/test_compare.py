@@ -53,6 +53,7 @@ def test_a_run_that_was_killed_before_it_was_scored_is_scored_here(visit, store)
     assert "CART 0.963, GradTree 0.963 on the same 48 test rows" in text
 
 
+@pytest.mark.slow
 def test_clusters_are_not_compared_by_clusters(visit, store):
     X = load_iris(as_frame=True).data
     assert len({clustered(store, X) for _ in range(2)}) == 2

@@ -50,6 +50,7 @@ def test_every_size_has_a_plan_a_weighting_and_a_score():
     assert choice.chosen <= best
 
 
+@pytest.mark.slow
 def test_greedy_starts_have_small_leaves_where_no_noise_asks_for_large_ones():
     # With so few rows above the threshold a leaf of 20 must mix both classes.
     assert choose(60, noise=0.0).leaf_size < 20

@@ -321,6 +321,7 @@ def rare_class():
     return X, np.where(rng.random(600) < 0.1 + 0.25 * (X[:, 0] > 0.5), "ill", "well")
 
 
+@pytest.mark.slow
 def test_rare_classes_are_weighted_where_that_scores_better_and_the_tree_says_so():
     X, y = rare_class()
     fitted = GradTreeClassifier(**QUICK).fit(X, y)
@@ -373,6 +374,7 @@ def test_merged_leaves_predict_the_weighted_classes_of_their_own_rows():
         np.testing.assert_allclose(tree.value[node], total / total.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [False, True])
 def test_the_papers_recipe_says_what_it_selected_on(given):
     _, X, y = table("iris")

@@ -209,6 +209,7 @@ def test_a_setting_out_of_range_is_refused_by_name(setting, value):
         GrandeClassifier(**{setting: value}).fit(X, y)
 
 
+@pytest.mark.slow
 def test_logits_shift_to_a_rare_class_where_that_scores_better_on_validation():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
