@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+import streamlit as st
 
 from pages.common.cached.events import run_events
+from pages.common.views.training import _Training
 from tests.pages.shown import (
     cards,
     components,
@@ -218,6 +220,19 @@ def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit)
     assert "first, then its curve" not in page_text(app)
     (named,) = [trace for trace in figures(app)[0]["data"] if trace.get("text")]
     assert named["text"] == ["start"]
+
+
+def test_each_point_of_a_cross_validation_is_drawn_as_it_comes(store):
+    run = store.run(add_run(store, "gradtree", state="running"))
+    watched = _Training([run], {run.id: ("GradTree", "red")}, run.problem, False)
+    seen = [watched.curves_version()]
+    for epoch in (0, 4, 8):
+        point = (epoch, 10, 0.5, 0.5, float(epoch))
+        stage = {"stage": "cross-validation", "is_preparation": True}
+        store.add_event(run.id, Progress(*point, **stage))
+        st.cache_resource.clear()  # what one watcher read serves the others a moment
+        seen.append(watched.curves_version())
+    assert len(set(seen)) == 4
 
 
 def test_a_finished_curve_begins_at_its_start_by_name(store, visit):

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.common.cached.events import run_events
+from pages.common.cached.events import preparation_events, run_events
 from pages.common.cached.frontier import without_sizes
 from pages.common.cached.live_tree import live_tree, tree_epoch
 from pages.common.cached.store import (
@@ -132,9 +132,14 @@ class _Training:
             _show_result(self.now(), live, self.of_clusters)
 
     def curves_version(self) -> tuple:
-        """Return what changes with the curves: their points, and stages before them."""
+        """Return what changes with the curves: their points, and those before them."""
         return tuple(
-            (run.id, run.is_finished, n_points, "" if n_points else run.stage)
+            (
+                run.id,
+                run.is_finished,
+                n_points,
+                () if n_points else (run.stage, len(preparation_events(run))),
+            )
             for run in self.now()
             for n_points in [len(run_events(run))]
         )
