@@ -21,7 +21,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 # Of two processes neither waits for the other where the longest files come first.
-LONGEST_FIRST = ("tests/learners", "tests/ops", "tests/pages", "tests/viewer")
+LONGEST_FIRST = ("tests/learners", "tests/ops", "tests/pages")
 # numba compiles their kernels, in a clone that is new: one process does it for both.
 COMPILING = ("tests/learners/", "tests/ops/")
 

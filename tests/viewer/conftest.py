@@ -12,8 +12,24 @@ def browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        if not draws(browser):  # seen once, on a busy machine
+            browser.close()
+            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+def draws(browser) -> bool:
+    """Whether frames come: without them nothing moves, and no click is made."""
+    errors = pytest.importorskip("playwright.sync_api").TimeoutError
+    page = browser.new_page()
+    try:
+        page.wait_for_function("true", timeout=20_000)  # asks once a frame
+    except errors:
+        return False
+    finally:
+        page.close()
+    return True
 
 
 @pytest.fixture(scope="module")
