@@ -26,15 +26,6 @@ POINTS = """name => {
   return Math.max(0, ...lines.map(line => line.x.length));
 }"""
 
-# Where the first point of the first run's line on the frontier is in the window.
-FIRST_POINT = """chart => {
-  const line = chart._fullData.find(line => line.mode === 'lines+markers');
-  const {left, top} = chart.getBoundingClientRect();
-  const {xaxis, yaxis} = chart._fullLayout;
-  return [left + xaxis._offset + xaxis.d2p(line.x[0]),
-    top + yaxis._offset + yaxis.d2p(line.y[0])];
-}"""
-
 
 @pytest.fixture
 def workers(monkeypatch):
@@ -256,44 +247,6 @@ def test_what_would_change_a_prediction_is_tried_by_one_click(page, address):
     changed = page.get_by_text("Changed: ").first  # outside of the button's fragment
     sync_api.expect(changed).to_contain_text(before.split(",")[0].strip("“”"))
     assert page.locator(".prediction").inner_text() != before
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-def test_a_point_of_the_frontier_shows_its_tree_and_by_a_click_all_pages_show_it(
-    page, address
-):
-    store = RunStore()
-    pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
-    page.set_viewport_size({"width": 420, "height": 900})
-    page.goto(f"{address}/compare?first={pair[0]}&second={pair[1]}")
-    opened(page, "Is it better than greedy, and where?")
-    chart = page.locator("[class*=still-frontier-of] .js-plotly-plot")
-    chart.scroll_into_view_if_needed()
-    settled(page)
-    point = chart.evaluate(FIRST_POINT)
-    page.mouse.move(*point, steps=4)
-    card = page.locator(".beside-point")
-    sync_api.expect(card.locator("[role=treeitem]").first).to_be_visible()
-    box = card.bounding_box()
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= 420
-    assert not box["y"] <= point[1] <= box["y"] + box["height"]
-    page.mouse.move(point[0], point[1] + 150)
-    sync_api.expect(card).to_be_hidden()
-    page.mouse.move(*point)
-    page.mouse.click(*point)
-    sync_api.expect(page.get_by_text("is saved as a run")).to_be_visible()
-    saved = store.runs()[0]
-    assert saved.summary["pruned_from"] in pair
-    page.set_viewport_size({"width": 1400, "height": 900})
-    for name, question in (
-        ("Tree", "What did it learn?"),
-        ("Pruning", "How small can it be?"),
-        ("Explain", "Why this answer?"),
-    ):
-        go(page, name, question)
-        page.wait_for_url(f"**run={saved.id}*")
 
 
 @pytest.mark.browser

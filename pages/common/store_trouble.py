@@ -22,8 +22,14 @@ def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:
         say_what_failed()
         try:
             draw(*args, **kwargs)
+        except NotAllowed as error:
+            _say(error)
         except OSError as error:
-            _say(error, key)
+            _say(error)
+            if st.button("Try again", icon=":material/refresh:", key=f"again-{key}"):
+                st.cache_resource.clear()
+                st.cache_data.clear()
+                st.rerun(scope="app")
 
     return attempt
 
@@ -47,21 +53,16 @@ def explained(change: Callable[..., object]) -> Callable[..., None]:
 def say_what_failed() -> None:
     """Say, once, why the last click or choice could not be stored."""
     if (error := st.session_state.pop("what-failed", None)) is not None:
-        _say(error, "what-failed")
+        _say(error)
 
 
-def _say(error: OSError, key: str) -> None:
-    """Show the sentence, and a button that begins anew with what is there then."""
+def _say(error: OSError) -> None:
+    """Show what is wrong in a sentence."""
+    words, icon = str(error), "error"
     if isinstance(error, NotAllowed):
-        st.error(plain(str(error)), icon=":material/lock:")
-        return
-    words = str(error)
-    if not isinstance(error, StoreError):
+        icon = "lock"
+    elif not isinstance(error, StoreError):
         if error.errno is None:  # not the system's: a mistake of ours
             raise error
         words = f"The data folder cannot be used: {error.strerror} ({error.filename})."
-    st.error(plain(words), icon=":material/error:")
-    if st.button("Try again", icon=":material/refresh:", key=f"again-{key}"):
-        st.cache_resource.clear()
-        st.cache_data.clear()
-        st.rerun(scope="app")
+    st.error(plain(words), icon=f":material/{icon}:")

@@ -3,14 +3,12 @@
 import shutil
 
 import pytest
-from sklearn.datasets import load_iris
 
 from pages.common.cached.loaded_run import load_run
 from pages.common.cached.pruning_steps import pruning_steps
 from tests.evaluation.comparison.trees import xor_tree
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
-from tests.runs.jobs.clustered import clustered
 from treelab.data.problem import make_problem
 from treelab.data.synthetic_tables import greedy_trap
 from treelab.evaluation.metrics import scores
@@ -51,13 +49,6 @@ def test_a_run_that_was_killed_before_it_was_scored_is_scored_here(visit, store)
     text = page_text(app)
     assert "interrupted" in text
     assert "CART 0.963, GradTree 0.963 on the same 48 test rows" in text
-
-
-@pytest.mark.slow
-def test_clusters_are_not_compared_by_clusters(visit, store):
-    X = load_iris(as_frame=True).data
-    assert len({clustered(store, X) for _ in range(2)}) == 2
-    assert "two finished runs" in visit("compare").info[0].value
 
 
 def test_the_newest_cart_meets_the_newest_gradient_run(visit, store):

@@ -78,6 +78,8 @@ def test_a_quota_is_shown_and_beyond_it_nothing_is_stored(
 ):
     monkeypatch.setenv(VARIABLE, "1")
     assert "of 1.0 GB" in texts(opened(ANN, "runs"))
+    monkeypatch.setenv(VARIABLE, "2")  # and never as it was a while ago
+    assert "of 2.0 GB" in texts(opened(ANN, "runs"))
     monkeypatch.setenv(VARIABLE, "0.000001")
     app = AppTest.from_file(str(APP), default_timeout=30)
     app.user = ANN

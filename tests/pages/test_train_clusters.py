@@ -1,6 +1,7 @@
 """Train finds clusters of rows, with nothing to predict."""
 
 import pytest
+from sklearn.datasets import load_iris
 
 from tests.pages.shown import cards, page_text, viewers
 from tests.pages.stores import report, table
@@ -114,3 +115,10 @@ def test_runs_of_clusters_and_of_predictions_are_apart(store, visit):
     app = visit("train", run=run_id)
     app.button_group(key="aim").set_value("predict").run()
     assert "No run on this table yet" in app.info[0].value
+
+
+@pytest.mark.slow
+def test_clusters_are_not_compared_by_clusters(visit, store):
+    X = load_iris(as_frame=True).data
+    assert len({clustered(store, X) for _ in range(2)}) == 2
+    assert "two finished runs" in visit("compare").info[0].value

@@ -186,19 +186,18 @@ def runs_with_snapshots() -> list[Run]:
 
 def folder_words() -> str:
     """Return how much the data folder holds, and what limits it."""
-    who = visitor()
-    return _folder_words(default_home(), None if who is None else who.user)
-
-
-@st.cache_data(show_spinner=False, max_entries=64, ttl="10m")
-def _folder_words(home: Path, user: str | None) -> str:
-    """``folder_words``, measured now and then: a large folder takes a moment."""
-    words = f"The data folder holds {megabytes(folder_size(home))}."
+    words, who = f"The data folder holds {_folder_size(default_home())}.", visitor()
     try:
-        quota = "" if user is None else quota_words(_store(home), user)
+        quota = "" if who is None else quota_words(shared_store(), who.user)
         return f"{words} {Limits.from_environment()} {quota}".strip()
     except ValueError as error:
         return f"{words} {error}"
+
+
+@st.cache_data(show_spinner=False, max_entries=4, ttl="10m")
+def _folder_size(home: Path) -> str:
+    """The folder's size, measured now and then: a large one takes a moment."""
+    return megabytes(folder_size(home))
 
 
 # Not Streamlit's cache: a look at the store asks a dozen times, and writing down what

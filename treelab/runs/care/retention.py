@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from treelab.runs.care.finding import Finding, note
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.sizes import folder_size, limit_of, megabytes
+from treelab.runs.store.sizes import folder_size, limit_of, megabytes, table_size
 from treelab.runs.store.tables import TableInfo
 from treelab.runs.users.roles import note_deed
 from treelab.trees.text.numerals import counted
@@ -100,7 +100,7 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> Plan:
             if info and not users[table_id] and must_go(info.created, DAY):
                 del tables[table_id]
                 gone_tables.append(info)
-                freed += _table_size(store, table_id)
+                freed += table_size(store.home, table_id)
         return freed
 
     for table_id in list(tables):
@@ -155,12 +155,6 @@ def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Finding]:
         words += f" It would delete {n_runs} and {n_tables}, {freed}."
     most = limits.most_gb
     yield Finding("size", words, most is not None and plan.n_bytes > most * 1e9)
-
-
-def _table_size(store: RunStore, table_id: str) -> int:
-    """Return the bytes of a table's file."""
-    path = store.home / "tables" / f"{table_id}.parquet"
-    return path.stat().st_size if path.exists() else 0
 
 
 def _tables_of(run: Run) -> set[str]:

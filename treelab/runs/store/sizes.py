@@ -17,6 +17,12 @@ def folder_size(folder: Path) -> int:
     return total
 
 
+def table_size(home: Path, table_id: str) -> int:
+    """Return the bytes of a table's file in a data folder; 0 where there is none."""
+    path = home / "tables" / f"{table_id}.parquet"
+    return path.stat().st_size if path.exists() else 0
+
+
 def megabytes(n_bytes: float) -> str:
     """Write a size: "0.3 MB", "12 MB", "3.4 GB"."""
     if n_bytes >= 10**9:

@@ -2,7 +2,7 @@
 
 from treelab.runs.store.database import reading
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.sizes import folder_size, limit_of, megabytes
+from treelab.runs.store.sizes import folder_size, limit_of, megabytes, table_size
 
 VARIABLE = "TREELAB_MOST_GB_PER_USER"
 
@@ -14,10 +14,8 @@ def held_bytes(store: RunStore, user: str) -> int:
         tables = db.execute(
             'SELECT table_id FROM table_users WHERE "user" = ?', (user,)
         ).fetchall()
-    files = [store.home / "tables" / f"{row['table_id']}.parquet" for row in tables]
-    return sum(folder_size(store.folder(row["id"])) for row in runs) + sum(
-        file.stat().st_size for file in files if file.exists()
-    )
+    n_bytes = sum(table_size(store.home, row["table_id"]) for row in tables)
+    return n_bytes + sum(folder_size(store.folder(row["id"])) for row in runs)
 
 
 def quota_words(store: RunStore, user: str) -> str:
