@@ -60,8 +60,14 @@ class Session(threading.Thread):
     n_bytes: int = 0
 
     def __post_init__(self):
-        """Prepare the thread."""
+        """Prepare the thread, and import here what threads must not import at once.
+
+        By name: the library itself knows no Streamlit, only this measurement does.
+        """
         super().__init__(daemon=True)
+        self._forward = import_module("streamlit.proto.ForwardMsg_pb2").ForwardMsg
+        self._back = import_module("streamlit.proto.BackMsg_pb2").BackMsg
+        self._connect = import_module("websockets.sync.client").connect
         self.is_drawn = threading.Event()
         self._ended = threading.Event()
         self._wanted: list[str] = []  # labels of buttons to press
@@ -84,12 +90,11 @@ class Session(threading.Thread):
 
     def run(self) -> None:
         """Speak with the server until the page is closed."""
-        # By name: the library itself knows no Streamlit, only this measurement does.
-        forward = import_module("streamlit.proto.ForwardMsg_pb2").ForwardMsg
-        connect = import_module("websockets.sync.client").connect
         address = f"ws://127.0.0.1:{self.port}/_stcore/stream"
         try:
-            with connect(address, subprotocols=["streamlit"], max_size=None) as socket:
+            with self._connect(
+                address, subprotocols=["streamlit"], max_size=None
+            ) as socket:
                 self._ask(socket)
                 while not self._ended.is_set():
                     try:
@@ -98,7 +103,7 @@ class Session(threading.Thread):
                         content = b""
                     if content:
                         self.n_bytes += len(content)
-                        message = forward()
+                        message = self._forward()
                         message.ParseFromString(content)
                         self._take(message)
                     self._go_on(socket)
@@ -168,7 +173,7 @@ class Session(threading.Thread):
 
     def _ask(self, socket, clock: str = "", pressed: str = "") -> None:
         """Ask for the whole page, or have one of its clocks look."""
-        back = import_module("streamlit.proto.BackMsg_pb2").BackMsg()
+        back = self._back()
         asked = back.rerun_script
         asked.query_string, asked.page_name = self.query, self.page
         url = f"http://127.0.0.1:{self.port}/{self.page}?{self.query}"
