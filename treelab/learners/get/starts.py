@@ -122,16 +122,22 @@ def _best_split(
         explained = linear_scores(design, residual)
     if np.ptp(explained, axis=0).max() <= 1e-9:
         return None
-    tried = np.eye(x.shape[1])
+    tried, n_features = x, x.shape[1]
     if oblique:
-        tried = np.hstack([tried, directions(x, target, weight, rng)])
+        sums_of_columns = directions(x, target, weight, rng)
+        tried = np.hstack([x, x @ sums_of_columns])
     stump = DecisionTreeRegressor(
         max_depth=1, min_samples_leaf=min_samples_leaf, random_state=0
     )
-    found = stump.fit(x @ tried, explained, sample_weight=weight).tree_
-    if found.feature[0] < 0:
+    found = stump.fit(tried, explained, sample_weight=weight).tree_
+    best, threshold = found.feature[0], found.threshold[0]
+    if best < 0:
         return None
-    direction, threshold = tried[:, found.feature[0]], found.threshold[0]
+    if best < n_features:
+        direction = np.zeros(n_features)
+        direction[best] = 1.0
+    else:
+        direction = sums_of_columns[:, best - n_features]
     if linear:
         thresholds = threshold, *np.quantile(x @ direction, QUANTILES)
         threshold = _best_threshold(
@@ -198,16 +204,15 @@ def directions(
     centred = target - probability @ target
     if centred.shape[1] == 2:  # two classes: the second mirrors the first
         centred = centred[:, :1]
-    gram = (z * probability[:, None]).T @ z
-    cross = (z * probability[:, None]).T @ centred
-    slopes = [
-        np.linalg.solve(gram + ridge * np.eye(n_features), cross) for ridge in RIDGE
-    ]
     found = []
     if n_rows >= 2 * n_features:
-        found += slopes
+        gram = (z * probability[:, None]).T @ z
+        cross = (z * probability[:, None]).T @ centred
+        found += [
+            np.linalg.solve(gram + ridge * np.eye(n_features), cross) for ridge in RIDGE
+        ]
     if n_rows >= 3 * n_features:
-        residual = (centred - z @ slopes[0])[:, 0]
+        residual = (centred - z @ found[0])[:, 0]
         curvature = np.einsum(  # Li's average Hessian, weighted by the residuals
             "n,nf,ng->fg", residual * probability, z, z, optimize=True
         )
