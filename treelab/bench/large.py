@@ -4,7 +4,6 @@ import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,9 @@ TARGET = "target"
 LEVELS = (3, 8, 30, 120)  # of the categories, in turn
 SETTINGS: dict[str, dict[str, Any]] = {"gradtree": {"n_steps": 50}}  # else minutes
 MOST_MEMORY = 4.0  # GB that no step should take
-PAGES_OF_RUN = ("tree", "pruning", "routing", "explain", "predict")
+PAGES_OF_TABLE = ("data", "profile")
+PAGES_OF_RUN = ("train", "tree", "pruning", "routing", "explain", "predict", "sweep")
+PAGES_OF_TREE = ("edit", "rashomon")
 
 
 def large_table(
@@ -57,7 +58,13 @@ def large_table(
 
 
 def run_large(
-    n_rows: int, n_columns: int, n_classes: int, learners: list[str], ending: str
+    n_rows: int,
+    n_columns: int,
+    n_classes: int,
+    learners: list[str],
+    ending: str,
+    *,
+    keeps_caches: bool = False,
 ) -> pd.DataFrame:
     """Measure each step in a process of its own, print a table, and return it.
 
@@ -69,12 +76,16 @@ def run_large(
         Keys of those that are trained.
     ending : str
         "parquet" or "csv", the file that is read.
+    keeps_caches : bool, default=False
+        Whether a page finds what those before it cached, as in the app; else nothing,
+        and each is measured alone.
 
     Returns
     -------
     DataFrame
         A row a step: ``step``; ``seconds``; ``processor``, seconds of it; of a page
-        ``warm``, the same again; ``gigabytes``, the peak of resident memory.
+        ``warm``, the same again, and ``changed``, another row or tolerance, the slowest
+        edit; ``gigabytes``, the peak of resident memory.
     """
     with tempfile.TemporaryDirectory() as folder:
         path, home = Path(folder) / f"large.{ending}", Path(folder) / "home"
@@ -88,7 +99,8 @@ def run_large(
                 f"train {learner}", _train, home, table_id, learner
             )
             rows.append(row)
-        rows += _measured("pages", _pages, home, table_id, runs)[0]
+        shown = _pages, home, table_id, runs, keeps_caches
+        rows += _measured("pages", *shown)[0]
     table = pd.DataFrame(rows)
     print(
         f"\n{n_rows:,} rows x {n_columns:,} columns, {n_classes} classes, {machine()}"
@@ -159,8 +171,7 @@ def _problem(home: Path, table_id: str):
     from treelab.runs.store.run_store import RunStore
 
     frame = RunStore(home).table(table_id)
-    problem = make_problem(frame, TARGET, table_id=table_id, table_name="large")
-    return frame, replace(problem, task=problem.task)
+    return frame, make_problem(frame, TARGET, table_id=table_id, table_name="large")
 
 
 def _profile(home: Path, table_id: str) -> None:
@@ -196,26 +207,28 @@ def _train(home: Path, table_id: str, learner: str) -> str:
     return run
 
 
-def _pages(home: Path, table_id: str, runs: dict[str, str]) -> list[dict[str, Any]]:
-    """Open every page, each with nothing cached; return a row a page."""
+def _pages(
+    home: Path, table_id: str, runs: dict[str, str], keeps_caches: bool
+) -> list[dict[str, Any]]:
+    """Open every page in one process, as the server is one; return a row a page."""
     import os
 
     from treelab.bench.ui.pages import measured
 
     os.environ.update(TREELAB_HOME=str(home), TREELAB_SLOTS="0")
-    first = next(iter(runs.values()), "")
-    visits = [
-        *((page, {"table": table_id}) for page in ("data", "profile")),
-        *((page, {"run": first}) for page in ("train", *PAGES_OF_RUN) if first),
-        *((page, {"run": run}) for run in list(runs.values())[1:] for page in ["tree"]),
-        ("runs", {}),
-    ]
+    visits = [(page, "", {"table": table_id}) for page in PAGES_OF_TABLE]
+    for learner, run in runs.items():
+        edited = () if learner == "grande" else PAGES_OF_TREE
+        visits += [(page, learner, {"run": run}) for page in (*PAGES_OF_RUN, *edited)]
+    visits.append(("runs", "", {}))
     if len(runs) > 1:
         pair = list(runs.values())
-        visits.append(("compare", {"first": pair[0], "second": pair[1]}))
+        visits.append(("compare", "", {"first": pair[0], "second": pair[1]}))
     rows = []
-    for page, address in visits:
-        times = measured(page, "", address)
-        row = {"step": page, "processor": times["cold"], "warm": times["warm"]}
-        rows.append(row | {"gigabytes": _peak()})
+    for page, learner, address in visits:
+        times = measured(page, learner, address, keeps_caches=keeps_caches)
+        step = f"{page} {learner}".rstrip()
+        row = {"step": step, "processor": times["cold"], "warm": times["warm"]}
+        rows.append(row | {"changed": times["changed"], "gigabytes": _peak()})
+        print(f"{step}: {times['cold']:.1f} s cold, {_peak():.2f} GB", flush=True)
     return rows

@@ -15,11 +15,18 @@ def test_the_table_has_the_shape_that_was_asked_for():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_each_step_has_its_time_and_memory(ending, capsys):
-    table = large.run_large(400, 6, 3, ["cart"], ending)
+@pytest.mark.parametrize(("ending", "keeps"), [("parquet", True), ("csv", False)])
+def test_each_step_has_its_time_and_memory(ending, keeps, capsys):
+    table = large.run_large(400, 6, 3, ["cart"], ending, keeps_caches=keeps)
     steps = table["step"].tolist()
     assert steps[:3] == ["write", "read and store", "check and profile"]
-    assert {"train cart", "profile", "data", "tree", "predict"} <= set(steps)
+    assert {
+        "train cart",
+        "profile",
+        "data",
+        "tree cart",
+        "edit cart",
+        "rashomon cart",
+    } <= set(steps)
     assert (table["gigabytes"] > 0).all()
     assert "400 rows x 6 columns, 3 classes" in capsys.readouterr().out

@@ -26,6 +26,11 @@ def add_large(commands) -> None:
         "--learners", default="cart,gradtree", help="keys joined by commas"
     )
     parser.add_argument("--file", choices=["parquet", "csv"], default="parquet")
+    parser.add_argument(
+        "--keep-caches",
+        action="store_true",
+        help="a page finds what those before it cached, as in the app",
+    )
     parser.set_defaults(command=_large)
 
 
@@ -78,7 +83,14 @@ def _large(chosen: Namespace) -> int:
     from treelab.bench.large import run_large
 
     learners = [key for key in chosen.learners.split(",") if key]
-    run_large(chosen.rows, chosen.columns, chosen.classes, learners, chosen.file)
+    run_large(
+        chosen.rows,
+        chosen.columns,
+        chosen.classes,
+        learners,
+        chosen.file,
+        keeps_caches=chosen.keep_caches,
+    )
     return 0
 
 

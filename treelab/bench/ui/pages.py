@@ -114,7 +114,9 @@ def _trained(store: RunStore, data: Path | None) -> dict[str, str]:
     return {learner: known[learner] for learner in SETTINGS}
 
 
-def measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
+def measured(
+    page: str, name: str, address: dict[str, str], *, keeps_caches: bool = False
+) -> dict[str, Any]:
     """Measure one page in a session of its own.
 
     Parameters
@@ -125,6 +127,8 @@ def measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
         What the page is measured on, for the row.
     address : dict
         Its parameters in the address.
+    keeps_caches : bool, default=False
+        Whether it finds what sessions before it cached.
 
     Returns
     -------
@@ -144,8 +148,9 @@ def measured(page: str, name: str, address: dict[str, str]) -> dict[str, Any]:
     app.run()
     app.switch_page(f"pages/{page}.py")
     app.query_params.update(address)
-    streamlit.cache_data.clear()
-    streamlit.cache_resource.clear()
+    if not keeps_caches:
+        streamlit.cache_data.clear()
+        streamlit.cache_resource.clear()
     cold = _timed(app.run)
     _check(app, page)
     warm = sorted(_timed(app.run) for _ in range(N_WARM))[N_WARM // 2]
