@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from treelab.trees.feature import Feature, as_table, feature_matrix
+from treelab.trees.feature import Feature, FeatureReader
 from treelab.trees.statistics import check_target
 from treelab.trees.tree import Tree
 from treelab.trees.walk import goes_left
@@ -31,9 +31,9 @@ class EditRows:
     def __init__(self, tree: Tree, X, y):
         self.y = check_target(tree, len(X), y)
         self._n_classes = 0 if tree.classes is None else len(tree.classes)
-        self._table = as_table(tree.features, X)
+        self._reader = FeatureReader(tree.features, X)
         self._features = tree.features
-        self._matrix = feature_matrix(tree.features, self._table)
+        self._matrix = self._reader.matrix(tree.features)
         self._codes: dict[str, np.ndarray] = {}
         self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._extended = tree.features, self._matrix
@@ -65,7 +65,7 @@ class EditRows:
             more = tree.features[len(self._features) :]
             matrix = self._matrix
             if more:
-                own = feature_matrix(more, self._table)
+                own = self._reader.matrix(more)
                 matrix = np.asfortranarray(np.column_stack([matrix, own]))
             self._extended = tree.features, matrix
         return matrix
@@ -98,7 +98,7 @@ class EditRows:
         if feature.column not in self._codes:
             places = tuple(range(len(feature.categories)))
             plain = replace(feature, scores=places, unseen=np.nan)
-            found = feature_matrix([plain], self._table)[:, 0]
+            found = self._reader.matrix([plain])[:, 0]
             self._codes[feature.column] = np.nan_to_num(found, nan=-1).astype(int)
         return self._codes[feature.column]
 

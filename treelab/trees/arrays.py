@@ -47,8 +47,11 @@ class Arrays(Stored):
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]):
-        """Rebuild the object that ``pack`` took apart."""
-        features = [Feature(**feature) for feature in settings["features"]]
+        """Rebuild the object that ``pack`` took apart; it may share its features."""
+        features = [
+            own if isinstance(own, Feature) else Feature(**own)
+            for own in settings["features"]
+        ]
         return cls(**{**settings, "features": features}, **arrays)
 
 

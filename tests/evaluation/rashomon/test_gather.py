@@ -22,6 +22,7 @@ from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.feature import Feature
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.cut import cut_at
+from treelab.trees.pruning.scored_trees import ScoredTrees
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.rashomon.rashomon_set import RashomonSet
 from treelab.trees.tree import Tree
@@ -110,6 +111,21 @@ def test_it_is_stored_and_read_again(tmp_path):
     pd.testing.assert_frame_equal(again.scores, found.scores, check_dtype=False)
     for one, other in zip(again.trees, found.trees):
         assert (one.predict(X) == other.predict(X)).all()
+
+
+def test_features_that_all_trees_share_are_stored_once_and_others_with_their_tree():
+    more = (*FEATURES, Feature("d", fill=0.0))
+    trees = (
+        tree([0], [0.5]),
+        tree([1], [0.5]),
+        replace(tree([2], [0.5]), features=more),
+    )
+    scores = pd.DataFrame({"score": [0.9, 0.8, 0.7], "standard_error": [0.0] * 3})
+    stored = ScoredTrees(trees, scores, 1).to_dict()
+    own = [settings.get("features") for settings in stored["settings"]["trees"]]
+    assert [None if names is None else len(names) for names in own] == [3, None, 4]
+    again = ScoredTrees.unpack(*ScoredTrees(trees, scores, 1).pack())
+    assert [one.features for one in again.trees] == [FEATURES, FEATURES, more]
 
 
 def test_likeness_is_the_fraction_of_rows_predicted_alike():

@@ -81,11 +81,17 @@ class ScoredTrees(Stored):
 
 
 def _pack(trees: Sequence[Tree]) -> tuple[list[dict], dict[str, np.ndarray]]:
-    """Take several trees apart, as ``Stored.pack`` does one."""
+    """Take several trees apart, as ``Stored.pack`` does one.
+
+    Features that a tree shares with the first are stored there alone: they may be
+    thousands.
+    """
     settings: list[dict] = []
     arrays: dict[str, np.ndarray] = {}
     for i, tree in enumerate(trees):
         own, parts = tree.pack()
+        if i and tree.features == trees[0].features:
+            del own["features"]
         settings.append(own)
         arrays |= {f"{i}.{name}": part for name, part in parts.items()}
     return settings, arrays
@@ -97,4 +103,9 @@ def _unpack(settings: list[dict], arrays: dict[str, np.ndarray]) -> list[Tree]:
     for name, array in arrays.items():
         i, _, part = name.partition(".")
         parts[int(i)][part] = array
-    return [Tree.unpack(own, part) for own, part in zip(settings, parts)]
+    trees: list[Tree] = []
+    for own, part in zip(settings, parts):
+        if trees and "features" not in own:
+            own = {**own, "features": trees[0].features}
+        trees.append(Tree.unpack(own, part))
+    return trees
