@@ -146,7 +146,7 @@ class Camera:
         """Photograph the page without its sidebar, from the curves downwards."""
         curves = self.page.locator(".st-key-loss").first
         curves.evaluate("""one => {
-          one.style.scrollMarginTop = '150px';
+          one.style.scrollMarginTop = '180px';
           one.scrollIntoView({block: 'start'});
         }""")
         clip = {"x": 310, "y": 60, "width": WIDTH - 310, "height": HEIGHT - 130}
@@ -175,6 +175,7 @@ def save_moving(frames: list[Image.Image], path: Path) -> None:
 def trap(camera: Camera) -> None:
     """Photograph Data, Train and Compare on the table that greedy trees fail on."""
     page = camera.page
+    page.get_by_text("Getting ready to train").wait_for(state="hidden")
     camera.take("data")
     page.get_by_role("button", name="Train with defaults").click()
     heading = page.get_by_role("heading", name="How do the trees learn?")
