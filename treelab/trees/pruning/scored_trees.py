@@ -104,8 +104,8 @@ def _unpack(settings: list[dict], arrays: dict[str, np.ndarray]) -> list[Tree]:
         i, _, part = name.partition(".")
         parts[int(i)][part] = array
     trees: list[Tree] = []
-    for own, part in zip(settings, parts):
+    for own, named in zip(settings, parts):
         if trees and "features" not in own:
             own = {**own, "features": trees[0].features}
-        trees.append(Tree.unpack(own, part))
+        trees.append(Tree.unpack(own, named))
     return trees
