@@ -100,10 +100,14 @@ def candidates(
     min_samples_leaf : int, default=5
         Rows that either side must have.
     """
-    found = []
-    for column in dict.fromkeys(feature.column for feature in features):
-        if column not in forbidden:
-            found.append(candidate_of(rows, at, features, column, min_samples_leaf))
+    first: dict[str, Feature] = {}
+    for feature in features:
+        first.setdefault(feature.column, feature)
+    found = [
+        _best_split(rows, at, feature, min_samples_leaf)
+        for column, feature in first.items()
+        if column not in forbidden
+    ]
     return sorted((own for own in found if own), key=lambda one: -one.gain)
 
 
@@ -116,8 +120,15 @@ def candidate_of(
 ) -> Candidate | None:
     """Return the best split of one column, as ``candidates`` does; None: none gains."""
     feature = next(own for own in features if own.column == column)
+    return _best_split(rows, at, feature, min_samples_leaf)
+
+
+def _best_split(
+    rows: EditRows, at: np.ndarray, feature: Feature, least: int
+) -> Candidate | None:
+    """Return the best split of a feature's column."""
     best = _number if feature.kind == "number" else _category
-    return best(rows, at, feature, min_samples_leaf)
+    return best(rows, at, feature, least)
 
 
 def gain_of(rows: EditRows, at: np.ndarray, left: np.ndarray) -> float:

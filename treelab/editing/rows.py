@@ -33,6 +33,9 @@ class EditRows:
         self._n_classes = 0 if tree.classes is None else len(tree.classes)
         self._reader = FeatureReader(tree.features, X)
         self._features = tree.features
+        self._place: dict[str, int] = {}  # of a column's first feature
+        for place, feature in enumerate(tree.features):
+            self._place.setdefault(feature.column, place)
         self._matrix = self._reader.matrix(tree.features)
         self._codes: dict[str, np.ndarray] = {}
         self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -72,8 +75,7 @@ class EditRows:
 
     def numbers(self, feature: Feature) -> np.ndarray:
         """Return a number column, (n_rows,)."""
-        columns = [own.column for own in self._features]
-        return self._matrix[:, columns.index(feature.column)]
+        return self._matrix[:, self._place[feature.column]]
 
     def places(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct values of a number column, ascending, and each row's.
