@@ -33,9 +33,11 @@ class EditRows:
         self._n_classes = 0 if tree.classes is None else len(tree.classes)
         self._reader = FeatureReader(tree.features, X)
         self._features = tree.features
-        self._place: dict[str, int] = {}  # of a column's first feature
-        for place, feature in enumerate(tree.features):
-            self._place.setdefault(feature.column, place)
+        self._place = {  # of each number column
+            feature.column: place
+            for place, feature in enumerate(tree.features)
+            if feature.kind == "number"
+        }
         self._matrix = self._reader.matrix(tree.features)
         self._codes: dict[str, np.ndarray] = {}
         self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
