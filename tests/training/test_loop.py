@@ -192,6 +192,18 @@ def test_without_validation_training_goes_to_its_end(n_averaged):
     assert not monitor.history_frame()["valid_loss"].notna().any()
 
 
+@pytest.mark.parametrize("validates", [True, False])
+def test_a_mean_leaves_what_a_schedule_sets_where_the_schedule_left_it(validates):
+    lines = Lines([0.0], [[3.0], [2.0], [1.0], [0.5]] if validates else None)
+    lines.factor = torch.nn.Parameter(torch.ones(1), requires_grad=False)
+
+    def grow(_):
+        lines.factor.data += 1
+
+    run(lines, max_epochs=3, callbacks=[grow], n_averaged=3, validates=validates)
+    assert lines.factor.item() == 4.0  # not the mean of what it was
+
+
 def test_without_validation_a_training_loss_that_is_no_number_ends_it():
     result = run(Lines([math.nan]), max_epochs=8, validates=False)
     assert (result.reason, result.epochs) == ("nan", 1)

@@ -263,7 +263,7 @@ CONTENDERS = {
         Contender("grande-untrained", untrained("grande")),
         replace(_ours("grande-softmax", weighting="softmax"), on_request=True),
         replace(_ours("grande-random", init="random"), on_request=True),
-        replace(_ours("grande-averaged", n_averaged=5), on_request=True),
+        replace(_ours("grande-unaveraged", n_averaged=1), on_request=True),
         # The paper's ablation: one weight a tree, not one a leaf.
         replace(_ours("grande-tree-weights", leaf_weights=False), on_request=True),
         _ours("grande-paper", recipe="paper"),

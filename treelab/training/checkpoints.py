@@ -66,9 +66,14 @@ class BestCheckpoints:
 
     @torch.no_grad()
     def average(self):
-        """Put the mean of the saved parameters into the module."""
+        """Put the mean of the saved parameters into the module.
+
+        Those that no gradient trains follow a schedule, and stay where it left them.
+        """
         n_filled = self._n_improved.clamp(min=1, max=len(self._saved))
         for name, now in self._tensors.items():
+            if not now.requires_grad:
+                continue
             total = torch.zeros_like(now)
             for slot, saved in enumerate(self._saved):
                 total += torch.where(self._of(name, n_filled > slot), saved[name], 0)

@@ -58,9 +58,13 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     weighting : {"entmax15", "softmax"}, default="entmax15"
         What turns the weights of the leaves that a row reaches into estimator weights:
         entmax gives most trees an exact zero, the paper's softmax none.
-    concentration : float, default=2.0
+    concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
+    distillation : float, default=0.5
+        Share of the loss on all rows that follows what the initial trees predicted of
+        rows held out, where these have a clearly lower squared error (by three standard
+        errors) than predictions of trained ones; 0: labels alone.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -71,7 +75,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         For the leaves' logits and for their weights.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
-    n_averaged : int, default=1
+    n_averaged : int, default=10
         The mean of so many of the best checkpoints is taken where it is better; in
         the training on all rows that of the last epochs.
     max_epochs : int, default=60
@@ -125,6 +129,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         leaf_weights=GrandeSettings.leaf_weights,
         weighting=GrandeSettings.weighting,
         concentration=GrandeSettings.concentration,
+        distillation=GrandeSettings.distillation,
         loss=GrandeSettings.loss,
         focal_gamma=GrandeSettings.focal_gamma,
         decision=GrandeSettings.decision,
@@ -156,6 +161,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.leaf_weights = leaf_weights
         self.weighting = weighting
         self.concentration = concentration
+        self.distillation = distillation
         self.loss = loss
         self.focal_gamma = focal_gamma
         self.decision = decision
@@ -245,9 +251,13 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     weighting : {"entmax15", "softmax"}, default="entmax15"
         What turns the weights of the leaves that a row reaches into estimator weights:
         entmax gives most trees an exact zero, the paper's softmax none.
-    concentration : float, default=2.0
+    concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
+    distillation : float, default=0.5
+        Share of the loss on all rows that follows what the initial trees predicted of
+        rows held out, where these have a clearly lower squared error (by three standard
+        errors) than predictions of trained ones; 0: labels alone.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -259,7 +269,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         weights.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
-    n_averaged : int, default=1
+    n_averaged : int, default=10
         The mean of so many of the best checkpoints is taken where it is better; in
         the training on all rows that of the last epochs.
     max_epochs : int, default=60
@@ -310,6 +320,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         leaf_weights=GrandeSettings.leaf_weights,
         weighting=GrandeSettings.weighting,
         concentration=GrandeSettings.concentration,
+        distillation=GrandeSettings.distillation,
         decision=GrandeSettings.decision,
         selector=GrandeSettings.selector,
         learning_rate_index=GrandeSettings.learning_rate_index,
@@ -338,6 +349,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.leaf_weights = leaf_weights
         self.weighting = weighting
         self.concentration = concentration
+        self.distillation = distillation
         self.decision = decision
         self.selector = selector
         self.learning_rate_index = learning_rate_index

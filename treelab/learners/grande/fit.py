@@ -29,6 +29,7 @@ from treelab.learners.grande.constrained.keeping import (
     kept_trees,
     output_signs,
 )
+from treelab.learners.grande.distillation import distilled_targets
 from treelab.learners.grande.export import export_ensemble
 from treelab.learners.grande.fold_encoding import (
     FoldedTable,
@@ -105,6 +106,9 @@ class GrandeFit(TableEstimator):
         network = make(table)
         start = self._export(network, table, network.objective)
         takes_turns = table.n_folds > 1
+        initial_predictions = None
+        if takes_turns and settings.distillation:
+            initial_predictions = held_out_predictions(network)
         max_epochs = Course.of(settings, table.n_train).max_epochs
         monitor = Monitor(
             2 * max_epochs if takes_turns else max_epochs,
@@ -123,13 +127,42 @@ class GrandeFit(TableEstimator):
         objective = self._shifted_objective(settings, network)
         end = self._export(network, table, objective)
         self.history_ = monitor.history_frame()
-        side_by_side = TrainedTrees(start, end, table.n_folds, is_refitted=False)
+        trained = TrainedTrees(start, end, table.n_folds)
         if not takes_turns or result.reason == "callback":
-            return side_by_side
+            return trained
+        n_epochs = int(result.best_epoch.max())
+        targets = None
+        if initial_predictions is not None and n_epochs:
+            targets = distilled_targets(
+                objective,
+                data.y,
+                initial_predictions,
+                self.held_out_predictions_,
+                settings.distillation,
+            )
+        return self._train_on_all_rows(
+            make,
+            settings,
+            monitor,
+            data,
+            objective,
+            on_folds=trained,
+            n_epochs=n_epochs,
+            targets=targets,
+        )
+
+    def _train_on_all_rows(
+        self, make, settings, monitor, data, objective, *, on_folds, n_epochs, targets
+    ) -> "TrainedTrees":
+        """Train one ensemble on the rows of all folds; ``on_folds`` where that fails.
+
+        ``targets`` replace those of the rows, where they are not None.
+        """
         table = table_of_all_rows(data)
         network = make(table)
         start = self._export(network, table, network.objective)
-        n_epochs = int(result.best_epoch.max())
+        if targets is not None:
+            network.target = torch.as_tensor(targets, device=network.target.device)
         if n_epochs:
             snapshot = partial(self._heaviest_tree, network, table, data)
             monitor = monitor.next_stage(ON_ALL_ROWS, n_epochs, snapshot=snapshot)
@@ -143,9 +176,14 @@ class GrandeFit(TableEstimator):
             )
             self.history_ = monitor.history_frame()
             if result.reason == "nan":
-                return side_by_side
-        end = self._export(network, table, objective)
-        return replace(side_by_side, start=start, end=end, is_refitted=True)
+                return on_folds
+        return replace(
+            on_folds,
+            start=start,
+            end=self._export(network, table, objective),
+            is_refitted=True,
+            distillation=0.0 if targets is None else settings.distillation,
+        )
 
     def _retain(self, trained: "TrainedTrees", settings, data: TrainingData) -> None:
         """Set the model, of the trees that decide some training row, and its origin."""
@@ -159,6 +197,13 @@ class GrandeFit(TableEstimator):
             note = (
                 f"{len(deciding):,} of {n_trees:,} trees have weight on some training "
                 "row; the others were left out."
+            )
+            end = replace(end, notes=(*end.notes, note))
+        if trained.distillation:
+            note = (
+                f"On all rows {trained.distillation:.0%} of the loss followed what the "
+                "initial trees predicted of rows held out, which was clearly better "
+                "than what trained ones did."
             )
             end = replace(end, notes=(*end.notes, note))
         end = with_note(end.with_rows(data.frame), self.constraints_)
@@ -223,12 +268,15 @@ class TrainedTrees:
         Folds that took turns at being held out; 1 where they did not.
     is_refitted : bool
         Whether it was trained on the rows of all folds, and not on each without one.
+    distillation : float
+        Share of the loss that followed the initial trees' predictions, 0 where none.
     """
 
     start: WeightedTrees
     end: WeightedTrees
     n_folds: int
-    is_refitted: bool
+    is_refitted: bool = False
+    distillation: float = 0.0
 
 
 def make_network(

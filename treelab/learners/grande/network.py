@@ -50,6 +50,7 @@ class WeightedTreesNetwork(nn.Module):
     ):
         super().__init__()
         self.rows = rows
+        self.target = rows.target  # what training rows are trained on
         self.objective = objective
         self.n_estimators = settings.n_estimators
         self.n_candidates = n_folds
@@ -131,7 +132,7 @@ class WeightedTreesNetwork(nn.Module):
         if self.dropout > 0:
             active = self._drop_trees(active)
         output = self(self.rows.x[rows], active)
-        loss = self.objective.loss(output, self.rows.target[rows])  # (G, B)
+        loss = self.objective.loss(output, self.target[rows])  # (G, B)
         weight = self.train_weight[:, rows]
         return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
 

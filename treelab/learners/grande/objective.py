@@ -30,6 +30,14 @@ class ClassObjective(objective.ClassObjective):
         """Class probabilities (n_classes, B) of logits (C, B)."""
         return log_proba(output).exp()
 
+    def as_predictions(self, y: np.ndarray) -> np.ndarray:
+        """Write class codes (n,) as probabilities (n, n_classes) of 0 and 1."""
+        return np.eye(self.n_classes)[y]
+
+    def encode_mixture(self, target: np.ndarray) -> np.ndarray:
+        """Probabilities (n, n_classes) as they are trained on: float32."""
+        return target.astype(np.float32)
+
     def leaf_values(self, value: np.ndarray) -> np.ndarray:
         """Logits (..., C) of leaves as they are exported.
 
@@ -48,6 +56,14 @@ class RegressionObjective(objective.RegressionObjective):
     def predict(self, output: Tensor) -> Tensor:
         """Values (1, B) in the unit of the target, of raw outputs (1, B)."""
         return self.scale.restore(output)
+
+    def as_predictions(self, y: np.ndarray) -> np.ndarray:
+        """Write values (n,) as a column, (n, 1)."""
+        return y[:, None]
+
+    def encode_mixture(self, target: np.ndarray) -> np.ndarray:
+        """Values (n, 1) as they are trained on: standardised (n,), float32."""
+        return self.encode(target[:, 0])
 
     def leaf_values(self, value: np.ndarray) -> np.ndarray:
         """Values (..., 1) of leaves in the unit of the target."""

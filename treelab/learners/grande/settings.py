@@ -40,6 +40,7 @@ class GrandeSettings(AxisTreeSettings):
         "n_averaged": 5,
         "weighting": "softmax",
         "concentration": 1.0,
+        "distillation": 0.0,
         "max_epochs": 1000,
         "max_steps": None,
         "patience": 25,
@@ -75,7 +76,8 @@ class GrandeSettings(AxisTreeSettings):
         4,
         "int",
         "Folds of the training rows, held out in turn to find how long to train; the "
-        "ensemble is then trained on all rows. 1 holds out a fifth of the rows.",
+        "ensemble is then trained on all rows. 1 holds out a fifth of the rows. Where "
+        "validation rows are given, these stop training, and no folds are made.",
         minimum=1,
     )
     selected_variables: float = setting(
@@ -113,11 +115,20 @@ class GrandeSettings(AxisTreeSettings):
         choices=WEIGHTINGS,
     )
     concentration: float = setting(
-        2.0,
+        2.4,
         "float",
         "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
         "the higher, the fewer trees decide a row.",
         minimum=1,
+    )
+    distillation: float = setting(
+        0.5,
+        "float",
+        "Share of the loss on all rows that follows what the initial trees predicted "
+        "of rows held out, where they predict these clearly better than trained ones "
+        "do; 0: labels alone, as where validation rows are given.",
+        minimum=0,
+        maximum=1,
     )
     decision: str = setting(
         "softsign",
@@ -141,10 +152,10 @@ class GrandeSettings(AxisTreeSettings):
         True, "bool", "Whether learning rates warm up, then fall along a cosine."
     )
     n_averaged: int = setting(
-        1,
+        10,
         "int",
         "The mean of so many of the best checkpoints is taken where it is better; on "
-        "all rows that of the last epochs.",
+        "all rows that of the last epochs, the concentration being that of the end.",
         minimum=1,
     )
     max_epochs: int = setting(

@@ -114,9 +114,9 @@ def _grande(settings: dict, n_rows: int, n_columns: int) -> float:
     n_splits = settings["n_estimators"] * (2 ** settings["depth"] - 1)
     parameters = 2 * FLOAT32 * n_splits * used
     seen = settings["n_estimators"] if settings["data_fraction"] < 1 else 0
-    return OPTIMIZER_COPIES * parameters + n_rows * (
-        seen + FLOAT32 * settings["n_folds"]
-    )
+    # In place of the best alone, each checkpoint that is averaged.
+    copies = OPTIMIZER_COPIES - 1 + settings["n_averaged"]
+    return copies * parameters + n_rows * (seen + FLOAT32 * settings["n_folds"])
 
 
 def _get(settings: dict, n_rows: int, n_columns: int) -> float:
