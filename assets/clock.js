@@ -2,23 +2,37 @@
 // not before the look before was answered.
 const clocks = new WeakMap();
 const AGAIN = 200; // milliseconds until a look that cannot be now
+const ANSWER = 2000; // milliseconds until Streamlit says that it draws what was asked for
+let pressed = -Infinity; // when the visitor last did what may turn the page
+
+for (const what of ["click", "popstate"]) {
+  window.addEventListener(what, () => (pressed = performance.now()), { capture: true });
+}
 
 // Streamlit calls this again, with the same parent, each time the data change.
 export default function ({ data, parentElement, setTriggerValue }) {
   let clock = clocks.get(parentElement);
   if (!clock) clocks.set(parentElement, (clock = new Clock()));
-  clock.take(data, () => setTriggerValue("look", data.beat));
+  clock.take(data, () => setTriggerValue(isEmpty() ? "empty" : "look", data.beat));
   return () => {
     clock.end();
     clocks.delete(parentElement);
   };
 }
 
-// Whether a page is being drawn. Perhaps it is another one: a look would be taken for a
-// visitor's who is still on the page before, and Streamlit would go back there.
+// Whether a page is being drawn, or was perhaps asked for. It may be another one: a look
+// would be taken for a visitor's who is still on the page before, and Streamlit would go
+// back there, or leave the page empty.
 function isDrawing() {
+  if (performance.now() - pressed < ANSWER) return true;
   const app = document.querySelector("[data-testid=stApp]");
   return ["running", "rerunRequested"].includes(app?.dataset.testScriptState);
+}
+
+// Whether the page was left empty: it answers a look that was asked on the page before.
+function isEmpty() {
+  const page = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
+  return document.querySelector(`${page}:empty`) !== null;
 }
 
 class Clock {

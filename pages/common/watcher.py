@@ -25,7 +25,9 @@ class Watcher:
     Each part is a fragment with a version. A look asks for the versions and draws the
     parts whose version is another one; the others stay as they are in the browser.
     The browser counts the time: a look follows on the answer to the one before, and
-    while its tab is hidden they are ``HIDDEN_SECONDS`` apart.
+    while its tab is hidden they are ``HIDDEN_SECONDS`` apart. Streamlit leaves a page
+    empty where it answers, after the visitor has turned to that page, a look from the
+    page before: then the browser asks for the whole page.
 
     Parameters
     ----------
@@ -123,6 +125,7 @@ class Watcher:
                 "hidden_seconds": HIDDEN_SECONDS,
             },
             on_look_change=self.look,
+            on_empty_change=st.rerun,
         )
         if self._error is not None:
             raise self._error

@@ -16,10 +16,23 @@ HIDE = """hidden => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
-DRAWING = """isDrawing => {
+# Streamlit's state of the app, held until it is let go: what else sets it has no say.
+HOLD_DRAWING = """() => {
   const app = document.querySelector("[data-testid=stApp]");
-  app.dataset.testScriptState = isDrawing ? "running" : "notRunning";
+  const name = "data-test-script-state";
+  const hold = () => {
+    if (app.getAttribute(name) !== "running") app.setAttribute(name, "running");
+  };
+  window.held = new MutationObserver(hold);
+  window.held.observe(app, { attributeFilter: [name] });
+  hold();
 }"""
+LET_GO = """() => {
+  window.held.disconnect();
+  const app = document.querySelector("[data-testid=stApp]");
+  app.dataset.testScriptState = "notRunning";
+}"""
+UNDER_WAY = 3000  # milliseconds in which a look that was already asked for is answered
 MARK = "root => { window.chart = root; root.dataset.mark = 'old' }"
 
 
@@ -44,14 +57,15 @@ def test_a_hidden_tab_asks_seldom_and_what_did_not_change_stays(page, address):
     add_tree(store, run, 8, 22)
     has("aria-label", re.compile("22"))
     # No look while Streamlit draws a page: it may be another one, just opened.
-    page.evaluate(DRAWING, True)
+    page.evaluate(HOLD_DRAWING)
+    page.wait_for_timeout(UNDER_WAY)
     add_tree(store, run, 9, 33)
     page.wait_for_timeout(4000)
     has("aria-label", re.compile("22"))
-    page.evaluate(DRAWING, False)
+    page.evaluate(LET_GO)
     has("aria-label", re.compile("33"), timeout=5000)
     page.evaluate(HIDE, True)
-    settled(page)
+    page.wait_for_timeout(UNDER_WAY)
     add_tree(store, run, 10, 44)
     page.wait_for_timeout(4000)
     has("aria-label", re.compile("33"))
