@@ -196,6 +196,7 @@ def test_a_loss_that_is_no_number_says_what_to_try(cosine_decay):
         ("dropout", 1.0),
         ("weighting", "sparsemax"),
         ("concentration", 0.5),
+        ("entropy_penalty", -0.001),
         ("loss", "hinge"),
         ("learning_rate_weights", -1),
         ("patience", 0),
@@ -309,6 +310,7 @@ def test_the_papers_recipe_is_that_of_its_appendix():
     assert (paper["batch_size"], paper["patience"]) == (64, 25)
     assert (paper["n_averaged"], paper["class_weight"]) == (5, "balanced")
     assert (paper["weighting"], paper["concentration"]) == ("softmax", 1.0)
+    assert paper["entropy_penalty"] == 0
     _, X, y = table("breast_cancer")
     fitted = GrandeClassifier(
         recipe="paper", n_estimators=16, depth=3, max_epochs=30, random_state=0
@@ -377,3 +379,30 @@ def test_entmax_lets_few_trees_decide_and_leaves_the_others_out():
     assert fewer.ensemble_.n_estimators < many.ensemble_.n_estimators == 128
     assert f"{fewer.ensemble_.n_estimators} of 128 trees" in fewer.ensemble_.notes[1]
     assert fewer.origin_.n_splits == fewer.ensemble_.feature.size
+
+
+def test_the_entropy_of_each_rows_weights_is_added_to_its_loss():
+    _, X, y = table("breast_cancer")
+    network, *_ = RecordingClassifier(**QUICK).fit(X, y).exported
+    rows = torch.arange(50)
+    losses = []
+    for penalty in (0.0, 0.01):
+        network.entropy_penalty = penalty
+        losses.append(network.batch_loss(rows).item())
+    _, weights = network.with_weights(network.rows.x[rows])
+    effective = 1 / weights[0].detach().square().sum(0)  # number of trees, (B,)
+    added = 0.01 * effective.log().mean().item()
+    assert losses[1] - losses[0] == pytest.approx(added, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_the_higher_the_entropy_penalty_the_fewer_trees_decide():
+    _, X, y = table("breast_cancer")
+    settings = QUICK | {"n_estimators": 128, "max_epochs": 20}
+    counts = []
+    for penalty in (0.0, 0.02, 0.1):
+        ensemble = (
+            GrandeClassifier(**settings, entropy_penalty=penalty).fit(X, y).model_
+        )
+        counts.append(ensemble.n_estimators_for_share(X, 0.9).mean())
+    assert counts[0] > counts[1] > counts[2]

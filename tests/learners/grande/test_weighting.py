@@ -9,6 +9,7 @@ import torch
 from entmax import entmax15
 
 from treelab.learners.grande.weighting import (
+    entropy,
     tree_weights,
     weighted_prediction,
 )
@@ -65,7 +66,7 @@ def test_a_prediction_is_the_mean_weighted_by_a_softmax_over_the_trees(n_outputs
     rng = torch.Generator().manual_seed(n_outputs)
     tree_output = torch.randn(5, n_outputs, 7, generator=rng)  # (E, C, B)
     leaf_weight = torch.randn(5, 7, generator=rng)
-    predicted = weighted_prediction(tree_output, leaf_weight)
+    predicted, _ = weighted_prediction(tree_output, leaf_weight)
     for row in range(7):
         raw = [float(w.exp()) for w in leaf_weight[:, row]]
         for output in range(n_outputs):
@@ -81,9 +82,28 @@ def test_trees_that_are_not_active_take_no_part(weighting):
     leaf_weight = torch.randn(4, 6, generator=rng)
     active = torch.tensor([True, False, True, True])[:, None]
     stays = [0, 2, 3]
-    torch.testing.assert_close(
-        weighted_prediction(tree_output, leaf_weight, active, weighting=weighting),
-        weighted_prediction(
-            tree_output[stays], leaf_weight[stays], weighting=weighting
-        ),
+    output, weights = weighted_prediction(
+        tree_output, leaf_weight, active, weighting=weighting
     )
+    expected = weighted_prediction(
+        tree_output[stays], leaf_weight[stays], weighting=weighting
+    )
+    torch.testing.assert_close((output, weights[stays]), expected)
+    assert (weights[1] == 0).all()
+
+
+@pytest.mark.parametrize("n_trees", [1, 2, 7])
+def test_the_entropy_of_equal_weights_is_the_logarithm_of_the_number_of_trees(n_trees):
+    weights = torch.zeros(9, 3)
+    weights[:n_trees] = 1 / n_trees
+    torch.testing.assert_close(entropy(weights).exp(), torch.full((3,), float(n_trees)))
+
+
+def test_the_entropy_is_renyis_and_its_gradient_is_finite_at_zero_weights():
+    weights = torch.tensor([[[0.5], [0.3], [0.2], [0.0]]] * 2, requires_grad=True)
+    found = entropy(weights)
+    assert found.shape == (2, 1)
+    assert found[0, 0].item() == pytest.approx(-np.log(0.25 + 0.09 + 0.04))
+    (gradient,) = torch.autograd.grad(found.sum(), weights)
+    assert gradient[0, 3] == 0
+    assert torch.isfinite(gradient).all()

@@ -61,6 +61,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
+    entropy_penalty : float, default=0.003
+        Added to the loss of a row for each nat of its estimator weights' entropy (of
+        Renyi, order 2); the higher, the fewer trees decide a row.
     distillation : float, default=0.5
         Share of the loss on all rows that follows what the initial trees predicted of
         rows held out, where these have a clearly lower squared error (by three standard
@@ -129,6 +132,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         leaf_weights=GrandeSettings.leaf_weights,
         weighting=GrandeSettings.weighting,
         concentration=GrandeSettings.concentration,
+        entropy_penalty=GrandeSettings.entropy_penalty,
         distillation=GrandeSettings.distillation,
         loss=GrandeSettings.loss,
         focal_gamma=GrandeSettings.focal_gamma,
@@ -161,6 +165,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.leaf_weights = leaf_weights
         self.weighting = weighting
         self.concentration = concentration
+        self.entropy_penalty = entropy_penalty
         self.distillation = distillation
         self.loss = loss
         self.focal_gamma = focal_gamma
@@ -254,6 +259,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
+    entropy_penalty : float, default=0.003
+        Added to the loss of a row for each nat of its estimator weights' entropy (of
+        Renyi, order 2); the higher, the fewer trees decide a row.
     distillation : float, default=0.5
         Share of the loss on all rows that follows what the initial trees predicted of
         rows held out, where these have a clearly lower squared error (by three standard
@@ -320,6 +328,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         leaf_weights=GrandeSettings.leaf_weights,
         weighting=GrandeSettings.weighting,
         concentration=GrandeSettings.concentration,
+        entropy_penalty=GrandeSettings.entropy_penalty,
         distillation=GrandeSettings.distillation,
         decision=GrandeSettings.decision,
         selector=GrandeSettings.selector,
@@ -349,6 +358,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.leaf_weights = leaf_weights
         self.weighting = weighting
         self.concentration = concentration
+        self.entropy_penalty = entropy_penalty
         self.distillation = distillation
         self.decision = decision
         self.selector = selector

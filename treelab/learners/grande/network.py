@@ -11,7 +11,7 @@ from treelab.learners.grande.objective import Objective
 from treelab.learners.grande.rows import FoldedRows
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import SPREAD, Starts
-from treelab.learners.grande.weighting import weighted_prediction
+from treelab.learners.grande.weighting import entropy, weighted_prediction
 from treelab.ops.axis_trees import axis_trees
 
 VALID_ROWS = 2_048  # rows that are validated at once, to bound memory
@@ -59,6 +59,7 @@ class WeightedTreesNetwork(nn.Module):
         self.decision = settings.decision
         self.selector = settings.selector
         self.weighting = settings.weighting
+        self.entropy_penalty = settings.entropy_penalty
         device = rows.x.device
 
         def by_fold(of_trees: Tensor) -> Tensor:
@@ -109,6 +110,15 @@ class WeightedTreesNetwork(nn.Module):
 
         Trees that are not active, False in (G, E, 1) or (G, E, B), are left out.
         """
+        return self.with_weights(x, active, folds)[0]
+
+    def with_weights(
+        self,
+        x: Tensor,
+        active: Tensor | None = None,
+        folds: slice = slice(None),
+    ) -> tuple[Tensor, Tensor]:
+        """Raw outputs (G, C, B), as called, and the estimator weights (G, E, B)."""
         logits = self.logits[folds]
         reached = axis_trees(
             x,
@@ -127,12 +137,17 @@ class WeightedTreesNetwork(nn.Module):
         )
 
     def batch_loss(self, rows: Tensor) -> Tensor:
-        """Mean training loss (G,) on these rows, each own fold left out."""
+        """Mean training loss (G,) on these rows, each own fold left out.
+
+        The entropy of the estimator weights is penalised: few trees shall decide.
+        """
         active = None if self.sees is None else self.sees[:, :, rows]
         if self.dropout > 0:
             active = self._drop_trees(active)
-        output = self(self.rows.x[rows], active)
+        output, weights = self.with_weights(self.rows.x[rows], active)
         loss = self.objective.loss(output, self.target[rows])  # (G, B)
+        if self.entropy_penalty > 0:
+            loss = loss + self.entropy_penalty * entropy(weights)
         weight = self.train_weight[:, rows]
         return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
 

@@ -40,6 +40,7 @@ class GrandeSettings(AxisTreeSettings):
         "n_averaged": 5,
         "weighting": "softmax",
         "concentration": 1.0,
+        "entropy_penalty": 0.0,
         "distillation": 0.0,
         "max_epochs": 1000,
         "max_steps": None,
@@ -120,6 +121,14 @@ class GrandeSettings(AxisTreeSettings):
         "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
         "the higher, the fewer trees decide a row.",
         minimum=1,
+    )
+    entropy_penalty: float = setting(
+        0.003,
+        "float",
+        "Added to the loss of a row for each nat of its estimator weights' entropy, "
+        "the logarithm of the effective number of trees; the higher, the fewer trees "
+        "decide a row.",
+        minimum=0,
     )
     distillation: float = setting(
         0.5,

@@ -44,7 +44,7 @@ def weighted_prediction(
     active: Tensor | None = None,
     *,
     weighting: str = "softmax",
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """Raw outputs of the ensemble: its trees', mixed by their leaves' weights.
 
     ``G(x) = sigma(w(x)) . p(x)``: section 3.3, equation 7, of arXiv:2309.17130, where
@@ -65,12 +65,25 @@ def weighted_prediction(
 
     Returns
     -------
-    Tensor of shape (..., C, B)
+    output : Tensor of shape (..., C, B)
+    estimator_weights : Tensor of shape (..., E, B)
+        Of all trees, summing to one.
     """
     if active is not None:
         leaf_weight = leaf_weight.masked_fill(~active, FAR_BEHIND)
-    estimator_weights = tree_weights(leaf_weight, weighting)  # (..., E, B)
-    return (estimator_weights[..., None, :] * tree_output).sum(-3)
+    estimator_weights = tree_weights(leaf_weight, weighting)
+    output = (estimator_weights[..., None, :] * tree_output).sum(-3)
+    return output, estimator_weights
+
+
+def entropy(estimator_weights: Tensor) -> Tensor:
+    """Entropy (..., B), in nats, of the weights (..., E, B) of each row's trees.
+
+    Renyi's of order 2: the logarithm of the effective number of trees, 1 over the sum
+    of squared weights; 0 where one tree decides, log E where all do alike. Unlike
+    Shannon's it has a finite gradient at weights of exactly zero.
+    """
+    return -estimator_weights.square().sum(-2).log()
 
 
 class _Entmax15(torch.autograd.Function):
