@@ -8,6 +8,7 @@ PRESETS = {
             "depth": Range(3, 6),
             "n_estimators": Values((128, 256, 512)),
             "concentration": Values((1.0, 1.5, 2.0, 3.0, 4.0)),
+            "entropy_penalty": Values((0.0, 0.001, 0.003, 0.01)),
             "selected_variables": Range(0.5, 1.0),
             "dropout": Values((0.0, 0.25)),
             "learning_rate_index": Range(0.005, 0.1, log=True),
