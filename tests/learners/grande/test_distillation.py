@@ -61,7 +61,7 @@ def test_rows_count_by_their_class_weight():
 
 
 def test_a_classifier_of_noisy_classes_follows_its_initial_trees():
-    x, y = noisy_table(400, 0.4, seed=0)
+    x, y = noisy_table(800, 0.4, seed=0)
     distilled = GrandeClassifier(**SMALL).fit(x, y)
     assert any("50% of the loss followed" in note for note in distilled.model_.notes)
     plain = GrandeClassifier(**SMALL, distillation=0.0).fit(x, y)
