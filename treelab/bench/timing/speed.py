@@ -22,7 +22,7 @@ from treelab.trees.logits import WEIGHTINGS
 
 AT_LEAST = 1.0  # seconds that the runs of a step take together
 DEEPEST_DENSE = 6  # deeper, the dense sum over paths wants minutes and gigabytes
-ENTROPY_PENALTY = 0.003  # the default of our recipe
+ENTROPY_PENALTY = 0.001  # the default of our recipe
 
 
 @dataclass(frozen=True)

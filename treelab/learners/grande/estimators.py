@@ -61,7 +61,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
-    entropy_penalty : float, default=0.003
+    entropy_penalty : float, default=0.001
         Added to the loss of a row for each nat of its estimator weights' entropy (of
         Renyi, order 2); the higher, the fewer trees decide a row.
     distillation : float, default=0.5
@@ -259,7 +259,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
-    entropy_penalty : float, default=0.003
+    entropy_penalty : float, default=0.001
         Added to the loss of a row for each nat of its estimator weights' entropy (of
         Renyi, order 2); the higher, the fewer trees decide a row.
     distillation : float, default=0.5

@@ -123,7 +123,7 @@ class GrandeSettings(AxisTreeSettings):
         minimum=1,
     )
     entropy_penalty: float = setting(
-        0.003,
+        0.001,
         "float",
         "Added to the loss of a row for each nat of its estimator weights' entropy, "
         "the logarithm of the effective number of trees; the higher, the fewer trees "
