@@ -16,13 +16,13 @@ from treelab.bench.timing.dense import dense_axis_trees
 from treelab.bench.timing.oblique import SHAPE, oblique_steps
 from treelab.bench.timing.solver import solver_rows
 from treelab.bench.timing.table import table_rows
+from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.weighting import entropy, weighted_prediction
 from treelab.ops.axis_trees import axis_trees
 from treelab.trees.logits import WEIGHTINGS
 
 AT_LEAST = 1.0  # seconds that the runs of a step take together
 DEEPEST_DENSE = 6  # deeper, the dense sum over paths wants minutes and gigabytes
-ENTROPY_PENALTY = 0.001  # the default of our recipe
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class AxisTreesStep:
                 )
             loss = output.square().mean()
             if weighting == "entmax15":  # as our recipe trains, the paper's does not
-                loss = loss + ENTROPY_PENALTY * entropy(weights).mean()
+                penalty = GrandeSettings.entropy_penalty * entropy(weights)
+                loss = loss + penalty.mean()
             loss.backward()
             optimizer.step()
 
