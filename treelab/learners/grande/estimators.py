@@ -76,6 +76,10 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         For the feature selectors and for the thresholds (standard normal scores).
     learning_rate_leaf, learning_rate_weights : float, default=0.03, 0.015
         For the leaves' logits and for their weights.
+    learning_rate_steps : int or None, default=1000
+        Steps that these rates are meant for; where a training may take more, they are
+        lower by the square root of the ratio, where fewer, higher, at most threefold.
+        None leaves them as they are.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
     n_averaged : int, default=10
@@ -142,6 +146,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         learning_rate_values=GrandeSettings.learning_rate_values,
         learning_rate_leaf=GrandeSettings.learning_rate_leaf,
         learning_rate_weights=GrandeSettings.learning_rate_weights,
+        learning_rate_steps=GrandeSettings.learning_rate_steps,
         cosine_decay=GrandeSettings.cosine_decay,
         n_averaged=GrandeSettings.n_averaged,
         max_epochs=GrandeSettings.max_epochs,
@@ -175,6 +180,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf
         self.learning_rate_weights = learning_rate_weights
+        self.learning_rate_steps = learning_rate_steps
         self.cosine_decay = cosine_decay
         self.n_averaged = n_averaged
         self.max_epochs = max_epochs
@@ -275,6 +281,10 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     learning_rate_leaf, learning_rate_weights : float, default=0.03, 0.015
         For the leaves' values (in standard deviations of the target) and for their
         weights.
+    learning_rate_steps : int or None, default=1000
+        Steps that these rates are meant for; where a training may take more, they are
+        lower by the square root of the ratio, where fewer, higher, at most threefold.
+        None leaves them as they are.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
     n_averaged : int, default=10
@@ -336,6 +346,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         learning_rate_values=GrandeSettings.learning_rate_values,
         learning_rate_leaf=GrandeSettings.learning_rate_leaf,
         learning_rate_weights=GrandeSettings.learning_rate_weights,
+        learning_rate_steps=GrandeSettings.learning_rate_steps,
         cosine_decay=GrandeSettings.cosine_decay,
         n_averaged=GrandeSettings.n_averaged,
         max_epochs=GrandeSettings.max_epochs,
@@ -366,6 +377,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.learning_rate_values = learning_rate_values
         self.learning_rate_leaf = learning_rate_leaf
         self.learning_rate_weights = learning_rate_weights
+        self.learning_rate_steps = learning_rate_steps
         self.cosine_decay = cosine_decay
         self.n_averaged = n_averaged
         self.max_epochs = max_epochs

@@ -36,6 +36,7 @@ class GrandeSettings(AxisTreeSettings):
         "learning_rate_values": 0.01,
         "learning_rate_leaf": 0.01,
         "learning_rate_weights": 0.005,
+        "learning_rate_steps": None,
         "cosine_decay": False,
         "n_averaged": 5,
         "weighting": "softmax",
@@ -156,6 +157,15 @@ class GrandeSettings(AxisTreeSettings):
     )
     learning_rate_weights: float = setting(
         0.015, "float", LEARNING_RATE + "leaf weights.", minimum=0
+    )
+    learning_rate_steps: int | None = setting(
+        1000,
+        "int",
+        "Steps that the learning rates are meant for: a training that may take more has "
+        "lower ones, of fewer higher ones, by the square root of the ratio, at most "
+        "threefold; None leaves them as they are.",
+        minimum=1,
+        choices=(None,),
     )
     cosine_decay: bool = setting(
         True, "bool", "Whether learning rates warm up, then fall along a cosine."

@@ -17,6 +17,7 @@ from treelab.training.schedule import cosine_decay
 CONCENTRATING = 0.15  # of the epochs, at the beginning: the concentration grows
 FEWEST_IN_VAIN = 3  # epochs of patience on the largest tables
 WARM_UP = 0.05  # of the steps
+MOST_SCALED = 3.0  # times that short trainings raise the learning rates at most
 
 
 @dataclass(frozen=True)
@@ -142,10 +143,11 @@ def train_network(
         Its best epoch is 0 where the start is retained.
     """
     course = Course.of(settings, network.rows.n_train)
-    optimizer = _optimizer(network, settings)
+    n_steps = course.max_epochs * course.n_steps
+    scale = learning_rate_scale(settings.learning_rate_steps, n_steps)
+    optimizer = _optimizer(network, settings, scale)
     learning_rates = None
     if settings.cosine_decay:
-        n_steps = course.max_epochs * course.n_steps
         learning_rates = cosine_decay(optimizer, n_steps, warm_up=WARM_UP)
     validates = n_epochs is None
     schedule: Scheduler = Concentration(
@@ -184,19 +186,39 @@ def train_network(
     return result
 
 
+def learning_rate_scale(meant_for: int | None, n_steps: int) -> float:
+    """Factor of learning rates that are meant for another number of steps.
+
+    A step of Adam is about as long as its learning rate, whatever the gradient, so
+    the noise of so many adds up to their square root times the rate; the factor keeps
+    that sum the same for small tables and for large ones. For the same epochs in
+    batches of another size it is the square root rule of Malladi et al., "On the SDEs
+    and Scaling Rules for Adaptive Gradient Algorithms", arXiv:2205.10287.
+
+    Parameters
+    ----------
+    meant_for : int or None
+        Steps; None: any.
+    n_steps : int
+        That the training takes at most.
+    """
+    if meant_for is None:
+        return 1.0
+    return min(MOST_SCALED, math.sqrt(meant_for / n_steps))
+
+
 def _optimizer(
-    network: WeightedTreesNetwork, settings: GrandeSettings
+    network: WeightedTreesNetwork, settings: GrandeSettings, scale: float
 ) -> torch.optim.Optimizer:
-    """Adam, with a learning rate for each kind of parameter."""
-    return torch.optim.Adam(
-        [
-            {"params": [network.logits], "lr": settings.learning_rate_index},
-            {"params": [network.threshold], "lr": settings.learning_rate_values},
-            {"params": [network.leaf_value], "lr": settings.learning_rate_leaf},
-            {"params": [network.leaf_weight], "lr": settings.learning_rate_weights},
-        ],
-        fused=True,
-    )
+    """Adam, with a learning rate for each kind of parameter, times the scale."""
+    rates = {
+        network.logits: settings.learning_rate_index,
+        network.threshold: settings.learning_rate_values,
+        network.leaf_value: settings.learning_rate_leaf,
+        network.leaf_weight: settings.learning_rate_weights,
+    }
+    groups = [{"params": [of], "lr": scale * rate} for of, rate in rates.items()]
+    return torch.optim.Adam(groups, fused=True)
 
 
 @torch.no_grad()
