@@ -22,10 +22,9 @@ FAST_RATES = {
     "learning_rate_values": 0.05,
     "learning_rate_leaf": 0.1,
     "learning_rate_weights": 0.05,
-    "learning_rate_steps": None,
 }
 QUICK = {"n_estimators": 16, "depth": 3, "max_epochs": 40, "random_state": 0}
-QUICK |= FAST_RATES | {"batch_size": 64}
+QUICK |= FAST_RATES | {"learning_rate_steps": None, "batch_size": 64}
 
 
 CHECKED = QUICK | {"n_estimators": 8, "depth": 2, "max_epochs": 10}

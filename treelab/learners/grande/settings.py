@@ -161,9 +161,9 @@ class GrandeSettings(AxisTreeSettings):
     learning_rate_steps: int | None = setting(
         1000,
         "int",
-        "Steps that the learning rates are meant for: a training that may take more has "
-        "lower ones, of fewer higher ones, by the square root of the ratio, at most "
-        "threefold; None leaves them as they are.",
+        "Steps that the learning rates are meant for: a training that may take more "
+        "has lower ones, of fewer higher ones, by the square root of the ratio, at "
+        "most threefold; None leaves them as they are.",
         minimum=1,
         choices=(None,),
     )
