@@ -76,7 +76,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         For the feature selectors and for the thresholds (standard normal scores).
     learning_rate_leaf, learning_rate_weights : float, default=0.03, 0.015
         For the leaves' logits and for their weights.
-    learning_rate_steps : int or None, default=1000
+    learning_rate_steps : int or None, default=500
         Steps that these rates are meant for; where a training may take more, they are
         lower by the square root of the ratio, where fewer, higher, at most threefold.
         None leaves them as they are.
@@ -281,7 +281,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     learning_rate_leaf, learning_rate_weights : float, default=0.03, 0.015
         For the leaves' values (in standard deviations of the target) and for their
         weights.
-    learning_rate_steps : int or None, default=1000
+    learning_rate_steps : int or None, default=500
         Steps that these rates are meant for; where a training may take more, they are
         lower by the square root of the ratio, where fewer, higher, at most threefold.
         None leaves them as they are.

@@ -159,7 +159,7 @@ class GrandeSettings(AxisTreeSettings):
         0.015, "float", LEARNING_RATE + "leaf weights.", minimum=0
     )
     learning_rate_steps: int | None = setting(
-        1000,
+        500,
         "int",
         "Steps that the learning rates are meant for: a training that may take more "
         "has lower ones, of fewer higher ones, by the square root of the ratio, at "
