@@ -32,8 +32,7 @@ def test_small_table_has_higher_rates_than_a_large_one():
     settings = GrandeSettings()
     scales = []
     for n_rows in (400, 2_000, 40_000):
-        course = Course.of(settings, n_rows)
-        n_steps = course.max_epochs * course.n_steps
+        n_steps = Course.of(settings, n_rows).most_steps
         scales.append(learning_rate_scale(settings.learning_rate_steps, n_steps))
     assert scales == sorted(scales, reverse=True)
     assert scales[0] > 1 > scales[2]
@@ -41,8 +40,7 @@ def test_small_table_has_higher_rates_than_a_large_one():
 
 def test_scaled_rates_are_what_trains():
     X, y = load_iris(return_X_y=True)
-    course = Course.of(GrandeSettings(**SMALL), len(X))
-    n_steps = course.max_epochs * course.n_steps
+    n_steps = Course.of(GrandeSettings(**SMALL), len(X)).most_steps
 
     def fitted(factor: float, meant_for: int | None) -> np.ndarray:
         rates = {f"learning_rate_{of}": 0.02 * factor for of in RATES}

@@ -42,6 +42,11 @@ class Course:
     patience: int
     first_epoch: int
 
+    @property
+    def most_steps(self) -> int:
+        """Steps that the training takes at most."""
+        return self.max_epochs * self.n_steps
+
     @classmethod
     def of(cls, settings: GrandeSettings, n_rows: int) -> "Course":
         """Plan the training on so many rows."""
@@ -143,12 +148,11 @@ def train_network(
         Its best epoch is 0 where the start is retained.
     """
     course = Course.of(settings, network.rows.n_train)
-    n_steps = course.max_epochs * course.n_steps
-    scale = learning_rate_scale(settings.learning_rate_steps, n_steps)
+    scale = learning_rate_scale(settings.learning_rate_steps, course.most_steps)
     optimizer = _optimizer(network, settings, scale)
     learning_rates = None
     if settings.cosine_decay:
-        learning_rates = cosine_decay(optimizer, n_steps, warm_up=WARM_UP)
+        learning_rates = cosine_decay(optimizer, course.most_steps, warm_up=WARM_UP)
     validates = n_epochs is None
     schedule: Scheduler = Concentration(
         network,
