@@ -230,10 +230,11 @@ def test_every_row_is_held_out_by_one_sub_ensemble_alone():
     assert network.n_candidates == 3
 
 
-def test_the_number_of_folds_need_not_divide_that_of_estimators():
+def test_each_fold_has_as_many_trees_as_the_ensemble():
     _, X, y = table("wine")
     settings = QUICK | {"n_estimators": 10, "dropout": 0.8, "weighting": "softmax"}
-    fitted = GrandeClassifier(**settings).fit(X, y)
+    fitted = RecordingClassifier(**settings).fit(X, y)
+    assert fitted.on_folds.leaf_weight.shape[:2] == (4, 10)
     assert fitted.ensemble_.n_estimators == 10
 
 

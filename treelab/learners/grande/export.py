@@ -35,12 +35,11 @@ def export_ensemble(
         network.threshold.flatten(0, 1),
         None if columns is None else columns.flatten(0, 1),
     )
-    trees = slice(network.n_estimators)
-    tested = feature[trees].cpu().numpy()  # (E, N)
+    tested = feature.cpu().numpy()  # (E, N)
     raw, missing_left = encoder.axis_splits(
-        tested.ravel(), threshold[trees].cpu().numpy().ravel()
+        tested.ravel(), threshold.cpu().numpy().ravel()
     )
-    leaf = network.leaves()[trees].double().cpu().numpy()  # (E, L, C + 1)
+    leaf = network.leaves().double().cpu().numpy()  # (E, L, C + 1)
     return WeightedTrees(
         encoder.features_,
         tested,

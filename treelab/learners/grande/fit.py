@@ -215,9 +215,8 @@ class GrandeFit(TableEstimator):
         return self.model_
 
     def _n_folds(self) -> int:
-        """Folds that take turns at being held out: each needs a tree."""
-        settings = read_settings(GrandeSettings, self)
-        return min(settings.n_folds, settings.n_estimators)
+        """Folds that take turns at being held out."""
+        return read_settings(GrandeSettings, self).n_folds
 
     def _hold_out(self, target):
         """Hold no rows out for good where folds take turns."""
@@ -289,6 +288,8 @@ def make_network(
 ) -> WeightedTreesNetwork:
     """Lay out the trees of all folds and give each its initial splits and leaves.
 
+    Each fold has as many trees as the ensemble: what it says of them holds for it.
+
     Parameters
     ----------
     table : FoldedTable
@@ -308,8 +309,8 @@ def make_network(
         device=generator.device,
     )
     random = np.random.RandomState(seed)
-    trees_per_fold = -(-settings.n_estimators // table.n_folds)
-    offered = [own for own in table.columns_by_fold for _ in range(trees_per_fold)]
+    n_trees = settings.n_estimators
+    offered = [own for own in table.columns_by_fold for _ in range(n_trees)]
     rules, fraction = None, settings.selected_variables
     constraints = Constraints.read(settings.constraints)
     if constraints.limits_splits:

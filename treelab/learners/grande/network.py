@@ -52,7 +52,6 @@ class WeightedTreesNetwork(nn.Module):
         self.rows = rows
         self.target = rows.target  # what training rows are trained on
         self.objective = objective
-        self.n_estimators = settings.n_estimators
         self.n_candidates = n_folds
         self.dropout = settings.dropout
         self.generator = generator
@@ -81,14 +80,6 @@ class WeightedTreesNetwork(nn.Module):
         fold = torch.arange(n_folds, device=device)[:, None]
         self.train_weight = rows.weight[:, 0] * (rows.fold != fold)  # (G, n)
         self.held_out = [(rows.fold == g).nonzero()[:, 0] for g in range(n_folds)]
-        # Where the folds do not divide the trees, the last ones only fill up the
-        # tensors: False in (G, E).
-        n_trees = len(starts.logits)
-        self.exists = None
-        if self.n_estimators < n_trees:
-            self.exists = by_fold(
-                torch.arange(n_trees, device=device) < self.n_estimators
-            )
         self.sees = None  # the training rows of each tree, (G, E, n_train)
         if settings.data_fraction < 1:
             self.sees = self._draw_rows(settings.data_fraction)
@@ -129,9 +120,6 @@ class WeightedTreesNetwork(nn.Module):
             soft=self.decision,
             transform=self.selector,
         ).unflatten(0, logits.shape[:2])  # (G, E, C + 1, B)
-        if self.exists is not None:
-            exists = self.exists[folds, :, None]
-            active = exists if active is None else active & exists
         return weighted_prediction(
             reached[:, :, :-1], reached[:, :, -1], active, weighting=self.weighting
         )
@@ -186,8 +174,6 @@ class WeightedTreesNetwork(nn.Module):
         shape = (self.logits.shape[0] * self.logits.shape[1], self.rows.n_train)
         drawn = torch.rand(shape, generator=self.generator, device=self.logits.device)
         sees = (drawn < fraction).unflatten(0, self.logits.shape[:2])
-        if self.exists is not None:
-            sees &= self.exists[..., None]
         # A row that no tree of a sub-ensemble would see: all do.
         return sees | ~sees.any(1, keepdim=True)
 
@@ -199,10 +185,6 @@ class WeightedTreesNetwork(nn.Module):
         shape = (*self.logits.shape[:2], 1)
         drawn = torch.rand(shape, generator=self.generator, device=self.logits.device)
         stays = drawn >= self.dropout
-        possible = (
-            torch.ones_like(stays) if self.exists is None else self.exists[..., None]
-        )
-        if active is not None:
-            possible = possible & active
+        possible = torch.ones_like(stays) if active is None else active
         remaining = possible & stays
         return torch.where(remaining.any(1, keepdim=True), remaining, possible)
