@@ -28,7 +28,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=512
+    n_estimators : int, default=256
         Trees.
     recipe : {"treelab", "paper"}, default="treelab"
         "paper" trains as the paper's appendix C has it.
@@ -39,9 +39,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         of each; random ones, with thresholds from the rows; or ones whose every
         parameter is a small normal number.
     n_folds : int, default=4
-        Folds of the training rows, each held out by a sub-ensemble of its own to find
-        how long to train; the ensemble is then trained on all rows for as long. 1
-        holds out a fifth of the rows for good.
+        Folds of the training rows, each held out by a sub-ensemble of as many trees to
+        find how long to train; one ensemble is then trained on all rows for as long.
+        1 holds out a fifth of the rows for good.
     selected_variables : float, default=0.8
         Fraction of the features that each tree may test, above 0 up to 1.
     data_fraction : float, default=1.0
@@ -236,7 +236,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
 
     Parameters
     ----------
-    n_estimators : int, default=512
+    n_estimators : int, default=256
         Trees.
     recipe : {"treelab", "paper"}, default="treelab"
         "paper" trains as the paper's appendix C has it.
@@ -247,9 +247,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         of each; random ones, with thresholds from the rows; or ones whose every
         parameter is a small normal number.
     n_folds : int, default=4
-        Folds of the training rows, each held out by a sub-ensemble of its own to find
-        how long to train; the ensemble is then trained on all rows for as long. 1
-        holds out a fifth of the rows for good.
+        Folds of the training rows, each held out by a sub-ensemble of as many trees to
+        find how long to train; one ensemble is then trained on all rows for as long.
+        1 holds out a fifth of the rows for good.
     selected_variables : float, default=0.8
         Fraction of the features that each tree may test, above 0 up to 1.
     data_fraction : float, default=1.0

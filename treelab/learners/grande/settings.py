@@ -52,7 +52,7 @@ class GrandeSettings(AxisTreeSettings):
     }
     recipe: str = recipe_setting()
     n_estimators: int = setting(
-        512,
+        256,
         "int",
         "Small trees in the ensemble.",
         label="Estimators",
@@ -77,9 +77,10 @@ class GrandeSettings(AxisTreeSettings):
     n_folds: int = setting(
         4,
         "int",
-        "Folds of the training rows, held out in turn to find how long to train; the "
-        "ensemble is then trained on all rows. 1 holds out a fifth of the rows. Where "
-        "validation rows are given, these stop training, and no folds are made.",
+        "Folds of the training rows, held out in turn by as many ensembles to find how "
+        "long to train; one ensemble is then trained on all rows. 1 holds out a fifth "
+        "of the rows. Where validation rows are given, these stop training, and no "
+        "folds are made.",
         minimum=1,
     )
     selected_variables: float = setting(
