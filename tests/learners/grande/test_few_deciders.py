@@ -47,9 +47,9 @@ def test_the_higher_the_entropy_penalty_the_fewer_trees_decide():
     # One epoch of many steps: all penalties train equally long.
     settings = QUICK | {"n_estimators": 128, "max_epochs": 1, "batch_size": 4}
     counts = []
-    for penalty in (0.0, 0.1, 0.3):
+    for penalty in (0.0, 0.02, 0.1, 0.3):
         ensemble = (
             GrandeClassifier(**settings, entropy_penalty=penalty).fit(X, y).model_
         )
         counts.append(ensemble.n_estimators_for_share(X, 0.9).mean())
-    assert counts[0] > counts[1] > counts[2]
+    assert counts[0] > counts[1] > counts[2] > counts[3]
