@@ -105,7 +105,7 @@ def test_an_ensembles_dial_shows_what_fewer_trees_score(visit, store, target):
     model = store.model(run)
     X, y = load_run(store.run(run)).split.rows("test")
     app = visit("pruning", run=run)
-    counts = counts_to_try(model.n_estimators)
+    counts = counts_to_try(model)
     of_test = scores_of_heaviest(model, X, y, counts)
     for place, at in enumerate(of_test):
         slide(app, place)

@@ -1,6 +1,6 @@
 import pickle
 from dataclasses import replace
-from math import exp
+from math import exp, inf
 
 import numpy as np
 import pandas as pd
@@ -65,6 +65,9 @@ def slow_prediction(trees, row):
     """Leaves, estimator weights and weighted sum for a row, number by number."""
     leaves = [walk(trees, e, row) for e in range(trees.n_estimators)]
     scores = [trees.leaf_weight[e, leaf] for e, leaf in enumerate(leaves)]
+    if trees.max_deciders is not None:
+        last = sorted(scores)[-trees.max_deciders :][0]
+        scores = [score if score >= last else -inf for score in scores]
     weights = slow_entmax15(scores)
     if trees.weighting == "softmax":
         raised = [exp(score) for score in scores]
@@ -82,13 +85,14 @@ def slow_prediction(trees, row):
     depth=st.integers(0, 6),
     n_classes=st.sampled_from([0, 2, 3]),
     weighting=st.sampled_from(WEIGHTINGS),
+    max_deciders=st.sampled_from([None, 1, 2, 5]),
 )
 def test_predictions_are_those_of_the_slow_walk(
-    seed, n_trees, depth, n_classes, weighting
+    seed, n_trees, depth, n_classes, weighting, max_deciders
 ):
     rng = np.random.default_rng(seed)
     trees = make_ensemble(rng, n_trees, depth, n_classes)
-    trees = replace(trees, weighting=weighting)
+    trees = replace(trees, weighting=weighting, max_deciders=max_deciders)
     table = make_table(rng, 12)
     rows = [slow_prediction(trees, row) for row in table.to_dict("records")]
     leaves, weights, total = (np.array(part) for part in zip(*rows))
@@ -289,7 +293,21 @@ def test_trees_without_weight_on_any_row_can_be_left_out():
     np.testing.assert_allclose(fewer.predict_proba(table), trees.predict_proba(table))
 
 
-def test_a_weighting_must_be_known():
+def test_no_more_trees_decide_than_may_but_for_ties():
+    trees = replace(make_ensemble(np.random.default_rng(0), 9, 2), max_deciders=4)
+    table = make_table(np.random.default_rng(1), 30)
+    assert ((trees.estimator_weights(table) > 0).sum(axis=1) == 4).all()
+    alike = replace(trees, leaf_weight=np.ones_like(trees.leaf_weight))
+    np.testing.assert_allclose(alike.estimator_weights(table), 1 / 9)
+    again = type(trees).from_dict(trees.to_dict())
+    np.testing.assert_array_equal(
+        again.estimator_weights(table), trees.estimator_weights(table)
+    )
+
+
+def test_a_weighting_must_be_known_and_some_tree_decide():
     trees = make_ensemble(np.random.default_rng(0), 2, 1)
+    with pytest.raises(ValueError, match="max_deciders must be at least 1"):
+        replace(trees, max_deciders=0)
     with pytest.raises(ValueError, match="weighting"):
         replace(trees, weighting="sparsemax")

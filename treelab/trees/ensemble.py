@@ -57,12 +57,15 @@ class WeightedTrees(Arrays):
         What leaves hold where there are classes.
     weighting : {"softmax", "entmax15"}, default="softmax"
         What turns leaf weights into estimator weights; entmax gives exact zeros.
+    max_deciders : int or None
+        Only so many trees, whose leaves weigh most, get any weight on a row (and those
+        whose leaf weighs as much as the last of these); None: all may.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit each other, or leaves do not hold what
-        ``leaf_output`` names.
+        If the shapes do not fit each other, leaves do not hold what ``leaf_output``
+        names, or no tree may decide.
     """
 
     features: tuple[Feature, ...]
@@ -78,6 +81,7 @@ class WeightedTrees(Arrays):
     notes: tuple[str, ...] = ()
     leaf_output: str = "logits"
     weighting: str = "softmax"
+    max_deciders: int | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "feature": np.int32,
@@ -137,6 +141,10 @@ class WeightedTrees(Arrays):
         for name, choices in known.items():
             if (given := getattr(self, name)) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {given!r}.")
+        if self.max_deciders is not None and self.max_deciders < 1:
+            raise ValueError(
+                f"max_deciders must be at least 1, got {self.max_deciders!r}."
+            )
         n_outputs = self.leaf_value.shape[2]
         wanted = {1} if self.classes is None else {len(self.classes)}
         if len(self.classes or ()) == 2 and self.leaf_output == "logits":
@@ -158,6 +166,12 @@ class WeightedTrees(Arrays):
     def n_estimators(self) -> int:
         """Number of trees."""
         return len(self.leaf_value)
+
+    @property
+    def n_deciding(self) -> int:
+        """Trees that may decide a row."""
+        limit = self.max_deciders or self.n_estimators
+        return min(limit, self.n_estimators)
 
     @property
     def n_leaves(self) -> int:
@@ -224,9 +238,13 @@ class WeightedTrees(Arrays):
 
     def _weights(self, leaf: np.ndarray) -> np.ndarray:
         """Return the estimator weights (E, rows) at these leaves."""
-        scores = self.leaf_weight.ravel().take(self._flat(leaf))
-        unscaled = unscaled_weights(scores, self.weighting)
+        unscaled = self._unscaled_weights(self._flat(leaf))
         return unscaled / unscaled.sum(axis=0)
+
+    def _unscaled_weights(self, at: np.ndarray) -> np.ndarray:
+        """Return estimator weights (E, rows) of leaves of all, up to a factor a row."""
+        scores = self.leaf_weight.ravel().take(at)
+        return unscaled_weights(scores, self.weighting, self.max_deciders)
 
     def top_estimators(self, X, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return the ``k`` highest-weighted trees for each row, the highest first.
@@ -300,7 +318,7 @@ class WeightedTrees(Arrays):
 
         def decide(leaf):
             at = self._flat(leaf)
-            weight = unscaled_weights(self.leaf_weight.ravel().take(at), self.weighting)
+            weight = self._unscaled_weights(at)
             # Divided at the end: trees of equal weight add up exactly where votes tie.
             sums = [np.einsum("eb,eb->b", weight, value.take(at)) for value in values]
             return np.stack(sums, axis=1) / weight.sum(axis=0)[:, None]

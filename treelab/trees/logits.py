@@ -3,6 +3,7 @@
 import numpy as np
 
 WEIGHTINGS = ("entmax15", "softmax")
+FAR_BEHIND = -1e30  # score of a tree that takes no part
 _NEWTON_STEPS = 60  # far more than are ever needed
 
 
@@ -13,11 +14,18 @@ def softmax(logits: np.ndarray, axis: int = -1) -> np.ndarray:
     return raised
 
 
-def unscaled_weights(scores: np.ndarray, weighting: str) -> np.ndarray:
+def unscaled_weights(
+    scores: np.ndarray, weighting: str, max_deciders: int | None = None
+) -> np.ndarray:
     """Return weights (E, ...) of E scores, up to a factor that the E have in common.
 
-    Those of softmax are not scaled to sum to 1: equal ones then add up exactly.
+    Only so many of the highest scores, and those equal to the last of them, get any
+    weight; None: all may. Those of softmax are not scaled to sum to 1: equal ones then
+    add up exactly.
     """
+    if max_deciders is not None and max_deciders < len(scores):
+        last = np.partition(scores, -max_deciders, axis=0)[-max_deciders]
+        scores = np.where(scores < last, FAR_BEHIND, scores)
     if weighting == "entmax15":
         return entmax15(scores)
     return np.exp(scores - scores.max(axis=0))

@@ -22,7 +22,7 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
     Returns
     -------
     counts : tuple of int
-        Ascending; the last one is all.
+        Ascending; the last one is all that may decide.
     scores : dict of str to ndarray of shape (n_counts,)
         By data split, those with rows alone.
     """
@@ -37,7 +37,7 @@ def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
 @st.cache_data(show_spinner="Letting fewer trees decide…", max_entries=16)
 def _heaviest_scores(home: Path, run_id: str, epoch, _loaded):
     """``heaviest_scores``, by values that name them."""
-    counts = counts_to_try(_loaded.model.n_estimators)
+    counts = counts_to_try(_loaded.model)
     rows = {split: _loaded.split.rows(split) for split in HELD_OUT}
     scores = {
         split: scores_of_heaviest(_loaded.model, X, y, counts)

@@ -1,5 +1,7 @@
 """The heaviest trees alone, against one row and one tree at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,11 +40,19 @@ def prediction_of(ensemble, value):
     return ensemble.classes[int(proba.argmax())]
 
 
+def test_no_more_trees_are_tried_than_may_decide():
+    ensemble, X, _ = ensemble_and_rows(0, 2)
+    limited = replace(ensemble, max_deciders=4)
+    assert counts_to_try(limited) == (1, 2, 3, 4)
+    found = predictions_of_heaviest(limited, X, [4])[4]
+    np.testing.assert_array_equal(found, limited.predict(X))
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, n_classes=st.sampled_from([0, 2, 3]))
 def test_the_heaviest_predict_as_their_rescaled_weights_say(seed, n_classes):
     ensemble, X, y = ensemble_and_rows(seed, n_classes)
-    counts = counts_to_try(ensemble.n_estimators)
+    counts = counts_to_try(ensemble)
     assert counts == (1, 2, 3, 5, 7)
     found = predictions_of_heaviest(ensemble, X, counts)
     weights, leaves = ensemble.estimator_weights(X), ensemble.leaves(X)

@@ -108,6 +108,24 @@ def test_onnx_and_python_predict_as_the_ensemble_does(kind, weighting):
     check_python(model, table)
 
 
+@pytest.mark.parametrize("max_deciders", [1, 3, 50])
+@pytest.mark.parametrize("weighting", ["softmax", "entmax15"])
+def test_they_let_no_more_trees_decide_than_the_ensemble_does(weighting, max_deciders):
+    rng = np.random.default_rng(max_deciders)
+    model = replace(make_ensemble(rng, "classes", weighting), max_deciders=max_deciders)
+    table = make_rows(rng, 100)
+    check_onnx(model, table)
+    check_python(model, table)
+
+
+@needs_gcc
+@pytest.mark.parametrize("max_deciders", [1, 3, 50])
+def test_c_lets_no_more_trees_decide_either(max_deciders, tmp_path):
+    rng = np.random.default_rng(max_deciders)
+    model = replace(make_ensemble(rng, "numbers", "softmax"), max_deciders=max_deciders)
+    check_c(model, make_rows(rng, 100), tmp_path)
+
+
 @needs_gcc
 @pytest.mark.parametrize("kind", KINDS)
 def test_c_predicts_as_the_ensemble_does(kind, tmp_path):

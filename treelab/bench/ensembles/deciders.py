@@ -37,6 +37,8 @@ def run(chosen: Namespace) -> int:
     X, y = table.load()
     column, value = chosen.where.split("=", 1)
     settings = {"weighting": chosen.weighting} if chosen.weighting else {}
+    if chosen.weighting == "softmax":
+        settings["max_deciders"] = None  # as in the paper
     trials = splits(y, "random", chosen.trials, seed=chosen.seed)
     for seed, (train, test) in enumerate(trials, start=chosen.seed):
         learner = make_estimator("grande", table.task, settings, random_state=seed)
@@ -75,7 +77,7 @@ def _print_split(
     ensemble: WeightedTrees, X: pd.DataFrame, y: np.ndarray, column: str, value: str
 ) -> None:
     """Print what decides the test rows of a split."""
-    counts = counts_to_try(ensemble.n_estimators)
+    counts = counts_to_try(ensemble)
     alone = scores_of_heaviest(ensemble, X, y, counts)
     print(f"All {len(X):,} test rows: {_facts_text(decider_facts(ensemble, X))}")
     by_count = ", ".join(f"{k}: {score:.3f}" for k, score in zip(counts, alone))

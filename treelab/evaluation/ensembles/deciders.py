@@ -50,9 +50,10 @@ class DecidedRows:
     mean_absolute_error: float | None = None
 
 
-def counts_to_try(n_estimators: int) -> tuple[int, ...]:
-    """Return 1, 2, 3, 5, 10, 20, 50 and all, as far as there are trees."""
-    return (*(count for count in COUNTS if count < n_estimators), n_estimators)
+def counts_to_try(ensemble: WeightedTrees) -> tuple[int, ...]:
+    """Return 1, 2, 3, 5, 10, 20, 50, as far as so many may decide, and all of these."""
+    most = ensemble.n_deciding
+    return (*(count for count in COUNTS if count < most), most)
 
 
 def predictions_of_heaviest(

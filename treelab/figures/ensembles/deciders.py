@@ -24,7 +24,7 @@ def deciders_figure(
     Parameters
     ----------
     counts : sequence of int
-        How many trees decide, ascending; the last one is all.
+        How many trees decide, ascending; the last one is all that may.
     scores : dict of str to ndarray of shape (n_counts,)
         By the name of the rows, for the legend: "validation, 91 rows".
     shown : int

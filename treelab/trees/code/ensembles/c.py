@@ -3,7 +3,7 @@
 import numpy as np
 
 from treelab.trees.code.c_parts import HELPERS, c_text, number, struct_lines
-from treelab.trees.code.ensembles.heading import ensemble_heading
+from treelab.trees.code.ensembles.heading import FAR_BELOW, ensemble_heading
 from treelab.trees.code.names import identifiers
 from treelab.trees.code.splits import inputs, source_of
 from treelab.trees.ensemble import WeightedTrees
@@ -25,7 +25,7 @@ def ensemble_to_c(model: WeightedTrees) -> str:
         *_features(model, used, names),
         [_LEAF],
         [_WEIGHTS[model.weighting]],
-        [_MEAN],
+        *_mean(model),
     ]
     if model.classes is None:
         parts.append([_PREDICT])
@@ -91,6 +91,16 @@ def _features(model: WeightedTrees, used: list[int], names) -> list[list[str]]:
         lines.append(f"    x[{i}] = {value};")
     helper = [[HELPERS["same"]]] if functions else []
     return [*helper, *functions, [*lines, "}"]]
+
+
+def _mean(model: WeightedTrees) -> list[list[str]]:
+    """Write the mean of the trees' values, and what limits who decides it."""
+    if model.n_deciding == model.n_estimators:
+        return [[_MEAN]]
+    sizes = {"MOST_DECIDERS": model.n_deciding, "NO_WEIGHT": FAR_BELOW}
+    lines = [f"#define TREE_{name} {size}" for name, size in sizes.items()]
+    limited = _MEAN.replace("weigh(weight);", "limit(weight);\n    weigh(weight);")
+    return [[*lines, _LIMIT], [limited]]
 
 
 _LEAF = """
@@ -160,6 +170,30 @@ static void mean_values(const struct tree_row *row, double *mean)
             mean[k] += weight[i] * leaf_value[leaf[i] * TREE_N_VALUES + k];
     }
     for (int k = 0; k < TREE_N_VALUES; k++) mean[k] /= total;
+}
+"""
+_LIMIT = """
+/* All but the highest scores become so low that they weigh nothing. */
+static void limit(double *score)
+{
+    double highest[TREE_MOST_DECIDERS]; /* in falling order */
+    int found = 0;
+    for (int i = 0; i < TREE_N_TREES; i++) {
+        int place = found;
+        if (found == TREE_MOST_DECIDERS) {
+            if (score[i] <= highest[found - 1]) continue;
+            place = found - 1;
+        } else {
+            found++;
+        }
+        while (place > 0 && highest[place - 1] < score[i]) {
+            highest[place] = highest[place - 1];
+            place--;
+        }
+        highest[place] = score[i];
+    }
+    for (int i = 0; i < TREE_N_TREES; i++)
+        if (score[i] < highest[found - 1]) score[i] = TREE_NO_WEIGHT;
 }
 """
 _PREDICT = """

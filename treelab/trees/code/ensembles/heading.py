@@ -5,7 +5,9 @@ import numpy as np
 from treelab.trees.code.names import comment, input_lines
 from treelab.trees.code.splits import inputs
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.logits import unscaled_weights
+from treelab.trees.logits import FAR_BEHIND, unscaled_weights
+
+FAR_BELOW = f"{FAR_BEHIND:.0e}"  # as it is written
 
 
 def ensemble_heading(model: WeightedTrees) -> list[str]:
@@ -13,6 +15,8 @@ def ensemble_heading(model: WeightedTrees) -> list[str]:
     unit = f" ({model.target_unit})" if model.target_unit else ""
     by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
     weighted = "by the leaf that a row reaches" if by_row else "alike for every row"
+    if model.n_deciding < model.n_estimators:
+        weighted += f", at most {model.n_deciding} of them"
     return [
         comment(f"Ensemble of decision trees that predicts {model.target}{unit}"),
         f"{model.n_estimators:,} trees of depth {model.depth}, each weighted "
@@ -31,7 +35,9 @@ def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
     by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
     if by_row or (model.classes is not None and model.leaf_output == "logits"):
         return None
-    return unscaled_weights(model.leaf_weight[:, 0], model.weighting)
+    return unscaled_weights(
+        model.leaf_weight[:, 0], model.weighting, model.max_deciders
+    )
 
 
 def refuse_ensemble(model: object, language: str) -> None:

@@ -6,6 +6,7 @@ from treelab.trees.code.ensembles.heading import ensemble_heading
 from treelab.trees.code.onnx_graph import Graph
 from treelab.trees.code.splits import inputs
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.logits import FAR_BEHIND
 
 
 def ensemble_to_onnx(model: WeightedTrees) -> bytes:
@@ -77,11 +78,21 @@ class _Ensemble(Graph):
 
     def _weights(self, scores: str) -> str:
         """Turn the leaves' weights into the trees', up to a factor a row."""
+        if self.model.n_deciding < self.model.n_estimators:
+            scores = self._limited(scores)
         top = self.add("ReduceMax", scores, axes=[1], keepdims=1)
         below = self.add("Sub", scores, top)
         if self.model.weighting == "softmax":
             return self.add("Exp", below)
         return self._entmax(self.add("Mul", below, self.constant(np.array([0.5]))))
+
+    def _limited(self, scores: str) -> str:
+        """Make all but the highest scores so low that they weigh nothing."""
+        count = self.constant(np.array([self.model.n_deciding]))
+        highest = self.add("TopK", scores, count, axis=1, n_spare=1)
+        last = self.add("ReduceMin", highest, axes=[1], keepdims=1)
+        too_low = self.add("Less", scores, last)
+        return self.add("Where", too_low, self.constant(np.array([FAR_BEHIND])), scores)
 
     def _entmax(self, below: str) -> str:
         """Return the 1.5-entmax of halved scores, the largest 0 (arXiv:1905.05702).

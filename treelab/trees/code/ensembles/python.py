@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.trees.code.ensembles.heading import ensemble_heading
+from treelab.trees.code.ensembles.heading import FAR_BELOW, ensemble_heading
 from treelab.trees.code.python_helpers import PREDICT_CLASS, READERS, needed_helpers
 from treelab.trees.code.splits import inputs, source_of
 from treelab.trees.ensemble import WeightedTrees
@@ -11,7 +11,11 @@ from treelab.trees.ensemble import WeightedTrees
 def ensemble_to_python(model: WeightedTrees) -> str:
     """Write an ensemble as ``to_python`` writes a tree."""
     used = np.unique(model.feature).tolist()
-    functions = [_features(model, used), _LEAF, _WEIGHTS[model.weighting], _MEAN]
+    functions = [_features(model, used), _LEAF, _WEIGHTS[model.weighting]]
+    limited = model.n_deciding < model.n_estimators
+    if limited:
+        functions.append(_LIMIT.format(limit=model.n_deciding, low=FAR_BELOW))
+    functions.append(_LIMITED_MEAN if limited else _MEAN)
     if model.classes is None:
         functions.append(_PREDICT)
     else:
@@ -121,6 +125,14 @@ _MEAN = '''def _mean(row):
         sum(weight * value for weight, value in zip(weights, column)) / total
         for column in columns
     ]'''
+_LIMIT = '''def _limited(scores):
+    """Return the scores; all but the {limit} highest so low that they weigh nothing."""
+    last = sorted(scores)[-{limit}]
+    return [{low} if score < last else score for score in scores]'''
+_LIMITED_MEAN = _MEAN.replace(
+    "_weights([weight for weight, _ in reached])",
+    "_weights(_limited([weight for weight, _ in reached]))",
+)
 _PREDICT = '''def predict(row):
     """Return the value for one row."""
     return _mean(row)[0]'''
