@@ -261,7 +261,10 @@ CONTENDERS = {
         Contender("catboost", boosted_trees("catboost"), needs="catboost"),
         *CART,
         Contender("grande-untrained", untrained("grande")),
-        replace(_ours("grande-softmax", weighting="softmax"), on_request=True),
+        replace(
+            _ours("grande-softmax", weighting="softmax", max_deciders=None),
+            on_request=True,
+        ),
         replace(_ours("grande-random", init="random"), on_request=True),
         replace(_ours("grande-unaveraged", n_averaged=1), on_request=True),
         # The paper's ablation: one weight a tree, not one a leaf.

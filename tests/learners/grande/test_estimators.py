@@ -77,7 +77,9 @@ def of_all_trees(network, x):
         network.leaves(),
         columns=None if columns is None else columns.flatten(0, 1),
     ).double()  # (E, C + 1, B)
-    estimator_weights = tree_weights(reached[:, -1], network.weighting)
+    estimator_weights = tree_weights(
+        reached[:, -1], network.weighting, network.max_deciders
+    )
     return (estimator_weights[:, None] * reached[:, :-1]).sum(0).numpy()
 
 
@@ -108,7 +110,7 @@ def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
 
 def test_the_estimator_weights_of_a_row_sum_to_one():
     _, X, y = table("wine")
-    fitted = GrandeClassifier(**QUICK, weighting="softmax").fit(X, y)
+    fitted = GrandeClassifier(**QUICK, weighting="softmax", max_deciders=None).fit(X, y)
     weights = fitted.ensemble_.estimator_weights(X)
     assert weights.shape == (len(X), 16)
     assert (weights > 0).all()

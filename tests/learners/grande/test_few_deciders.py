@@ -6,6 +6,7 @@ import torch
 
 from tests.learners.grande.test_estimators import QUICK, RecordingClassifier, table
 from treelab.learners.grande.estimators import GrandeClassifier
+from treelab.learners.grande.training import Concentration
 
 
 @pytest.mark.slow
@@ -14,7 +15,9 @@ def test_entmax_lets_few_trees_decide_and_leaves_the_others_out():
     settings = QUICK | {"n_estimators": 128, "max_epochs": 20}
     few = GrandeClassifier(**settings).fit(X, y)
     fewer = GrandeClassifier(**settings, concentration=6.0).fit(X, y)
-    many = GrandeClassifier(**settings, weighting="softmax").fit(X, y)
+    many = GrandeClassifier(**settings, weighting="softmax", max_deciders=None).fit(
+        X, y
+    )
     counts = [
         np.median(m.ensemble_.n_estimators_for_share(X, 0.9))
         for m in (fewer, few, many)
@@ -25,6 +28,39 @@ def test_entmax_lets_few_trees_decide_and_leaves_the_others_out():
     assert fewer.ensemble_.n_estimators < many.ensemble_.n_estimators == 128
     assert f"{fewer.ensemble_.n_estimators} of 128 trees" in fewer.ensemble_.notes[1]
     assert fewer.origin_.n_splits == fewer.ensemble_.feature.size
+
+
+@pytest.mark.parametrize("weighting", ["entmax15", "softmax"])
+def test_no_more_trees_decide_any_row_than_may(weighting):
+    _, X, y = table("breast_cancer")
+    settings = QUICK | {"weighting": weighting, "max_deciders": 3}
+    ensemble = GrandeClassifier(**settings).fit(X, y).ensemble_
+    deciding = (ensemble.estimator_weights(X) > 0).sum(axis=1)
+    assert deciding.max() == 3
+    assert ensemble.max_deciders == 3
+
+
+def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
+    _, X, y = table("breast_cancer")
+    network, *_ = RecordingClassifier(**QUICK).fit(X, y).exported
+    n_trees = network.logits.shape[1]
+    schedule = Concentration(network, 1.0, 2, n_steps=3)
+    counts = []
+    for _ in range(5):
+        schedule.step()
+        counts.append(network.max_deciders)
+    assert (
+        counts
+        == [round(n_trees * (2 / n_trees) ** part) for part in (1 / 3, 2 / 3)] + [2] * 3
+    )
+    saved = schedule.state_dict()
+    network.max_deciders = None
+    schedule.load_state_dict(saved)
+    assert network.max_deciders == 2
+    unlimited = Concentration(network, 1.0, None, n_steps=1)
+    network.max_deciders = None
+    unlimited.step()
+    assert network.max_deciders is None
 
 
 def test_the_entropy_of_each_rows_weights_is_added_to_its_loss():

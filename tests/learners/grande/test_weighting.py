@@ -41,11 +41,35 @@ def test_its_gradient_is_that_of_small_differences():
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_of_few_deciders_the_others_have_neither_weight_nor_gradient(weighting):
+    rng = torch.Generator().manual_seed(4)
+    scores = torch.randn(2, 6, 3, generator=rng, dtype=torch.float64)
+    scores.requires_grad_()
+
+    def weigh(s):
+        return tree_weights(s, weighting, max_deciders=2)
+
+    assert torch.autograd.gradcheck(weigh, scores)
+    weights = weigh(scores)
+    (gradient,) = torch.autograd.grad(weights.square().sum(), scores)
+    behind = scores.argsort(-2, descending=True).argsort(-2) >= 2
+    assert (weights[behind] == 0).all()
+    assert (gradient[behind] == 0).all()
+    both = scores.detach().topk(2, dim=-2)
+    torch.testing.assert_close(
+        weights.gather(-2, both.indices), tree_weights(both.values, weighting)
+    )
+    everyone = tree_weights(scores, weighting)
+    torch.testing.assert_close(tree_weights(scores, weighting, 6), everyone)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("spread", [0.1, 3.0, 1e4])
-def test_the_exported_weights_are_the_trained_ones(weighting, spread):
+@pytest.mark.parametrize("max_deciders", [None, 1, 7])
+def test_the_exported_weights_are_the_trained_ones(weighting, spread, max_deciders):
     scores = spread * torch.randn(50, 30, generator=torch.Generator().manual_seed(3))
-    unscaled = logits.unscaled_weights(scores.double().numpy(), weighting)
-    trained = tree_weights(scores, weighting)
+    unscaled = logits.unscaled_weights(scores.double().numpy(), weighting, max_deciders)
+    trained = tree_weights(scores, weighting, max_deciders)
     np.testing.assert_allclose(unscaled / unscaled.sum(0), trained, atol=2e-6)
     torch.testing.assert_close(trained.sum(0), torch.ones(30))
 
@@ -76,18 +100,16 @@ def test_a_prediction_is_the_mean_weighted_by_a_softmax_over_the_trees(n_outputs
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_trees_that_are_not_active_take_no_part(weighting):
+@pytest.mark.parametrize("max_deciders", [None, 1, 3])
+def test_trees_that_are_not_active_take_no_part(weighting, max_deciders):
     rng = torch.Generator().manual_seed(0)
     tree_output = torch.randn(4, 2, 6, generator=rng)
     leaf_weight = torch.randn(4, 6, generator=rng)
     active = torch.tensor([True, False, True, True])[:, None]
     stays = [0, 2, 3]
-    output, weights = weighted_prediction(
-        tree_output, leaf_weight, active, weighting=weighting
-    )
-    expected = weighted_prediction(
-        tree_output[stays], leaf_weight[stays], weighting=weighting
-    )
+    how = {"weighting": weighting, "max_deciders": max_deciders}
+    output, weights = weighted_prediction(tree_output, leaf_weight, active, **how)
+    expected = weighted_prediction(tree_output[stays], leaf_weight[stays], **how)
     torch.testing.assert_close((output, weights[stays]), expected)
     assert (weights[1] == 0).all()
 

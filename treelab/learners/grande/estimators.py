@@ -61,6 +61,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
+    max_deciders : int or None, default=20
+        Trees that decide a row at most, those whose leaves weigh most; all at the start
+        of training, fewer over the first epochs. None: all may.
     entropy_penalty : float, default=0.001
         Added to the loss of a row for each nat of its estimator weights' entropy (of
         Renyi, order 2); the higher, the fewer trees decide a row.
@@ -136,6 +139,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         leaf_weights=GrandeSettings.leaf_weights,
         weighting=GrandeSettings.weighting,
         concentration=GrandeSettings.concentration,
+        max_deciders=GrandeSettings.max_deciders,
         entropy_penalty=GrandeSettings.entropy_penalty,
         distillation=GrandeSettings.distillation,
         loss=GrandeSettings.loss,
@@ -170,6 +174,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.leaf_weights = leaf_weights
         self.weighting = weighting
         self.concentration = concentration
+        self.max_deciders = max_deciders
         self.entropy_penalty = entropy_penalty
         self.distillation = distillation
         self.loss = loss
@@ -265,6 +270,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     concentration : float, default=2.4
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
+    max_deciders : int or None, default=20
+        Trees that decide a row at most, those whose leaves weigh most; all at the start
+        of training, fewer over the first epochs. None: all may.
     entropy_penalty : float, default=0.001
         Added to the loss of a row for each nat of its estimator weights' entropy (of
         Renyi, order 2); the higher, the fewer trees decide a row.
@@ -338,6 +346,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         leaf_weights=GrandeSettings.leaf_weights,
         weighting=GrandeSettings.weighting,
         concentration=GrandeSettings.concentration,
+        max_deciders=GrandeSettings.max_deciders,
         entropy_penalty=GrandeSettings.entropy_penalty,
         distillation=GrandeSettings.distillation,
         decision=GrandeSettings.decision,
@@ -369,6 +378,7 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         self.leaf_weights = leaf_weights
         self.weighting = weighting
         self.concentration = concentration
+        self.max_deciders = max_deciders
         self.entropy_penalty = entropy_penalty
         self.distillation = distillation
         self.decision = decision

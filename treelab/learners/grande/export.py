@@ -49,4 +49,5 @@ def export_ensemble(
         leaf[..., -1],
         classes=classes,
         weighting=network.weighting,
+        max_deciders=network.max_deciders,
     )

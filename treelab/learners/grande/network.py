@@ -76,6 +76,7 @@ class WeightedTreesNetwork(nn.Module):
         self.concentration = nn.Parameter(
             torch.ones(n_folds, 1, 1, 1, device=device), requires_grad=False
         )
+        self.max_deciders: int | None = None  # trees that may decide a row, for now
         self.columns = None if starts.columns is None else by_fold(starts.columns)
         fold = torch.arange(n_folds, device=device)[:, None]
         self.train_weight = rows.weight[:, 0] * (rows.fold != fold)  # (G, n)
@@ -121,7 +122,11 @@ class WeightedTreesNetwork(nn.Module):
             transform=self.selector,
         ).unflatten(0, logits.shape[:2])  # (G, E, C + 1, B)
         return weighted_prediction(
-            reached[:, :, :-1], reached[:, :, -1], active, weighting=self.weighting
+            reached[:, :, :-1],
+            reached[:, :, -1],
+            active,
+            weighting=self.weighting,
+            max_deciders=self.max_deciders,
         )
 
     def batch_loss(self, rows: Tensor) -> Tensor:

@@ -41,6 +41,7 @@ class GrandeSettings(AxisTreeSettings):
         "n_averaged": 5,
         "weighting": "softmax",
         "concentration": 1.0,
+        "max_deciders": None,
         "entropy_penalty": 0.0,
         "distillation": 0.0,
         "max_epochs": 1000,
@@ -123,6 +124,15 @@ class GrandeSettings(AxisTreeSettings):
         "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
         "the higher, the fewer trees decide a row.",
         minimum=1,
+    )
+    max_deciders: int | None = setting(
+        20,
+        "int",
+        "Trees that decide a row at most, those whose leaves weigh most; all at the "
+        "start of training, fewer over the first epochs. None: all may.",
+        label="Deciding trees at most",
+        minimum=1,
+        choices=(None,),
     )
     entropy_penalty: float = setting(
         0.001,

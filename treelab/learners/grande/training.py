@@ -14,7 +14,7 @@ from treelab.training.loop import TrainResult, train
 from treelab.training.plan import Scheduler, TrainingPlan
 from treelab.training.schedule import cosine_decay
 
-CONCENTRATING = 0.15  # of the epochs, at the beginning: the concentration grows
+CONCENTRATING = 0.15  # of the epochs, at the beginning: fewer and fewer trees decide
 FEWEST_IN_VAIN = 3  # epochs of patience on the largest tables
 WARM_UP = 0.05  # of the steps
 MOST_SCALED = 3.0  # times that short trainings raise the learning rates at most
@@ -33,7 +33,7 @@ class Course:
     patience : int
         Epochs without a better validation loss until training ends.
     first_epoch : int
-        The first that may be retained: the concentration has grown by then.
+        The first that may be retained: as few trees as shall be decide by then.
     """
 
     batch_size: int
@@ -59,22 +59,25 @@ class Course:
             in_vain = max(FEWEST_IN_VAIN, -(-settings.patience_steps // n_steps))
             patience = min(patience, in_vain)
         first_epoch = 1
-        if settings.concentration > 1:
+        if settings.concentration > 1 or settings.max_deciders is not None:
             first_epoch = math.ceil(CONCENTRATING * max_epochs)
         return cls(batch_size, n_steps, max_epochs, patience, first_epoch)
 
 
 class Concentration:
-    """Grows the network's concentration step by step, beside its learning rates.
+    """Lets fewer and fewer trees decide a row, beside the network's learning rates.
 
-    From 1 it grows by the same factor each step, so that no tree is left without any
+    From 1 the concentration grows by the same factor each step, and from all trees the
+    number of those that may decide falls by one, so that no tree is left without any
     weight before it has learned.
 
     Parameters
     ----------
     network : WeightedTreesNetwork
     last : float
-        What it grows to.
+        What the concentration grows to.
+    max_deciders : int or None
+        What the number of trees falls to; None: all may decide.
     n_steps : int
         Steps until then.
     learning_rates : Scheduler, optional
@@ -85,11 +88,13 @@ class Concentration:
         self,
         network: WeightedTreesNetwork,
         last: float,
+        max_deciders: int | None,
         n_steps: int,
         learning_rates: Scheduler | None = None,
     ):
         self.network = network
         self.last = last
+        self.max_deciders = max_deciders
         self.n_steps = n_steps
         self.learning_rates = learning_rates
         self._done = 0
@@ -100,8 +105,16 @@ class Concentration:
             self.learning_rates.step()
         if self._done < self.n_steps:
             self._done += 1
-            now = self.last ** (self._done / self.n_steps)
-            self.network.concentration.data.fill_(now)
+            part = self._done / self.n_steps
+            self.network.concentration.data.fill_(self.last**part)
+            self._limit_deciders(part)
+
+    def _limit_deciders(self, part: float) -> None:
+        """Set how many trees may decide after this part of the steps."""
+        if self.max_deciders is not None:
+            n_trees = self.network.logits.shape[1]
+            share = min(self.max_deciders / n_trees, 1.0)
+            self.network.max_deciders = round(n_trees * share**part)
 
     def state_dict(self) -> dict:
         """State for a checkpoint."""
@@ -112,6 +125,7 @@ class Concentration:
     def load_state_dict(self, saved: dict) -> None:
         """Go back to a state; the concentration itself is a parameter."""
         self._done = saved["done"]
+        self._limit_deciders(self._done / self.n_steps)
         if self.learning_rates is not None:
             self.learning_rates.load_state_dict(saved["learning_rates"])
 
@@ -127,8 +141,8 @@ def train_network(
 ) -> TrainResult:
     """Train until validation no longer improves, or for a number of epochs.
 
-    With a softmax the initial trees count, too, but not in the paper's recipe; as an
-    entmax they would not be concentrated yet.
+    With a softmax of all trees the initial ones count, too, but not in the paper's
+    recipe; otherwise too many of them would decide yet.
 
     Parameters
     ----------
@@ -157,6 +171,7 @@ def train_network(
     schedule: Scheduler = Concentration(
         network,
         settings.concentration,
+        settings.max_deciders,
         course.first_epoch * course.n_steps,
         learning_rates,
     )
@@ -182,7 +197,11 @@ def train_network(
         scheduler=schedule,
     )
     result.warn_if_diverged()
-    may_stay = settings.weighting == "softmax" and settings.recipe != "paper"
+    may_stay = (
+        settings.weighting == "softmax"
+        and settings.max_deciders is None
+        and settings.recipe != "paper"
+    )
     if loss_at_start is not None and may_stay:
         as_begun = loss_at_start <= result.best_loss
         start.restore(as_begun)

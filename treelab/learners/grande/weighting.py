@@ -9,14 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treelab.trees.logits import WEIGHTINGS
+from treelab.trees.logits import FAR_BEHIND, WEIGHTINGS
 
-FAR_BEHIND = -1e30  # score of a tree that takes no part
 _MOST_STEPS = 50  # of Newton's method; far more than are ever needed
 _CLOSE = 1e-6  # step of the threshold below which it is found
 
 
-def tree_weights(scores: Tensor, weighting: str) -> Tensor:
+def tree_weights(
+    scores: Tensor, weighting: str, max_deciders: int | None = None
+) -> Tensor:
     """Weights (..., E, B) of E trees that sum to 1 for each row, from their scores.
 
     Parameters
@@ -25,6 +26,9 @@ def tree_weights(scores: Tensor, weighting: str) -> Tensor:
         In each tree, the weight of the leaf that each row reaches.
     weighting : {"softmax", "entmax15"}
         Softmax is the paper's (arXiv:2309.17130, section 3.3); 1.5-entmax is sparse.
+    max_deciders : int, default=None
+        Only so many trees, of the highest scores, get any weight, as in the gates of
+        Shazeer et al., "Outrageously Large Neural Networks", arXiv:1701.06538.
 
     Raises
     ------
@@ -33,6 +37,10 @@ def tree_weights(scores: Tensor, weighting: str) -> Tensor:
     """
     if weighting not in WEIGHTINGS:
         raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}.")
+    if max_deciders is not None and max_deciders < scores.shape[-2]:
+        highest, tree = scores.topk(max_deciders, dim=-2, sorted=False)
+        weights = tree_weights(highest, weighting)
+        return torch.zeros_like(scores).scatter(-2, tree, weights)
     if weighting == "softmax":
         return scores.softmax(-2)
     return _Entmax15.apply(scores)
@@ -44,6 +52,7 @@ def weighted_prediction(
     active: Tensor | None = None,
     *,
     weighting: str = "softmax",
+    max_deciders: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Raw outputs of the ensemble: its trees', mixed by their leaves' weights.
 
@@ -61,6 +70,7 @@ def weighted_prediction(
     active : BoolTensor of shape (..., E, B) or (..., E, 1), default=None
         The trees that take part. None: all.
     weighting : {"softmax", "entmax15"}, default="softmax"
+    max_deciders : int, default=None
         See `tree_weights`.
 
     Returns
@@ -71,7 +81,7 @@ def weighted_prediction(
     """
     if active is not None:
         leaf_weight = leaf_weight.masked_fill(~active, FAR_BEHIND)
-    estimator_weights = tree_weights(leaf_weight, weighting)
+    estimator_weights = tree_weights(leaf_weight, weighting, max_deciders)
     output = (estimator_weights[..., None, :] * tree_output).sum(-3)
     return output, estimator_weights
 
