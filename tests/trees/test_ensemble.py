@@ -307,7 +307,8 @@ def test_no_more_trees_decide_than_may_but_for_ties():
 
 def test_a_weighting_must_be_known_and_some_tree_decide():
     trees = make_ensemble(np.random.default_rng(0), 2, 1)
-    with pytest.raises(ValueError, match="max_deciders must be at least 1"):
-        replace(trees, max_deciders=0)
+    for limit in (0, 2.5, "two"):
+        with pytest.raises(ValueError, match="max_deciders must be at least 1"):
+            replace(trees, max_deciders=limit)
     with pytest.raises(ValueError, match="weighting"):
         replace(trees, weighting="sparsemax")

@@ -141,10 +141,9 @@ class WeightedTrees(Arrays):
         for name, choices in known.items():
             if (given := getattr(self, name)) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {given!r}.")
-        if self.max_deciders is not None and self.max_deciders < 1:
-            raise ValueError(
-                f"max_deciders must be at least 1, got {self.max_deciders!r}."
-            )
+        limit = self.max_deciders
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")
         n_outputs = self.leaf_value.shape[2]
         wanted = {1} if self.classes is None else {len(self.classes)}
         if len(self.classes or ()) == 2 and self.leaf_output == "logits":

@@ -55,8 +55,10 @@ class AxisTreesStep:
         """Return a function that does the step.
 
         ``backend`` is "dense" or one of `axis_trees`. With a ``weighting`` the last
-        output is a leaf's weight, and `weighted_prediction` mixes the trees.
+        output is a leaf's weight, and `weighted_prediction` mixes the trees; with an
+        entmax as our recipe trains: few trees, and their entropy penalised.
         """
+        is_ours = weighting == "entmax15"
         rng: dict[str, Any] = {
             "generator": torch.Generator(device).manual_seed(0),
             "device": device,
@@ -83,10 +85,13 @@ class AxisTreesStep:
             )
             if weighting is not None:
                 output, weights = weighted_prediction(
-                    output[:, :-1], output[:, -1], weighting=weighting
+                    output[:, :-1],
+                    output[:, -1],
+                    weighting=weighting,
+                    max_deciders=GrandeSettings.max_deciders if is_ours else None,
                 )
             loss = output.square().mean()
-            if weighting == "entmax15":  # as our recipe trains, the paper's does not
+            if is_ours:
                 penalty = GrandeSettings.entropy_penalty * entropy(weights)
                 loss = loss + penalty.mean()
             loss.backward()
