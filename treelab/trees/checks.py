@@ -1,14 +1,20 @@
-"""Checks that arrays really are a tree, so that no walk through it is endless."""
+"""Checks that arrays really are a tree, so that no walk through it is endless.
+
+An ensemble's trees are complete: their arrays need the right shapes and numbers.
+"""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treelab.trees.logits import WEIGHTINGS
 from treelab.trees.walk import AXIS, LEAF, OBLIQUE
 
 if TYPE_CHECKING:
+    from treelab.trees.ensemble import WeightedTrees
     from treelab.trees.tree import Tree
 
+LEAF_OUTPUTS = ("logits", "probabilities")
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 PER_NODE = (
     *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
@@ -125,6 +131,67 @@ def _check_values(tree: "Tree") -> None:
             raise ValueError(f"{name} counts rows, so it cannot be negative.")
     if tree.activity is not None and not (tree.activity >= 0).all():
         raise ValueError("activity must be at least 0 at each node.")
+
+
+def check_ensemble(ensemble: "WeightedTrees") -> None:
+    """Raise ValueError unless arrays and settings of ``ensemble`` fit each other."""
+    _check_ensemble_shapes(ensemble)
+    _check_ensemble_values(ensemble)
+    _check_outputs(ensemble)
+    limit = ensemble.max_deciders
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")
+
+
+def _check_ensemble_shapes(ensemble: "WeightedTrees") -> None:
+    """Check that every array has one row a tree, and the columns that it needs."""
+    shape = ensemble.leaf_value.shape
+    if len(shape) != 3 or 0 in shape:
+        raise ValueError(
+            "leaf_value must have the shape (trees, leaves, outputs), none of "
+            f"them 0, got {shape}."
+        )
+    n_trees, n_leaves, _ = shape
+    if n_leaves & (n_leaves - 1):
+        raise ValueError(f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}.")
+    splits = (n_trees, n_leaves - 1)
+    shapes = dict.fromkeys(("feature", "threshold", "missing_left"), splits)
+    shapes["leaf_weight"] = (n_trees, n_leaves)
+    shapes["n_rows"] = (n_trees, 2 * n_leaves - 1)
+    for name, wanted in shapes.items():
+        array = getattr(ensemble, name)
+        if array is not None and array.shape != wanted:
+            raise ValueError(f"{name} must have the shape {wanted}, got {array.shape}.")
+
+
+def _check_ensemble_values(ensemble: "WeightedTrees") -> None:
+    """Splits and leaves hold numbers that make sense."""
+    n_features = len(ensemble.features)
+    if ((ensemble.feature < 0) | (ensemble.feature >= n_features)).any():
+        raise ValueError(f"Splits must test a feature from 0 to {n_features - 1}.")
+    proba = ensemble.classes is not None and ensemble.leaf_output == "probabilities"
+    check_predictions("leaf_value", ensemble.leaf_value, proba=proba)
+    check_predictions("leaf_weight", ensemble.leaf_weight, proba=False)
+    if ensemble.n_rows is not None and (ensemble.n_rows < 0).any():
+        raise ValueError("n_rows counts rows, so it cannot be negative.")
+    if np.isnan(ensemble.threshold).any():
+        raise ValueError("threshold must not be NaN.")
+
+
+def _check_outputs(ensemble: "WeightedTrees") -> None:
+    """Leaves hold what ``leaf_output`` names."""
+    known = {"weighting": WEIGHTINGS, "leaf_output": LEAF_OUTPUTS}
+    for name, choices in known.items():
+        if (given := getattr(ensemble, name)) not in choices:
+            raise ValueError(f"{name} must be one of {choices}, got {given!r}.")
+    n_outputs = ensemble.leaf_value.shape[2]
+    wanted = {1} if ensemble.classes is None else {len(ensemble.classes)}
+    if len(ensemble.classes or ()) == 2 and ensemble.leaf_output == "logits":
+        wanted.add(1)
+    if n_outputs not in wanted:
+        raise ValueError(
+            f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
+        )
 
 
 def check_predictions(name: str, value: np.ndarray, *, proba: bool) -> None:

@@ -10,15 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from treelab.trees.arrays import Arrays
-from treelab.trees.checks import check_predictions
+from treelab.trees.checks import check_ensemble
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.labels import most_probable, task_of
 from treelab.trees.leaf_codes import LeafCodes
-from treelab.trees.logits import WEIGHTINGS, class_probabilities, unscaled_weights
+from treelab.trees.logits import class_probabilities, unscaled_weights
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.tree import Tree
 
-LEAF_OUTPUTS = ("logits", "probabilities")
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
 
 
@@ -94,64 +93,7 @@ class WeightedTrees(Arrays):
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_shapes()
-        self._check_values()
-        self._check_outputs()
-
-    def _check_shapes(self):
-        """Raise ValueError unless the arrays fit each other."""
-        if self.leaf_value.ndim != 3 or 0 in self.leaf_value.shape:
-            raise ValueError(
-                "leaf_value must have the shape (trees, leaves, outputs), none of "
-                f"them 0, got {self.leaf_value.shape}."
-            )
-        n_trees, n_leaves, _ = self.leaf_value.shape
-        if n_leaves & (n_leaves - 1):
-            raise ValueError(
-                f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}."
-            )
-        splits = (n_trees, n_leaves - 1)
-        shapes = dict.fromkeys(("feature", "threshold", "missing_left"), splits)
-        shapes["leaf_weight"] = (n_trees, n_leaves)
-        shapes["n_rows"] = (n_trees, 2 * n_leaves - 1)
-        for name, shape in shapes.items():
-            array = getattr(self, name)
-            if array is not None and array.shape != shape:
-                raise ValueError(
-                    f"{name} must have the shape {shape}, got {array.shape}."
-                )
-
-    def _check_values(self):
-        """Raise ValueError unless splits and leaves hold numbers that make sense."""
-        if ((self.feature < 0) | (self.feature >= len(self.features))).any():
-            raise ValueError(
-                f"Splits must test a feature from 0 to {len(self.features) - 1}."
-            )
-        proba = self.classes is not None and self.leaf_output == "probabilities"
-        check_predictions("leaf_value", self.leaf_value, proba=proba)
-        check_predictions("leaf_weight", self.leaf_weight, proba=False)
-        if self.n_rows is not None and (self.n_rows < 0).any():
-            raise ValueError("n_rows counts rows, so it cannot be negative.")
-        if np.isnan(self.threshold).any():
-            raise ValueError("threshold must not be NaN.")
-
-    def _check_outputs(self):
-        """Raise ValueError unless leaves hold what ``leaf_output`` names."""
-        known = {"weighting": WEIGHTINGS, "leaf_output": LEAF_OUTPUTS}
-        for name, choices in known.items():
-            if (given := getattr(self, name)) not in choices:
-                raise ValueError(f"{name} must be one of {choices}, got {given!r}.")
-        limit = self.max_deciders
-        if limit is not None and (not isinstance(limit, int) or limit < 1):
-            raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")
-        n_outputs = self.leaf_value.shape[2]
-        wanted = {1} if self.classes is None else {len(self.classes)}
-        if len(self.classes or ()) == 2 and self.leaf_output == "logits":
-            wanted.add(1)
-        if n_outputs not in wanted:
-            raise ValueError(
-                f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
-            )
+        check_ensemble(self)
 
     def __repr__(self):
         return (

@@ -35,9 +35,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
     init : {"both", "forest", "boosted", "random", "normal"}, default="both"
-        Trees that training starts from: those of a random forest, boosted trees, half
-        of each; random ones, with thresholds from the rows; or ones whose every
-        parameter is a small normal number.
+        Trees that training starts from: a random forest's, boosted ones, half of each;
+        random ones, thresholds from the rows; or every parameter small and normal.
     n_folds : int, default=4
         Folds of the training rows, each held out by a sub-ensemble of as many trees to
         find how long to train; one ensemble is then trained on all rows for as long.
@@ -62,15 +61,13 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
     max_deciders : int or None, default=20
-        Trees that decide a row at most, those whose leaves weigh most; all at the start
-        of training, fewer over the first epochs. None: all may.
+        Trees of highest weight that decide a row at most; None: all may.
     entropy_penalty : float, default=0.001
         Added to the loss of a row for each nat of its estimator weights' entropy (of
         Renyi, order 2); the higher, the fewer trees decide a row.
     distillation : float, default=0.5
-        Share of the loss on all rows that follows what the initial trees predicted of
-        rows held out, where these have a clearly lower squared error (by three standard
-        errors) than predictions of trained ones; 0: labels alone.
+        Share of the loss on all rows that follows what initial trees predicted of rows
+        held out, where that beats trained ones by three standard errors; 0: labels.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -80,9 +77,8 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     learning_rate_leaf, learning_rate_weights : float, default=0.03, 0.015
         For the leaves' logits and for their weights.
     learning_rate_steps : int or None, default=500
-        Steps that these rates are meant for; where a training may take more, they are
-        lower by the square root of the ratio, where fewer, higher, at most threefold.
-        None leaves them as they are.
+        Steps that these rates are meant for: a training of more has lower ones, of
+        fewer higher ones, by the ratio's square root, at most threefold; None: as set.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
     n_averaged : int, default=10
@@ -248,9 +244,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     depth : int, default=5
         Splits on every path of a tree, 1 to 10.
     init : {"both", "forest", "boosted", "random", "normal"}, default="both"
-        Trees that training starts from: those of a random forest, boosted trees, half
-        of each; random ones, with thresholds from the rows; or ones whose every
-        parameter is a small normal number.
+        Trees that training starts from: a random forest's, boosted ones, half of each;
+        random ones, thresholds from the rows; or every parameter small and normal.
     n_folds : int, default=4
         Folds of the training rows, each held out by a sub-ensemble of as many trees to
         find how long to train; one ensemble is then trained on all rows for as long.
@@ -271,15 +266,13 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         Leaf weights are multiplied by this, from 1 growing over the first epochs, at
         least 1; the higher, the fewer trees decide a row.
     max_deciders : int or None, default=20
-        Trees that decide a row at most, those whose leaves weigh most; all at the start
-        of training, fewer over the first epochs. None: all may.
+        Trees of highest weight that decide a row at most; None: all may.
     entropy_penalty : float, default=0.001
         Added to the loss of a row for each nat of its estimator weights' entropy (of
         Renyi, order 2); the higher, the fewer trees decide a row.
     distillation : float, default=0.5
-        Share of the loss on all rows that follows what the initial trees predicted of
-        rows held out, where these have a clearly lower squared error (by three standard
-        errors) than predictions of trained ones; 0: labels alone.
+        Share of the loss on all rows that follows what initial trees predicted of rows
+        held out, where that beats trained ones by three standard errors; 0: labels.
     decision : {"softsign", "logistic", "entmoid"}, default="softsign"
         Differentiable split function whose gradient a hard split takes.
     selector : {"entmax15", "softmax"}, default="entmax15"
@@ -290,9 +283,8 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         For the leaves' values (in standard deviations of the target) and for their
         weights.
     learning_rate_steps : int or None, default=500
-        Steps that these rates are meant for; where a training may take more, they are
-        lower by the square root of the ratio, where fewer, higher, at most threefold.
-        None leaves them as they are.
+        Steps that these rates are meant for: a training of more has lower ones, of
+        fewer higher ones, by the ratio's square root, at most threefold; None: as set.
     cosine_decay : bool, default=True
         Whether learning rates warm up, then fall along a cosine.
     n_averaged : int, default=10
