@@ -44,8 +44,13 @@ def test_no_more_trees_are_tried_than_may_decide():
     ensemble, X, _ = ensemble_and_rows(0, 2)
     limited = replace(ensemble, max_deciders=4)
     assert counts_to_try(limited) == (1, 2, 3, 4)
-    found = predictions_of_heaviest(limited, X, [4])[4]
-    np.testing.assert_array_equal(found, limited.predict(X))
+    found = predictions_of_heaviest(limited, X, [3, 4, 7])
+    for count in (4, 7):
+        np.testing.assert_array_equal(found[count], limited.predict(X))
+    three = predictions_of_heaviest(ensemble, X, [3])[3]
+    fewer = replace(limited, max_deciders=3).predict(X)
+    np.testing.assert_array_equal(found[3], three)
+    np.testing.assert_array_equal(found[3], fewer)
 
 
 @settings(max_examples=25, deadline=None)

@@ -120,9 +120,10 @@ def test_they_let_no_more_trees_decide_than_the_ensemble_does(weighting, max_dec
 
 @needs_gcc
 @pytest.mark.parametrize("max_deciders", [1, 3, 50])
-def test_c_lets_no_more_trees_decide_either(max_deciders, tmp_path):
+@pytest.mark.parametrize("weighting", ["softmax", "entmax15"])
+def test_c_lets_no_more_trees_decide_either(weighting, max_deciders, tmp_path):
     rng = np.random.default_rng(max_deciders)
-    model = replace(make_ensemble(rng, "numbers", "softmax"), max_deciders=max_deciders)
+    model = replace(make_ensemble(rng, "numbers", weighting), max_deciders=max_deciders)
     check_c(model, make_rows(rng, 100), tmp_path)
 
 

@@ -71,7 +71,8 @@ def predictions_of_heaviest(
     Returns
     -------
     dict of int to ndarray of shape (n_rows,)
-        Labels or values, by count. With all trees they are ``ensemble.predict(X)``.
+        Labels or values, by count. With all that may decide they are
+        ``ensemble.predict(X)``.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def predictions_of_heaviest(
         raise ValueError(
             f"counts must be from 1 to {n_estimators} (the trees), got {bad[0]!r}."
         )
-    fewer = [count for count in counts if count < n_estimators]
+    fewer = [count for count in counts if count < ensemble.n_deciding]
     found: dict[int, list[np.ndarray]] = {count: [] for count in fewer}
     for first in range(0, len(X) if fewer else 0, _BLOCK):
         block = X.iloc[first : first + _BLOCK]
@@ -99,8 +100,8 @@ def predictions_of_heaviest(
         count: np.concatenate(parts) if parts else ensemble.predict(X)
         for count, parts in found.items()
     }
-    if n_estimators in counts:
-        predicted[n_estimators] = ensemble.predict(X)
+    if everyone := set(counts) - set(fewer):
+        predicted |= dict.fromkeys(everyone, ensemble.predict(X))
     return {count: predicted[count] for count in counts}
 
 
