@@ -99,6 +99,14 @@ def test_a_split_keeps_classes_and_shares_no_row(protocol):
         assert (y[test] == "b").sum() == 4
 
 
+def test_from_the_sixth_trial_on_the_same_folds_come_with_another_random_state():
+    y = np.repeat(["a", "b"], [80, 20])
+    tested = [list(test) for _, test in splits(y, "folds", 12)]
+    assert sorted(np.concatenate(tested[:5])) == list(range(100))
+    assert tested[5:10] == tested[:5]
+    assert tested[10:] == tested[:2]
+
+
 def test_an_unknown_table_or_contender_is_refused_by_name(folder, capsys):
     with pytest.raises(ValueError, match="three"):
         choose(read_manifest(folder), "gradtree", ("binary",), "three")

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ def splits(
     ----------
     protocol : {"random", "folds", "quarters"}
         80/20 random splits by classes (GradTree), the folds of one 5-fold
-        cross-validation, of which the first `trials` are taken (GRANDE), or 75/25
-        random splits of a regression table (GET).
+        cross-validation, from the sixth trial on once more (GRANDE), or 75/25 random
+        splits of a regression table (GET).
     trials : int
         Splits.
     seed : int, default=0
@@ -41,9 +42,7 @@ def splits(
     rows = np.arange(len(y))
     if protocol == "folds":
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-        for number, fold in enumerate(folds.split(rows, y)):
-            if number < trials:
-                yield fold
+        yield from islice(cycle(folds.split(rows, y)), trials)
         return
     if protocol == "quarters":
         for trial in range(trials):
