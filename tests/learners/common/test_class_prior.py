@@ -1,6 +1,7 @@
 import numpy as np
+from sklearn.metrics import f1_score
 
-from treelab.learners.common.class_prior import best_weight_power
+from treelab.learners.common.class_prior import POWERS, best_weight_power
 
 
 def log_proba(second):
@@ -22,3 +23,19 @@ def test_balanced_classes_are_left_as_they_are():
     proba = rng.random(1000)
     target = (rng.random(1000) < proba).astype(int)
     assert best_weight_power(log_proba(proba), target, np.zeros(2)) == 0
+
+
+def test_the_power_of_few_rows_is_less_jumpy_than_the_best_of_each_sample():
+    rng = np.random.default_rng(0)
+    bagged, best = [], []
+    for _ in range(30):
+        proba = rng.beta(1, 4, size=100)
+        target = (rng.random(100) < proba).astype(int)
+        balanced = np.log(100 / (2 * np.bincount(target, minlength=2)))
+        bagged.append(best_weight_power(log_proba(proba), target, balanced))
+        scores = []
+        for power in POWERS:
+            predicted = (log_proba(proba) + power * balanced).argmax(1)
+            scores.append(f1_score(target, predicted, average="macro"))
+        best.append(POWERS[np.argmax(scores)])
+    assert np.std(bagged) < 0.8 * np.std(best)

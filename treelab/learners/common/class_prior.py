@@ -5,7 +5,7 @@ import numpy as np
 from treelab.evaluation.metrics import macro_f1
 
 POWERS = np.linspace(0, 1.5, 31)  # of balanced class weights
-SMOOTHED = 5  # neighbouring powers whose scores are averaged
+N_RESAMPLES = 50
 
 
 def best_weight_power(
@@ -13,8 +13,8 @@ def best_weight_power(
 ) -> float:
     """Power of balanced class weights that shifts the class prior best.
 
-    Few held-out rows make their own score jumpy, so it is averaged over neighbouring
-    powers and joined by the score that is expected if the probabilities are right.
+    Few held-out rows make the best power jumpy, so it is bagged: the mean of the best
+    powers of resampled rows (Breiman, "Bagging Predictors", 1996).
 
     Parameters
     ----------
@@ -30,13 +30,15 @@ def best_weight_power(
     float
         0 leaves the predictions as they are, 1 weights all classes alike.
     """
-    n_classes = len(log_weights)
-    truth, proba = np.eye(n_classes)[target], np.exp(log_proba)
-    measured, expected = [], []
+    n_rows, n_classes = log_proba.shape
+    rng = np.random.default_rng(0)
+    times = [
+        np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
+        for _ in range(N_RESAMPLES)
+    ]
+    scores = []
     for power in POWERS:
-        predicted = np.eye(n_classes)[(log_proba + power * log_weights).argmax(1)]
-        measured.append(macro_f1(truth.T @ predicted))
-        expected.append(macro_f1(proba.T @ predicted))
-    padded = np.pad(measured, SMOOTHED // 2, mode="edge")
-    smooth = np.convolve(padded, np.full(SMOOTHED, 1 / SMOOTHED), "valid")
-    return float(POWERS[np.argmax(smooth + expected)])
+        cell = target * n_classes + (log_proba + power * log_weights).argmax(1)
+        confusions = [np.bincount(cell, n, minlength=n_classes**2) for n in times]
+        scores.append(macro_f1(np.reshape(confusions, (-1, n_classes, n_classes))))
+    return float(POWERS[np.argmax(scores, axis=0)].mean())

@@ -35,7 +35,8 @@ class WeightedTreesNetwork(nn.Module):
     n_folds : int
         Folds and sub-ensembles, G.
     generator : torch.Generator
-        Draws the leaf weights, the trees' training rows and the dropout.
+        Draws the leaf weights, the trees' training rows, the dropout, and how few trees
+        must do in each step.
     """
 
     def __init__(
@@ -102,17 +103,12 @@ class WeightedTreesNetwork(nn.Module):
 
         Trees that are not active, False in (G, E, 1) or (G, E, B), are left out.
         """
-        return self.with_weights(x, active, folds)[0]
+        return self.mix(self.reached(x, folds), active, self.max_deciders)[0]
 
-    def with_weights(
-        self,
-        x: Tensor,
-        active: Tensor | None = None,
-        folds: slice = slice(None),
-    ) -> tuple[Tensor, Tensor]:
-        """Raw outputs (G, C, B), as called, and the estimator weights (G, E, B)."""
+    def reached(self, x: Tensor, folds: slice = slice(None)) -> Tensor:
+        """Raw outputs and, last, the weight of each row's leaves, (G, E, C + 1, B)."""
         logits = self.logits[folds]
-        reached = axis_trees(
+        return axis_trees(
             x,
             logits.flatten(0, 1),
             self.threshold[folds].flatten(0, 1),
@@ -120,25 +116,36 @@ class WeightedTreesNetwork(nn.Module):
             columns=None if self.columns is None else self.columns[folds].flatten(0, 1),
             soft=self.decision,
             transform=self.selector,
-        ).unflatten(0, logits.shape[:2])  # (G, E, C + 1, B)
+        ).unflatten(0, logits.shape[:2])
+
+    def mix(
+        self, reached: Tensor, active: Tensor | None, max_deciders: int | None
+    ) -> tuple[Tensor, Tensor]:
+        """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves."""
         return weighted_prediction(
             reached[:, :, :-1],
             reached[:, :, -1],
             active,
             weighting=self.weighting,
-            max_deciders=self.max_deciders,
+            max_deciders=max_deciders,
         )
 
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Mean training loss (G,) on these rows, each own fold left out.
 
-        The entropy of the estimator weights is penalised: few trees shall decide.
+        The entropy of the estimator weights is penalised: few trees shall decide. Where
+        only some may, half of the loss is that of still fewer, drawn for this step.
         """
         active = None if self.sees is None else self.sees[:, :, rows]
         if self.dropout > 0:
             active = self._drop_trees(active)
-        output, weights = self.with_weights(self.rows.x[rows], active)
+        reached = self.reached(self.rows.x[rows])
+        output, weights = self.mix(reached, active, self.max_deciders)
         loss = self.objective.loss(output, self.target[rows])  # (G, B)
+        if self.max_deciders is not None:
+            fewer = self._draw_fewer(self.max_deciders)
+            by_fewer, _ = self.mix(reached, active, fewer)
+            loss = (loss + self.objective.loss(by_fewer, self.target[rows])) / 2
         if self.entropy_penalty > 0:
             loss = loss + self.entropy_penalty * entropy(weights)
         weight = self.train_weight[:, rows]
@@ -181,6 +188,21 @@ class WeightedTreesNetwork(nn.Module):
         sees = (drawn < fraction).unflatten(0, self.logits.shape[:2])
         # A row that no tree of a sub-ensemble would see: all do.
         return sees | ~sees.any(1, keepdim=True)
+
+    def _draw_fewer(self, most: int) -> int:
+        """Draw how few trees must do in a step of training, at least half of the most.
+
+        So the heaviest trees learn to do without the next ones: nested dropout, Rippel,
+        Gelbart and Adams, "Learning Ordered Representations with Nested Dropout",
+        arXiv:1402.0915; the loss of most beside that of fewer as in Yu and Huang,
+        "Universally Slimmable Networks and Improved Training Techniques",
+        arXiv:1903.05134.
+        """
+        few, device = -(-most // 2), self.logits.device
+        drawn = torch.randint(
+            few, most + 1, (1,), generator=self.generator, device=device
+        )
+        return int(drawn)
 
     def _drop_trees(self, active: Tensor | None) -> Tensor:
         """Leave out a fraction of the trees, but never all of a sub-ensemble.
