@@ -252,9 +252,10 @@ def test_given_validation_rows_all_others_are_trained_on():
 def test_an_ensemble_that_training_does_not_improve_stays_as_it_started():
     _, X, y = table("breast_cancer")
     wild = {"learning_rate_leaf": 1e4, "learning_rate_weights": 1e4}
-    settings = QUICK | wild | {"max_epochs": 2, "weighting": "softmax"}
-    fitted = GrandeClassifier(**settings).fit(X, y)
+    spread = {"weighting": "softmax", "max_deciders": None}
+    fitted = GrandeClassifier(**QUICK | wild | spread | {"max_epochs": 2}).fit(X, y)
     assert fitted.score(X, y) > 0.9
+    assert fitted.origin_.equals_start
 
 
 @pytest.mark.slow
