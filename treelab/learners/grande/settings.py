@@ -129,8 +129,8 @@ class GrandeSettings(AxisTreeSettings):
         20,
         "int",
         "Trees that decide a row at most, those whose leaves weigh most; all at the "
-        "start of training, fewer over the first epochs; half of the loss is that of "
-        "still fewer, from half of them, drawn in each step. None: all may.",
+        "start of training, fewer over the first epochs. Half of the loss is that of "
+        "fewer still, half of them or more, drawn in each step. None: all may.",
         label="Deciding trees at most",
         minimum=1,
         choices=(None,),
