@@ -6,6 +6,7 @@ et al., "GRANDE", ICLR 2024, table 5.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from treelab.data.reading.formats.guarded import run_guarded
@@ -79,4 +80,4 @@ def read_openml(named: str, folder: Path) -> tuple[ReadResult, str]:
     )
     found = read_table(written, about["title"])
     notes = [*about["notes"], *found.notes]
-    return ReadResult(found.frame, notes, found.dates), about["title"]
+    return replace(found, notes=notes), about["title"]

@@ -1,14 +1,15 @@
 """Feature: one number that a split may test, read from a column of the user's table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import nan
 
 import numpy as np
 import pandas as pd
-from pandas.api import types
 
-from treelab.trees.derived.date_parts import with_date_parts
+from treelab.trees.cells import MISSING, CellForm, as_form, noted_form, read_column
+from treelab.trees.derived.date_parts import parse_part, with_date_parts
 
 KINDS = ("number", "category")
 
@@ -40,6 +41,9 @@ class Feature:
     rare : tuple of str
         Categories that count as one, as few training rows held each of them: they have
         one score, and words name them together.
+    form : CellForm or None, default=None
+        How the cells of training rows were written, by which those of every later
+        table are read; None where they were numbers or plain text of a data frame.
     spread : float, default=nan
         Standard deviation of the training rows, in the column's unit (or of scores);
         by it the columns of a weighted sum are ordered. NaN: not known.
@@ -60,6 +64,7 @@ class Feature:
     unseen: float = nan
     spread: float = nan
     rare: tuple[str, ...] = ()
+    form: CellForm | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -76,6 +81,7 @@ class Feature:
             "categories": tuple(str(c) for c in self.categories),
             "scores": tuple(float(s) for s in self.scores),
             "rare": tuple(str(c) for c in self.rare),
+            "form": as_form(self.form),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -97,7 +103,57 @@ class Feature:
     def reading(self) -> tuple:
         """What two features share that read a table alike; here NaN equals NaN."""
         unseen = None if np.isnan(self.unseen) else self.unseen
-        return self.column, self.kind, self.categories, self.scores, unseen
+        return (
+            *(self.column, self.kind, self.categories, self.scores, unseen),
+            self.form,
+        )
+
+    @cached_property
+    def scored(self) -> dict[str, float]:
+        """The score of each category."""
+        return dict(zip(self.categories, self.scores))
+
+    def read(
+        self, column: pd.Series, place_of: Callable[[int], str] | None = None
+    ) -> pd.Series:
+        """Return a column of any table as this feature reads it; see ``read_column``.
+
+        ``place_of`` says where a row (from 0) stands, for messages.
+        """
+        levels = self.categories
+        if place_of is None:
+            return read_column(column, self.form, self.kind, levels)
+        return read_column(column, self.form, self.kind, levels, place_of)
+
+
+def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
+    """Return how the columns of a table were written, by the note that it carries.
+
+    Parts of dates are written as the dates are that they are computed from.
+    """
+    forms = {}
+    for name in map(str, frame.columns):
+        part = parse_part(name)
+        form = noted_form(frame, name if part is None else part[1])
+        if form is not None:
+            forms[name] = form
+    return forms
+
+
+def forms_of_model(model) -> dict[str, CellForm]:
+    """Return how each column that a model reads is written, its target among them."""
+    forms = {}
+    for feature in model.features:
+        name, form = feature.column, feature.form
+        if (part := parse_part(name)) is not None and form is not None:
+            forms.setdefault(part[1], form)
+        if form is None and feature.kind == "category":
+            seen = set(feature.categories)
+            form = CellForm("category", tuple(m for m in MISSING if m not in seen))
+        forms[name] = form or CellForm()
+    if model.target_form is not None:
+        forms[model.target] = model.target_form
+    return forms
 
 
 def feature_matrix(
@@ -169,11 +225,12 @@ class FeatureReader:
             feature = features[index]
             name = feature.column
             if feature.kind == "number":
-                matrix[:, index] = _numbers(_column(X, self._positions, name), name)
+                read = feature.read(_column(X, self._positions, name))
+                matrix[:, index] = read.to_numpy(dtype=np.float64, na_value=np.nan)
             else:
                 if name not in self._codes:
                     column = _column(X, self._positions, name)
-                    self._codes[name] = _categories(column)
+                    self._codes[name] = _categories(column, feature)
                 matrix[:, index] = _scores(feature, *self._codes[name])
         return matrix
 
@@ -187,8 +244,10 @@ class FeatureReader:
         found = {}
         for index in wanted:
             at = self._positions.get(features[index].column, ())
-            is_number = features[index].kind == "number"
-            if not is_number or len(at) != 1:
+            feature = features[index]
+            if feature.kind != "number" or len(at) != 1:
+                continue
+            if feature.form is not None and feature.form.missing_numbers:
                 continue
             kind = self._types[at[0]]
             if isinstance(kind, np.dtype) and kind.kind in "iufb":
@@ -202,7 +261,8 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     Parts of dates, such as "month of admitted", are computed where it has the dates.
     """
     if isinstance(X, pd.DataFrame):
-        return with_date_parts(X, (feature.column for feature in features))
+        forms = {f.column: f.form for f in features if f.form is not None}
+        return with_date_parts(X, (feature.column for feature in features), forms)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -237,42 +297,17 @@ def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:
     return X.iloc[:, found[0]]
 
 
-def _numbers(series: pd.Series, name: str) -> np.ndarray:
-    """Return a number column as float64, missing values as NaN."""
-    dtype = series.dtype
-    if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    if types.is_complex_dtype(dtype) or not (
-        types.is_object_dtype(dtype)
-        or types.is_string_dtype(dtype)
-        or isinstance(dtype, pd.CategoricalDtype)
-    ):
-        raise ValueError(
-            f"Column {name!r} should hold numbers, but holds {dtype} values."
-        )
-    read = pd.to_numeric(series.astype(object), errors="coerce")
-    numbers = read.to_numpy(dtype=np.float64, na_value=np.nan)
-    text = np.isnan(numbers) & ~series.isna().to_numpy()
-    if text.any():
-        row = int(text.argmax())
-        raise ValueError(
-            f"Column {name!r} should hold numbers, but row {row + 1} holds "
-            f"{series.iloc[row]!r}."
-        )
-    return numbers
-
-
-def _categories(series: pd.Series) -> tuple[np.ndarray, list[str]]:
+def _categories(series: pd.Series, feature: Feature) -> tuple[np.ndarray, list[str]]:
     """Return a category column as codes (-1 missing) and the text of each code."""
     if len(series) == 1:  # a row that is explained is read again and again
         value = series.iloc[0]
-        return (np.array([-1]), []) if pd.isna(value) else (np.array([0]), [str(value)])
-    codes, values = pd.factorize(series, use_na_sentinel=True)
-    return codes, [str(value) for value in values]
+        if isinstance(value, str) and (feature.form is None or value in feature.scored):
+            return np.array([0]), [value]
+    codes, values = pd.factorize(feature.read(series), use_na_sentinel=True)
+    return codes, list(values)
 
 
 def _scores(feature: Feature, codes: np.ndarray, values: list[str]) -> np.ndarray:
     """Return the score of each row's category; NaN where it is missing."""
-    scores = dict(zip(feature.categories, feature.scores))
-    table = [scores.get(value, feature.unseen) for value in values]
+    table = [feature.scored.get(value, feature.unseen) for value in values]
     return np.array([*table, np.nan])[codes]  # code -1 takes the last

@@ -13,6 +13,7 @@ import pyarrow as pa
 from treelab.runs.store.database import reading, writing
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.server import Server
+from treelab.trees.cells import ATTRIBUTE
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,9 @@ class TableStore:
 def _parquet(frame: pd.DataFrame) -> bytes:
     """Write a table as Parquet: the same rows give the same bytes."""
     frame = frame.reset_index(drop=True)
-    frame.attrs = {}  # the reader's notes are no content
+    # How it was read is content, as models keep it; pandas writes and reads it again.
+    note = frame.attrs.get(ATTRIBUTE)
+    frame.attrs = {} if note is None else {ATTRIBUTE: note}
     file = io.BytesIO()
     try:
         frame.to_parquet(file, index=False)
