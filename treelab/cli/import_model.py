@@ -9,6 +9,7 @@ from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_problem, store_problem
 from treelab.runs.jobs.import_model import import_model, read_model
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.feature import known_forms
 
 
 def add_command(commands) -> None:
@@ -40,7 +41,7 @@ def add_command(commands) -> None:
 def import_run(arguments: Namespace) -> int:
     """Import a model and print its scores; return 0 when it was saved."""
     model = read_model(Path(arguments.model), arguments.classes)
-    frame, problem = read_problem(arguments)
+    frame, problem = read_problem(arguments, known_forms(model))
     store = RunStore(arguments.home)
     problem = store_problem(store, frame, problem)
     run_id = import_model(store, model, problem, arguments.name)

@@ -1,14 +1,21 @@
 """Feature: one number that a split may test, read from a column of the user's table."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 
 import numpy as np
 import pandas as pd
 
-from treelab.trees.cells import MISSING, CellForm, as_form, noted_form, read_column
+from treelab.trees.cells import (
+    CATEGORY,
+    MISSING,
+    CellForm,
+    as_form,
+    noted_form,
+    read_column,
+)
 from treelab.trees.derived.date_parts import parse_part, with_date_parts
 
 KINDS = ("number", "category")
@@ -140,20 +147,43 @@ def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
     return forms
 
 
-def forms_of_model(model) -> dict[str, CellForm]:
-    """Return how each column that a model reads is written, its target among them."""
+def known_forms(model) -> dict[str, CellForm]:
+    """Return how the columns of training rows were written, target among them.
+
+    Columns of which a model does not know that are absent.
+    """
     forms = {}
     for feature in model.features:
-        name, form = feature.column, feature.form
-        if (part := parse_part(name)) is not None and form is not None:
-            forms.setdefault(part[1], form)
-        if form is None and feature.kind == "category":
-            seen = set(feature.categories)
-            form = CellForm("category", tuple(m for m in MISSING if m not in seen))
-        forms[name] = form or CellForm()
+        if feature.form is not None:
+            part = parse_part(feature.column)
+            forms[feature.column if part is None else part[1]] = feature.form
     if model.target_form is not None:
         forms[model.target] = model.target_form
     return forms
+
+
+def forms_of_model(model) -> dict[str, CellForm]:
+    """Return how each column that a model reads is written, its target among them.
+
+    Where the training rows were no text, numbers are written plainly, and a category
+    is its text, a mark of a missing value being one if training rows did not hold it.
+    """
+    forms = {}
+    for feature in model.features:
+        if parse_part(feature.column) is None:
+            seen = feature.categories if feature.kind == "category" else None
+            forms[feature.column] = _plain_form(seen)
+    labels = model.classes or ()
+    is_text = any(isinstance(label, str | bool) for label in labels)
+    forms[model.target] = _plain_form(tuple(map(str, labels)) if is_text else None)
+    return forms | known_forms(model)
+
+
+def _plain_form(seen: tuple[str, ...] | None) -> CellForm:
+    """Return the form of plain numbers, or of categories that training rows held."""
+    if seen is None:
+        return CellForm()
+    return replace(CATEGORY, missing=tuple(m for m in MISSING if m not in seen))
 
 
 def feature_matrix(

@@ -332,7 +332,7 @@ def _read_columns(
             as_text=name in how.as_text,
             as_in=form,
         )
-        if as_in:
+        if as_in:  # else no one asks for them
             reading.written = as_written(column, name)
         readings.append(reading)
     return readings, notes
@@ -369,13 +369,12 @@ def _assemble(
     for reading in readings:
         notes += reading.notes
     dates = [str(reading.column.name) for reading in readings if reading.is_date]
+    forms = {str(r.column.name): r.form for r in readings if r.form is not None}
+    note_forms(frame, forms)
     if keep_rows:
         written = {str(r.column.name): r.written for r in readings}
         return ReadResult(frame, notes, dates, written=pd.DataFrame(written))
-    notes += _odd_columns(frame)
-    forms = {str(r.column.name): r.form for r in readings if r.form is not None}
-    note_forms(frame, forms)
-    return ReadResult(frame, notes, dates)
+    return ReadResult(frame, [*notes, *_odd_columns(frame)], dates)
 
 
 def _missing_notes(readings: list[ColumnReading]) -> list[str]:
