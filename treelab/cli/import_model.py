@@ -41,7 +41,7 @@ def add_command(commands) -> None:
 def import_run(arguments: Namespace) -> int:
     """Import a model and print its scores; return 0 when it was saved."""
     model = read_model(Path(arguments.model), arguments.classes)
-    frame, problem = read_problem(arguments, known_forms(model))
+    frame, problem = read_problem(arguments, known_forms(model) or None)
     store = RunStore(arguments.home)
     problem = store_problem(store, frame, problem)
     run_id = import_model(store, model, problem, arguments.name)

@@ -276,7 +276,9 @@ def _as_numbers(values, form, column, codes, place_of) -> list[float]:
     if unread.any() and not lenient:
         place = np.flatnonzero(is_text)[int(np.argmax(unread))]
         row = int(np.argmax(codes == place))
-        raise ValueError(unread_sentence(column.name, values[place], form, place_of(row)))
+        raise ValueError(
+            unread_sentence(column.name, values[place], form, place_of(row))
+        )
     read[is_text] = found
     return read.tolist()
 

@@ -91,7 +91,9 @@ class Marks:
 
     def of(self, usual: tuple[str, ...]) -> tuple[str, ...]:
         """Return all marks of a missing value."""
-        return tuple(dict.fromkeys(("", *(() if self.keep_usual else usual), *self.more)))
+        return tuple(
+            dict.fromkeys(("", *(() if self.keep_usual else usual), *self.more))
+        )
 
 
 def read_column(
@@ -202,7 +204,9 @@ def _plain_value(text: str) -> int | float | str | None:
 def _telling(words: pa.Array, form: CellForm, first: int) -> int:
     """Return the place of a word that shows how the cells are written."""
     if form.kind == "date":  # a day above 12 shows which it is
-        found = _matches(words, r"^(1[3-9]|2\d|3[01])\D.*|\d{1,2}\D(1[3-9]|2\d|3[01])\D")
+        found = _matches(
+            words, r"^(1[3-9]|2\d|3[01])\D.*|\d{1,2}\D(1[3-9]|2\d|3[01])\D"
+        )
     elif form.kind == "number":
         found = _matches(words, r"^.*\d[^\d\s]\d")
     else:
@@ -291,9 +295,7 @@ def _styled_form(
         return None
     spaced = _matches(present, rf"\d{SPACES}\d").any()
     forms = [
-        replace(form, unit=unit)
-        for form in STYLED
-        if spaced == (form.thousands == " ")
+        replace(form, unit=unit) for form in STYLED if spaced == (form.thousands == " ")
     ]
     fits = [form for form in forms if plain_numbers(present, form)[1].all()]
     if not fits:
@@ -312,7 +314,9 @@ def _styled_form(
     if form.thousands == " ":
         understood.append("spaces or apostrophes separate thousands")
     if form.decimal == "," or form.thousands == ",":
-        k = int(np.argmax(pc.match_substring(present, ",").to_numpy(zero_copy_only=False)))
+        k = int(
+            np.argmax(pc.match_substring(present, ",").to_numpy(zero_copy_only=False))
+        )
         what = "are decimal commas" if form.decimal == "," else "separate thousands"
         shown = f"{present[k].as_py()!r} is {float(plain[k].as_py()):g}"
         understood.append(f"commas {what}, {shown}")

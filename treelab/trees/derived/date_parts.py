@@ -60,7 +60,9 @@ def part_words(name: str) -> str:
 
 
 def with_date_parts(
-    frame: pd.DataFrame, names: Iterable[str], forms: Mapping[str, CellForm] | None = None
+    frame: pd.DataFrame,
+    names: Iterable[str],
+    forms: Mapping[str, CellForm] | None = None,
 ) -> pd.DataFrame:
     """Return a table with those of these columns that it lacks, where it has the dates.
 
