@@ -70,7 +70,8 @@ def explain(arguments: Namespace) -> None:
         as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
         print(as_json if arguments.json else rules.to_csv(index=False), end="")
         return
-    rows, targets = X, y
+    rows: pd.DataFrame = X
+    targets: pd.Series | None = y
     if arguments.table is not None:
         rows, targets = _new_rows(model, arguments.table)
     if not 1 <= arguments.row <= len(rows):

@@ -7,7 +7,7 @@ reads every later cell by it: what a cell means never depends on the cells besid
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -90,6 +90,12 @@ class CellForm:
         """Marks of a missing value that are numbers, such as -999."""
         numbers = pd.to_numeric(pd.Series(self.missing, dtype="str"), errors="coerce")
         return tuple(numbers.dropna())
+
+    def to_dict(self) -> dict:
+        """Return what differs from a plain form of the kind, for JSON."""
+        plain = asdict(_plain_form(self.kind))
+        differs = {key: v for key, v in asdict(self).items() if v != plain[key]}
+        return differs if self.kind == "number" else {"kind": self.kind, **differs}
 
     def __str__(self):
         """Say what training rows held."""
@@ -244,8 +250,9 @@ def read_column(
             return column
         numbers = column.astype("float64")
         return numbers.mask(numbers.isin(marks))
-    codes, values = pd.factorize(column)
-    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    codes, distinct = pd.factorize(column)
+    values = distinct.tolist()
+    read: list
     if kind == "number" or (form is not None and form.kind != "category"):
         read = _as_numbers(values, form or CellForm(), column, codes, place_of)
         if kind == "category":
@@ -265,9 +272,10 @@ def _as_numbers(values, form, column, codes, place_of) -> list[float]:
     try:
         read[~is_text] = [v for v, text in zip(values, is_text) if not text]
     except (TypeError, ValueError) as error:
+        other = next(value for value in values if not isinstance(value, str))
         raise ValueError(
             f"Column {column.name!r} should hold numbers, but holds "
-            f"{type(next(v for v in values if not isinstance(v, str))).__name__} values."
+            f"{type(other).__name__} values."
         ) from error
     words = pa.array([v.strip() for v in values if isinstance(v, str)], pa.string())
     # A column of text that a person made a number: what is none counts as missing.
@@ -304,7 +312,7 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
     by_value: dict | None = None
     for place, value in enumerate(values):
         if isinstance(value, str):
-            text = value.removeprefix(TYPED)
+            text = value if form is None else value.strip().removeprefix(TYPED)
             read.append(np.nan if text in missing else text)
             continue
         if form is None and str(value) in levels:
@@ -344,9 +352,8 @@ def number_text(value) -> str:
 
 def note_forms(frame: pd.DataFrame, forms: Mapping[str, CellForm]) -> None:
     """Note on a data frame how its columns were read; plain numbers need no note."""
-    plain = asdict(CellForm())
     noted = {
-        name: {key: v for key, v in asdict(form).items() if v != plain[key]}
+        name: form.to_dict()
         for name, form in forms.items()
         if form != CellForm(example=form.example)
     }
@@ -357,30 +364,33 @@ def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
     """Return how a column was read by the note on its table; None without a note."""
     if ATTRIBUTE not in frame.attrs:
         return None
-    return CellForm(**json.loads(frame.attrs[ATTRIBUTE]).get(column, {}))
+    return as_form(json.loads(frame.attrs[ATTRIBUTE]).get(column, {}))
 
 
 def forms_of(frame: pd.DataFrame) -> dict[str, CellForm]:
     """Return how each column of a data frame is written: as noted, else plainly."""
     noted = json.loads(frame.attrs.get(ATTRIBUTE, "{}"))
-    forms = {}
+    forms: dict[str, CellForm] = {}
     for name, dtype in zip(map(str, frame.columns), frame.dtypes):
-        if name in noted:
-            forms[name] = CellForm(**noted[name])
-        else:
-            is_number = is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
-            forms[name] = CellForm() if is_number else CATEGORY
+        is_number = is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
+        plain = CellForm() if is_number else CATEGORY
+        forms[name] = as_form(noted.get(name)) or plain
     return forms
 
 
 def as_form(value) -> CellForm | None:
-    """Return a form as it was stored, a mapping of its fields; None stays None."""
+    """Return a form as ``to_dict`` describes it; None stays None."""
     if value is None or isinstance(value, CellForm):
         return value
     known = {field.name for field in fields(CellForm)}
     if not isinstance(value, Mapping) or not set(value) <= known:
         raise ValueError(f"A column's cells have no such form: {value!r}.")
-    return CellForm(**value)
+    return replace(_plain_form(value.get("kind", "number")), **value)
+
+
+def _plain_form(kind: str) -> CellForm:
+    """Return the form from which others of a kind differ."""
+    return CATEGORY if kind == "category" else CellForm()
 
 
 def _matches(words: pa.Array, pattern: str) -> np.ndarray:

@@ -81,7 +81,8 @@ def add_reading(parser: ArgumentParser) -> None:
         metavar="COLUMN",
         action="append",
         default=[],
-        help="read a column as categories, as written: 7.10 is not 7.1; may be repeated",
+        help="read a column as categories as written, 7.10 not being 7.1; may be "
+        "repeated",
     )
 
 

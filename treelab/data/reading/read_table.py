@@ -127,6 +127,11 @@ class ReadResult:
     text: TextForm | None = None
     written: pd.DataFrame | None = None
 
+    @property
+    def cells(self) -> pd.DataFrame:
+        """The cells as they came, where these are known, else the frame."""
+        return self.frame if self.written is None else self.written
+
 
 def read_table(
     source: str | Path | bytes,

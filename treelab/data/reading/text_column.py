@@ -185,8 +185,8 @@ def as_written(cells: pa.Array, name: str) -> pd.Series:
     values = [_plain_value(text) for text in coded.dictionary.to_pylist()]
     if any(isinstance(value, str) for value in values):
         return pd.Series(pd.array(coded.dictionary_decode(), dtype="str"), name=name)
-    values = pd.Series(values, dtype=object).infer_objects()
-    return values.take(coded.indices).reset_index(drop=True).rename(name)
+    numbers = pd.Series(values, dtype=object).infer_objects()
+    return numbers.take(coded.indices).reset_index(drop=True).rename(name)
 
 
 def _plain_value(text: str) -> int | float | str | None:
@@ -336,7 +336,7 @@ def _note_infinite(
     first, *others = np.flatnonzero(rows)
     more = f" and in {counted(len(others), 'more cell')}" if others else ""
     notes.append(
-        f"Column {name!r} holds {words[codes[first]].as_py()!r} on {place_of(first)}"
+        f"Column {name!r} holds {words[codes[first]].as_py()!r} on {place_of(int(first))}"
         f"{more}: infinite values count as missing."
     )
 

@@ -105,5 +105,5 @@ def _read(loaded: LoadedRun, content: bytes, name: str, key: str) -> GivenTable:
         found = read_given(loaded, key, name, sheet, content)
     title = f"{name}, {sheet}" if sheet else name
     return GivenTable(
-        found.frame, found.written, title, f"{key} {sheet or ''}", tuple(found.notes)
+        found.frame, found.cells, title, f"{key} {sheet or ''}", tuple(found.notes)
     )
