@@ -130,6 +130,10 @@ class RunStore(RunStates):
         """
         return self._tables.read(table_id, only)
 
+    def table_file(self, table_id: str) -> Path:
+        """Return the Parquet file of a table; raises as ``table`` does."""
+        return self._tables.file(table_id)
+
     def tables(self) -> list[TableInfo]:
         """List the tables, newest first."""
         return self._tables.list()

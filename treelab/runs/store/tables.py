@@ -91,7 +91,11 @@ class TableStore:
         return known["name"]
 
     def read(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
-        """Read a table, or some columns only.
+        """Read a table, or some columns only; see ``file`` for what it raises."""
+        return pd.read_parquet(self.file(table_id), columns=list(only) or None)
+
+    def file(self, table_id: str) -> Path:
+        """Return the Parquet file of a table, which is what was stored.
 
         Raises
         ------
@@ -104,7 +108,7 @@ class TableStore:
         path = self._folder / f"{table_id}.parquet"
         if why := why_damaged(path):
             raise StoreError(f"The table {name!r} cannot be read. {why} {MEND_TABLE}")
-        return pd.read_parquet(path, columns=list(only) or None)
+        return path
 
     def relist(self, table_id: str) -> None:
         """List a table again whose file is there, and whose row was lost.
