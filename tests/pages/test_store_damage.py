@@ -1,6 +1,7 @@
 """Over a damaged data folder each page says in a sentence what is wrong."""
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import APP
@@ -12,6 +13,7 @@ PAGES = (
     *("data", "profile", "train", "tree", "edit", "pruning", "rashomon", "routing"),
     *("explain", "compare", "predict", *WITHOUT_TABLE),
 )
+CONTENT = b"x,y\n" + b"1,a\n2,b\n3,a\n4,b\n" * 10
 TREES = ("train", *PAGES[3:-2])  # pages that show a run's trees
 
 
@@ -73,3 +75,36 @@ def test_lost_runs_are_a_sentence(store, page):
     (said,) = opened(page, run).warning
     assert "lists no run" in said.value
     assert "holds 1 run folder and 1 table" in said.value
+
+
+@pytest.fixture
+def uploaded(store):
+    """A page on which a table was uploaded whose file is cut afterwards."""
+    app = AppTest.from_file(str(APP), default_timeout=30).run()
+    app.session_state["upload-open"] = True
+    app.run()
+    app.file_uploader(key="upload").upload("a.csv", CONTENT).run()
+    cut(store.home / "tables" / f"{store.tables()[0].id}.parquet")
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    return app
+
+
+def test_the_same_table_uploaded_again_mends_it(store, uploaded):
+    table_id = store.tables()[0].id
+    app = uploaded.run()
+    assert "Give the same table again" in errors(app)
+    app.file_uploader(key="upload").upload("b.csv", CONTENT).run()
+    assert not app.exception
+    assert not app.error
+    assert store.table(table_id).shape == (40, 2)
+
+
+def test_a_damaged_table_that_is_chosen_leaves_the_one_before(store, uploaded):
+    app = AppTest.from_file(str(APP), default_timeout=30).run()
+    before = app.selectbox(key="table").value
+    app.selectbox(key="table").set_value(store.tables()[0].id).run()
+    assert not app.exception
+    assert "Give the same table again" in errors(app)
+    assert app.selectbox(key="table").value == before
+    assert not app.run().error  # said once
