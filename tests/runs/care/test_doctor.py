@@ -110,7 +110,7 @@ def test_leftovers_are_removed_once_they_are_old(store, run_id, monkeypatch):
 def test_a_folder_of_no_run_stays_when_it_holds_a_model(store, run_id):
     with writing(store.home / "treelab.sqlite") as db:
         db.execute("DELETE FROM runs")
-    assert "belongs to no run" in trouble(store, repair=True)[0]
+    assert "belongs to no run" in trouble(store, repair=True)[1]
     assert (store.folder(run_id) / "model" / "model.json").exists()
 
 
@@ -190,7 +190,9 @@ def test_a_damaged_table_that_no_list_names_is_not_listed(store, run_id):
 
 
 @pytest.mark.parametrize("how", ["emptied", "gone"])
-def test_a_lost_database_is_made_anew_and_lists_the_tables(store, run_id, how):
+def test_a_lost_database_is_made_anew_and_lists_the_tables(
+    store, run_id, how, monkeypatch
+):
     path, table_id = store.home / "treelab.sqlite", store.tables()[0].id
     for each in store.home.glob("treelab.sqlite*"):
         each.unlink()
@@ -199,9 +201,12 @@ def test_a_lost_database_is_made_anew_and_lists_the_tables(store, run_id, how):
     (found,) = trouble(store)
     assert "holds 1 run folder and 1 table. Put a backup in its place" in found
     assert not path.exists() or path.read_bytes() == b""
+    monkeypatch.setattr(leftovers, "OLD_SECONDS", 60.0)  # however young all is
     assert len(mended(store)) == 2
+    monkeypatch.setattr(leftovers, "OLD_SECONDS", -1.0)
     assert len(store.table(table_id)) == 120
-    (left,) = trouble(store)
+    lost, left = trouble(store)
+    assert "lists no run, but" in lost
     assert "belongs to no run" in left
     assert "python -m treelab import" in left
     assert (store.folder(run_id) / "model" / "model.json").exists()

@@ -22,6 +22,8 @@ def check_runs(store: RunStore) -> Iterator[Finding]:
     What holds a model is never removed: one that was written but not put in its place
     is put there, and one beside another stays.
     """
+    if why := store.why_empty():
+        yield Finding("runs", why)
     tables = {info.id for info in store.tables()}
     rows = _rows(store)
     dead = store.dead_runs()

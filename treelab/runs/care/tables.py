@@ -30,7 +30,7 @@ def check_tables(store: RunStore) -> Iterator[Finding]:
         if why:
             yield Finding(f"table {info.name}", f"{why} {MEND_TABLE}")
     for path in sorted(folder.glob("*.parquet")):
-        if path.stem in known or not is_old(path):  # a new one is listed last
+        if path.stem in known:
             continue
         if why_damaged(path):
             yield note("tables", f"{path} is damaged and in no list; it stays.")
