@@ -1,6 +1,7 @@
 """ONNX run by onnxruntime, and PMML read by a slow, obvious evaluator of its own."""
 
 import shlex
+import shutil
 from xml.etree import ElementTree as xml
 
 import numpy as np
@@ -42,6 +43,28 @@ def pmml_predictions(tree, table: pd.DataFrame) -> list:
     if tree.classes is None:
         return [None if score is None else float(score) for score in found]
     return [labels.get(score) for score in found]
+
+
+@pytest.fixture(scope="session")
+def jpmml():
+    """The reference evaluator of PMML, in Java: a function like ``pmml_predictions``.
+
+    It takes a table of objects, NaN as NaN, and answers with a data frame: the
+    prediction, each class's probability, and ``errors`` where there are some.
+    """
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed.")
+    evaluator = pytest.importorskip("jpmml_evaluator")
+    py4j = pytest.importorskip("jpmml_evaluator.py4j")
+    backend = py4j.Py4JBackend()
+
+    def evaluate(tree, table: pd.DataFrame) -> pd.DataFrame:
+        model = evaluator.make_evaluator(to_pmml(tree).encode(), backend)
+        names = [field.getName() for field in model.getInputFields()]
+        return model.evaluateAll(table[names], nan_as_missing=False)
+
+    yield evaluate
+    backend.destroyGateway()
 
 
 def _averages(root, tree, table: pd.DataFrame) -> list:
@@ -110,17 +133,21 @@ def _number(element, values: dict) -> float | None:
     kind = element.tag.removeprefix(PMML)
     if kind == "Constant":
         return float(element.text)
+    if kind == "Apply" and element.get("function") == "if":
+        missing, filled, known = element
+        assert missing.get("function") == "isMissing"
+        return _number(filled if _number(missing[0], values) is None else known, values)
     if kind == "Apply":
         one, other = (_number(each, values) for each in element)
         if one is None or other is None:
             return None
         return one * other if element.get("function") == "*" else one + other
-    fill = element.get("mapMissingTo")
-    fill = None if fill is None else float(fill)
     if kind == "FieldRef":
         value = values[element.get("field")]
-        return fill if value is None else float(value)
+        return None if value is None else float(value)
     assert kind == "MapValues"
+    fill = element.get("mapMissingTo")
+    fill = None if fill is None else float(fill)
     value = values[element.find(f"{PMML}FieldColumnPair").get("field")]
     if value is None:
         return fill

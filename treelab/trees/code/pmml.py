@@ -115,9 +115,11 @@ class _Document:
     def _dictionary(self, parent) -> None:
         """Write the columns and the target."""
         for source in self.inputs:
-            xml.SubElement(
+            field = xml.SubElement(
                 parent, "DataField", {"name": source.column, **_TYPES[source.kind]}
             )
+            if source.kind == "number":
+                xml.SubElement(field, "Value", value="NaN", property="missing")
         kind = "number" if self.tree.classes is None else "category"
         field = xml.SubElement(
             parent, "DataField", {"name": self.tree.target, **_TYPES[kind]}
@@ -309,11 +311,24 @@ def _sum(terms: tuple[Term, ...]):
     return total
 
 
+def _filled(column, fill: float):
+    """Write a column's number, or what stands for it where it is missing.
+
+    ``mapMissingTo`` of a column would be text to some evaluators, and no number.
+    """
+    choice = xml.Element("Apply", function="if")
+    xml.SubElement(choice, "Apply", function="isMissing").append(column)
+    xml.SubElement(choice, "Constant", dataType="double").text = repr(fill)
+    choice.append(column)
+    return choice
+
+
 def _value(term: Term):
     """Write a term's number: a column, or the score of its category."""
-    fill = {} if isnan(term.fill) else {"mapMissingTo": repr(term.fill)}
     if term.scores is None:
-        return xml.Element("FieldRef", {"field": term.source.column, **fill})
+        column = xml.Element("FieldRef", field=term.source.column)
+        return column if term.may_fail else _filled(column, term.fill)
+    fill = {} if isnan(term.fill) else {"mapMissingTo": repr(term.fill)}
     default = {} if isnan(term.unseen) else {"defaultValue": repr(term.unseen)}
     mapped = xml.Element(
         "MapValues",
