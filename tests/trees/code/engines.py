@@ -3,6 +3,7 @@
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import pytest
 
@@ -15,8 +16,7 @@ def quoted(name: str) -> str:
 class Engine(ABC):
     """One kind of database."""
 
-    # What it calls a column of numbers; whether that can hold NaN, and infinity.
-    types = {
+    types: ClassVar[dict[str, str]] = {  # what it calls a column of each kind
         "double": "DOUBLE PRECISION",
         "float": "REAL",
         "whole": "BIGINT",
@@ -24,8 +24,6 @@ class Engine(ABC):
         "text": "VARCHAR",
     }
     mark = "?"
-    #: Whether sums that leave float64 are infinite, not an error.
-    overflows = True
 
     def select(
         self, expression: str, columns: dict[str, tuple[str, Sequence]], more: str = ""
@@ -43,7 +41,9 @@ class Engine(ABC):
         types = [f"{quoted(name)} {self.types[t]}" for name, (t, _) in columns.items()]
         rows = [
             (place, *cells)
-            for place, cells in enumerate(zip(*(cells for _, cells in columns.values())))
+            for place, cells in enumerate(
+                zip(*(cells for _, cells in columns.values()))
+            )
         ]
         marks = ", ".join([self.mark] * (len(columns) + 1))
         return self.run(
@@ -61,7 +61,7 @@ class Engine(ABC):
 class Sqlite(Engine):
     """It keeps NaN as NULL, and text in a column of numbers."""
 
-    types = Engine.types | {"none": ""}
+    types: ClassVar = Engine.types | {"none": ""}
 
     def run(self, create: str, insert: str, rows: list, select: str) -> list:
         database = sqlite3.connect(":memory:")
@@ -82,7 +82,6 @@ class DuckDb(Engine):
 
 class PostgreSql(Engine):
     mark = "%s"
-    overflows = False
 
     def __init__(self, url: str):
         self.url = url

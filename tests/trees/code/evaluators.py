@@ -1,7 +1,7 @@
 """ONNX run by onnxruntime, and PMML read by a slow, obvious evaluator of its own."""
 
 import shlex
-import shutil
+from operator import ge, gt, le, lt
 from xml.etree import ElementTree as xml
 
 import numpy as np
@@ -11,6 +11,12 @@ import pytest
 from treelab.trees.code import to_onnx, to_pmml
 
 onnxruntime = pytest.importorskip("onnxruntime")
+_COMPARISONS = {
+    "lessOrEqual": le,
+    "lessThan": lt,
+    "greaterThan": gt,
+    "greaterOrEqual": ge,
+}
 PMML = "{http://www.dmg.org/PMML-4_4}"
 
 
@@ -43,28 +49,6 @@ def pmml_predictions(tree, table: pd.DataFrame) -> list:
     if tree.classes is None:
         return [None if score is None else float(score) for score in found]
     return [labels.get(score) for score in found]
-
-
-@pytest.fixture(scope="session")
-def jpmml():
-    """The reference evaluator of PMML, in Java: a function like ``pmml_predictions``.
-
-    It takes a table of objects, NaN as NaN, and answers with a data frame: the
-    prediction, each class's probability, and ``errors`` where there are some.
-    """
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed.")
-    evaluator = pytest.importorskip("jpmml_evaluator")
-    py4j = pytest.importorskip("jpmml_evaluator.py4j")
-    backend = py4j.Py4JBackend()
-
-    def evaluate(tree, table: pd.DataFrame) -> pd.DataFrame:
-        model = evaluator.make_evaluator(to_pmml(tree).encode(), backend)
-        names = [field.getName() for field in model.getInputFields()]
-        return model.evaluateAll(table[names], nan_as_missing=False)
-
-    yield evaluate
-    backend.destroyGateway()
 
 
 def _averages(root, tree, table: pd.DataFrame) -> list:
@@ -112,6 +96,11 @@ def _holds(predicate, values: dict) -> bool | None:
     kind = predicate.tag.removeprefix(PMML)
     if kind in ("True", "False"):
         return kind == "True"
+    if kind == "CompoundPredicate":
+        found = [_holds(each, values) for each in predicate]
+        if None in found:
+            return None
+        return (any if predicate.get("booleanOperator") == "or" else all)(found)
     value = values[predicate.get("field")]
     operator, given = predicate.get("operator"), predicate.get("value")
     if operator in ("isMissing", "isNotMissing"):
@@ -122,10 +111,9 @@ def _holds(predicate, values: dict) -> bool | None:
         listed = shlex.split(predicate[0].text or "")
         assert len(listed) == int(predicate[0].get("n"))
         return (str(value) in listed) == (predicate.get("booleanOperator") == "isIn")
-    if operator == "lessOrEqual":
-        return float(value) <= float(given)
-    assert operator == "greaterThan"
-    return float(value) > float(given)
+    if operator in ("equal", "notEqual"):
+        return (str(value) == given) == (operator == "equal")
+    return _COMPARISONS[operator](float(value), float(given))
 
 
 def _number(element, values: dict) -> float | None:

@@ -7,33 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.trees.code.edges import INF, NAN, edge_rows
 from tests.trees.code.engines import DuckDb, PostgreSql, Sqlite
 from tests.trees.code.test_code import AWKWARD, KINDS, chain, stump
-from tests.trees.make import CATEGORIES, make_features, make_tree
+from tests.trees.make import make_features, make_tree
 from treelab.trees.code import to_sql
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
-
-NAN = float("nan")
-INF = float("inf")
-
-
-def rows_of(tree: Tree, rng, kind: str, n: int = 150) -> pd.DataFrame:
-    """Rows of any numbers, on thresholds and beside them, with every missing value."""
-    at = np.isfinite(tree.threshold) & (tree.feature >= 0)
-    on = tree.threshold[at]
-    beside = [on, np.nextafter(on, INF), np.nextafter(on, -INF)]
-    pool = np.concatenate([*beside, rng.normal(size=n), [0.0, -0.0, 1e-300, 123456789]])
-    if "oblique" not in kind and "linear" not in kind:  # sums of these may overflow
-        pool = np.concatenate([pool, [1e308, -1e308, 1.7e308, -1.7e308]])
-    pool = pool.tolist() + [INF, -INF, NAN, NAN, None, None] * 2
-    table = {
-        name: [pool[i] for i in rng.integers(len(pool), size=n)]
-        for name in ("width", "age", "bmi")
-    }
-    jobs = [*CATEGORIES, "Astronaut", "", "sales", "Sales ", None, None]
-    table["job"] = [jobs[i] for i in rng.integers(len(jobs), size=n)]
-    return pd.DataFrame(table, dtype=object)
 
 
 def columns_of(table: pd.DataFrame, kind: str = "double") -> dict:
@@ -60,9 +40,21 @@ def test_any_tree_predicts_alike_on_null_nan_infinity_and_beside_thresholds(
 ):
     rng = np.random.default_rng(seed)
     tree = make_tree(rng, 16, **KINDS[kind], infinite=0.1)
-    table = rows_of(tree, rng, kind)
+    table = edge_rows(tree, rng)
     found = engine.select(to_sql(tree), columns_of(table))
     assert same(found, tree.predict(table))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hundred_trees_more_predict_alike(kind, engine):
+    for seed in range(100, 200):
+        rng = np.random.default_rng(seed)
+        tree = make_tree(rng, int(rng.integers(1, 60)), **KINDS[kind], infinite=0.1)
+        table = edge_rows(tree, rng)
+        found = engine.select(to_sql(tree), columns_of(table))
+        assert same(found, tree.predict(table)), seed
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -70,7 +62,7 @@ def test_a_tree_of_many_levels_does_so_where_it_is_a_list_of_leaves(seed, engine
     rng = np.random.default_rng(seed)
     tree = make_tree(rng, 120, infinite=0.1)
     assert tree.depth > 9
-    table = rows_of(tree, rng, "classes")
+    table = edge_rows(tree, rng)
     assert same(engine.select(to_sql(tree), columns_of(table)), tree.predict(table))
     for missing_left in (False, True):
         deep = chain(rng.normal(size=60), missing_left)
@@ -81,13 +73,15 @@ def test_a_tree_of_many_levels_does_so_where_it_is_a_list_of_leaves(seed, engine
 
 @pytest.mark.parametrize("missing_left", [False, True])
 @pytest.mark.parametrize("threshold", [-INF, -1.5, 0.0, 0.1, 2.0**53, -(2.0**60), INF])
-def test_one_split_sends_each_kind_of_cell_to_its_side(
-    threshold, missing_left, engine
-):
+def test_one_split_sends_each_kind_of_cell_to_its_side(threshold, missing_left, engine):
     tree = stump(Feature("x"), threshold, missing_left=[missing_left] * 3)
     cells = [None, NAN, INF, -INF, 0.0, -0.0, 0.1, 1e308, -1.7e308, 2.0**53, -(2.0**60)]
     if np.isfinite(threshold):
-        cells += [threshold, np.nextafter(threshold, INF), np.nextafter(threshold, -INF)]
+        cells += [
+            threshold,
+            np.nextafter(threshold, INF),
+            np.nextafter(threshold, -INF),
+        ]
     cells = [cell if cell is None else float(cell) for cell in cells]
     found = engine.select(to_sql(tree), {"x": ("double", cells)})
     wanted = tree.predict(pd.DataFrame({"x": cells}, dtype=float))
@@ -122,7 +116,9 @@ def test_decimal_numbers_are_read_as_the_nearest_double(missing_left, engine):
     texts = ["0.1", "0.3", "0.1000000001", "-2.5", "12345.6789", "1e12", "0.7"]
     tree = chain([0.1, 0.3, 12345.6789, -2.5, 0.7], missing_left)
     cells = [None, *map(Decimal, texts)]
-    given = [float(c) if c is not None and isinstance(engine, Sqlite) else c for c in cells]
+    given = [
+        float(c) if c is not None and isinstance(engine, Sqlite) else c for c in cells
+    ]
     found = engine.select(to_sql(tree), {"x": ("decimal", given)})
     known = [np.nan if cell is None else float(cell) for cell in cells]
     assert same(found, tree.predict(pd.DataFrame({"x": known})))
@@ -231,9 +227,7 @@ def test_names_and_categories_of_any_letters(engine):
 def test_a_part_of_a_date_is_a_column_like_others(engine):
     tree = stump(Feature("month of admitted"), 6.5, missing_left=[True] * 3)
     dates = pd.DataFrame({"admitted": ["2020-03-01", "2020-11-30", None]})
-    found = engine.select(
-        to_sql(tree), {"month of admitted": ("whole", [3, 11, None])}
-    )
+    found = engine.select(to_sql(tree), {"month of admitted": ("whole", [3, 11, None])})
     assert found == tree.predict(dates).tolist() == ["no", "yes", "no"]
 
 
