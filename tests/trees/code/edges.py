@@ -34,10 +34,11 @@ def edge_rows(
     on = model.threshold[tested]
     beside = [on, np.nextafter(on, INF), np.nextafter(on, -INF)]
     pool = [*beside, rng.normal(size=n), [0.0, -0.0, 1e-300, 123456789.0]]
-    sums = (model.feature == OBLIQUE).any() or _is_linear(model)
-    if not sums:  # such sums may leave float64, which PostgreSQL has as an error
-        pool.append([1e308, -1e308, 1.7e308, -1.7e308])
-    cells = [*np.concatenate(pool).tolist(), *[NAN, None] * 12]
+    pool = np.concatenate([*pool, [1e308, -1e308, 1.7e308, -1.7e308]])
+    if (model.feature == OBLIQUE).any() or _is_linear(model):
+        # A sum that leaves float64 is an error to PostgreSQL.
+        pool = pool[(pool == 0) | ((np.abs(pool) > 1e-290) & (np.abs(pool) < 1e290))]
+    cells = [*pool.tolist(), *[NAN, None] * 12]
     cells += [INF, -INF] * 6 if infinite else []
     table = {
         name: [cells[i] for i in rng.integers(len(cells), size=n)] for name in numbers
