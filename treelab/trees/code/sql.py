@@ -56,6 +56,8 @@ def to_sql(tree: Tree) -> str:
     refuse_ensemble(tree, "SQL")
     case = _Case(tree)
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
+    if case.inputs:
+        lines.append("-- NULL and NaN are missing values.")
     return "\n".join([*lines, *case.lines()]) + "\n"
 
 
@@ -203,9 +205,9 @@ def _compared(tested: str, threshold: float, left: bool) -> str:
 def _is_number(name: str) -> str:
     """Write that a column holds a number; not NULL, NaN, or text (in SQLite).
 
-    NaN and text are larger than each number or not comparable, so 1e308 is not below
-    them; infinity is told apart by its opposite, which NaN does not have. Infinity
-    itself has no literal that all databases read.
+    NaN and text are larger than each number, or no comparison with them holds, so none
+    is at most 1e308. Nor is infinity, but its opposite is below each number, which that
+    of NaN is not. No literal of infinity itself is read by all databases.
     """
     return f"({name} <= {_double('1e308')} OR 0e0 - {name} < -1e308)"
 
