@@ -97,6 +97,19 @@ def test_pmml_predicts_alike(kind, seed, jpmml):
         np.testing.assert_allclose(found[columns], proba, rtol=0, atol=1e-15)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*AXIS_KINDS, "oblique"])
+def test_a_hundred_trees_more_predict_alike(kind, jpmml):
+    for seed in range(100, 200):
+        tree, table = example(kind, seed, infinite=kind != "oblique")
+        wanted = tree.predict(table)
+        assert equal(jpmml(tree, table)["answer"], wanted), seed
+        assert equal(python_predictions(tree, table), wanted), seed
+        found = run_onnx(tree, table)
+        first = found["label"] if tree.classes else found["value"][:, 0]
+        assert equal(first, wanted), seed
+
+
 @pytest.mark.parametrize("missing_left", [False, True])
 @pytest.mark.parametrize("threshold", [-INF, -1.5, 0.1, 2.0**53, INF])
 def test_a_column_that_is_absent_or_nan_is_missing_in_pmml(

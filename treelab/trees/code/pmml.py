@@ -324,23 +324,26 @@ def _sum(terms: tuple[Term, ...]):
     return total
 
 
-def _filled(column, fill: float):
+def _filled(name: str, fill: float):
     """Write a column's number, or what stands for it where it is missing.
 
     ``mapMissingTo`` of a column would be text to some evaluators, and no number.
     """
     choice = xml.Element("Apply", function="if")
-    xml.SubElement(choice, "Apply", function="isMissing").append(column)
+    missing = xml.SubElement(choice, "Apply", function="isMissing")
+    xml.SubElement(missing, "FieldRef", field=name)
     xml.SubElement(choice, "Constant", dataType="double").text = repr(fill)
-    choice.append(column)
+    xml.SubElement(choice, "FieldRef", field=name)
     return choice
 
 
 def _value(term: Term):
     """Write a term's number: a column, or the score of its category."""
     if term.scores is None:
-        column = xml.Element("FieldRef", field=term.source.column)
-        return column if term.may_fail else _filled(column, term.fill)
+        name = term.source.column
+        if term.may_fail:
+            return xml.Element("FieldRef", field=name)
+        return _filled(name, term.fill)
     fill = {} if isnan(term.fill) else {"mapMissingTo": repr(term.fill)}
     default = {} if isnan(term.unseen) else {"defaultValue": repr(term.unseen)}
     mapped = xml.Element(
