@@ -28,6 +28,7 @@ MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 TYPED = "\ue000"  # ahead of a number that a file holds as one, and not as text
 INFINITE = r"(?i)[+-]?inf(inity)?"
+_BOOLS = ("true", "false")
 SPACES = r"[ \x{a0}\x{202f}'’]"  # between thousands: 1 234 567 and 1'234'567
 ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
 
@@ -320,7 +321,7 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
             continue
         # As written in a file 7.1 and 7.10 are two categories, and as numbers one.
         by_value = _levels_by_value(levels) if by_value is None else by_value
-        found = by_value.get(value, [str(value)])
+        found = by_value.get((isinstance(value, bool), value), [str(value)])
         if len(found) > 1:
             row = int(np.argmax(codes == place))
             raise ValueError(
@@ -332,15 +333,19 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
     return read
 
 
-def _levels_by_value(levels: tuple[str, ...]) -> dict[object, list[str]]:
-    """Return the categories that mean a number, or true and false, by that value."""
-    found: dict[object, list[str]] = {}
+def _levels_by_value(levels: tuple[str, ...]) -> dict[tuple[bool, float], list[str]]:
+    """Return the categories that mean a number, or true and false.
+
+    The keys are whether it is true or false, and the value.
+    """
+    found: dict[tuple[bool, float], list[str]] = {}
     for level in levels:
+        word = level.lower()
         try:
-            found.setdefault(float(level), []).append(level)
+            key = (True, word == "true") if word in _BOOLS else (False, float(level))
         except ValueError:
-            if (word := level.lower()) in ("true", "false"):
-                found.setdefault(word == "true", []).append(level)
+            continue  # no number
+        found.setdefault(key, []).append(level)
     return found
 
 

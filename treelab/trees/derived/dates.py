@@ -54,14 +54,17 @@ def _styled(texts: pd.Series, style: str) -> pd.Series:
     """Return dates of one of ``STYLES``, NaT for other texts."""
     pattern, _, others = STYLES[style]
     plain = _plain(texts)
-    parts = plain.where(plain.str.fullmatch(pattern)).str.split(" ", n=3)
+    plain = plain[plain.str.fullmatch(pattern)]
+    if plain.empty:
+        return pd.Series(np.datetime64("NaT"), index=texts.index)
+    parts = plain.str.split(" ", n=3)
     days = parts.str[:3].str.join(" ")
     found = pd.to_datetime(days, format=style, errors="coerce")
     for other in others:
         found = found.fillna(pd.to_datetime(days, format=other, errors="coerce"))
     times = parts.str[3].astype("str").fillna("0:00")
     times = times.where(times.str.count(":") == 2, times + ":00")
-    return found + pd.to_timedelta(times, errors="coerce")
+    return (found + pd.to_timedelta(times, errors="coerce")).reindex(texts.index)
 
 
 def _plain(texts: pd.Series) -> pd.Series:
