@@ -40,7 +40,8 @@ def written(value: float, form: CellForm) -> str:
 @given(st.floats(-1e9, 1e9), st.sampled_from(FORMS))
 def test_a_number_that_was_written_in_a_form_is_read_back(value, form):
     read, absent, unread = read_words(pa.array([written(value, form)]), form)
-    assert not absent.any() and not unread.any()
+    assert not absent.any()
+    assert not unread.any()
     assert read[0] == pytest.approx(round(value, 2), abs=1e-6)
 
 
@@ -62,7 +63,8 @@ def test_a_number_that_was_written_in_a_form_is_read_back(value, form):
 )
 def test_a_cell_of_another_form_is_not_read(form, cell):
     _, absent, unread = read_words(pa.array([cell]), form)
-    assert unread.all() and not absent.any()
+    assert unread.all()
+    assert not absent.any()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,8 @@ def test_numbers_of_a_frame_are_the_category_that_is_written_like_them():
     levels = ("1", "2.50", "TRUE", "A1")
     column = pd.Series([1.0, 2.5, 7.0, np.nan])
     read = read_column(column, CATEGORY, "category", levels)
-    assert read.tolist()[:3] == ["1", "2.50", "7.0"] and read.isna().tolist()[3]
+    assert read.tolist()[:3] == ["1", "2.50", "7.0"]
+    assert read.isna().tolist()[3]
     read = read_column(pd.Series([True, False]), CATEGORY, "category", levels)
     assert read.tolist() == ["TRUE", "False"]
 
@@ -143,7 +146,10 @@ def test_a_damaged_form_is_refused(stored):
     ("form", "words"),
     [
         (CellForm(example="7.5"), "numbers, such as '7.5'"),
-        (CellForm(decimal=",", thousands="."), "decimal commas and with points between"),
+        (
+            CellForm(decimal=",", thousands="."),
+            "decimal commas and with points between",
+        ),
         (CellForm("date", date="%d %m %Y"), "dates, day first, such as 2020-01-31"),
         (CATEGORY, "categories"),
     ],

@@ -185,7 +185,9 @@ def as_written(cells: pa.Array, name: str) -> pd.Series:
     values = [_plain_value(text) for text in coded.dictionary.to_pylist()]
     if any(isinstance(value, str) for value in values):
         return pd.Series(pd.array(coded.dictionary_decode(), dtype="str"), name=name)
-    numbers = pd.Series(values, dtype=object).infer_objects()
+    numbers = pd.Series(values, dtype=object)  # 1 and 1.0 as they stand there
+    if len({type(value) for value in values}) == 1:
+        numbers = numbers.infer_objects()
     return numbers.take(coded.indices).reset_index(drop=True).rename(name)
 
 
@@ -335,10 +337,8 @@ def _note_infinite(
     """Note the cells (a mask of rows) whose numbers are no finite ones."""
     first, *others = np.flatnonzero(rows)
     more = f" and in {counted(len(others), 'more cell')}" if others else ""
-    notes.append(
-        f"Column {name!r} holds {words[codes[first]].as_py()!r} on {place_of(int(first))}"
-        f"{more}: infinite values count as missing."
-    )
+    held = f"{words[codes[first]].as_py()!r} on {place_of(int(first))}{more}"
+    notes.append(f"Column {name!r} holds {held}: infinite values count as missing.")
 
 
 def _note_bad_cells(

@@ -1,0 +1,169 @@
+"""Files that a model meets after training are read as its training rows were."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.cli.main import main
+from treelab.runs.store.run_store import RunStore
+
+
+def rows_of(cells: dict[str, str], n_rows: int = 240) -> pd.DataFrame:
+    """Make a table of text whose target is that of the cell, with a column of noise."""
+    rng = np.random.default_rng(0)
+    column = rng.choice(list(cells), n_rows)
+    noise = rng.integers(0, 9, n_rows).astype(str)
+    return pd.DataFrame({"a": column, "n": noise, "y": [cells[c] for c in column]})
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, capsys):
+    """Train and predict in an empty store; return what was printed."""
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+
+    def file(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text, "utf-8")
+        return str(tmp_path / name)
+
+    def train(frame: pd.DataFrame, *more: str, delimiter: str = ",") -> str:
+        table = file("train.csv", frame.to_csv(index=False, sep=delimiter))
+        command = ["train", table, "--target", "y", "--learner", "cart", *more]
+        assert main([*command, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["id"]
+
+    def predict(run: str, text: str, *more: str) -> tuple[list[str], str]:
+        new = file("new.csv", text)
+        assert main(["predict", run, new, "--columns", "table,prediction", *more]) == 0
+        printed = capsys.readouterr()
+        lines = printed.out.splitlines()
+        delimiter = ";" if ";" in text else ","
+        own = text.replace(delimiter, ",").splitlines()
+        if delimiter == ",":
+            assert [line.rpartition(",")[0] for line in lines] == own
+        predicted = pd.read_csv(io.StringIO(printed.out))["prediction"].tolist()
+        return predicted, printed.err
+
+    shell.file, shell.train, shell.predict = file, train, predict
+    return shell
+
+
+@pytest.mark.parametrize(
+    ("cells", "new", "classes"),
+    [
+        ({"none": "p", "mild": "q", "severe": "q"}, ["none"], ["p"]),
+        ({"none": "p", "mild": "q", "severe": "q"}, ["none", "mild"], ["p", "q"]),
+        ({"V22": "p", "7.10": "p", "7.1": "q"}, ["7.10", "7.1"], ["p", "q"]),
+        ({"1": "q", "A1": "p", "unknown": "p", "2": "q"}, ["unknown", "2"], ["p", "q"]),
+        ({"007": "p", "7": "q", "0070": "q"}, ["7"], ["q"]),
+        ({"1E5": "p", "1E6": "q", "X": "q"}, ["1E5", "1E6"], ["p", "q"]),
+        ({"inf": "p", "low": "q"}, ["inf"], ["p"]),
+        ({"5%": "p", "90%": "q", "12%": "p"}, ["80%", "6%"], ["q", "p"]),
+        (
+            {"31/01/2021": "p", "01/11/2021": "q"},
+            ["03/11/2021", "11/03/2021"],
+            ["q", "p"],
+        ),
+    ],
+)
+def test_a_row_is_predicted_alone_as_among_others(shell, cells, new, classes):
+    run = shell.train(rows_of(cells))
+    text = "a,n\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(new))
+    assert shell.predict(run, text)[0] == classes
+
+
+def test_thousands_stay_thousands(shell):
+    cells = {
+        "7,670.50": "big",
+        "1,234.00": "small",
+        "8,100.00": "big",
+        "900.25": "small",
+    }
+    run = shell.train(rows_of(cells), delimiter=";")
+    assert shell.predict(run, "a;n\n1,234;1\n8,100;2\n")[0] == ["small", "big"]
+
+
+def test_a_category_that_training_rows_lacked_is_said(shell):
+    run = shell.train(rows_of({"mild": "p", "severe": "q"}))
+    _, said = shell.predict(run, "a,n\nnone,1\n")
+    assert "holds 'none' in 1 row, which no training row held" in said
+
+
+def test_a_cell_that_cannot_be_read_is_refused_with_its_place(shell, capsys):
+    run = shell.train(rows_of({"31/01/2021": "p", "01/11/2021": "q"}))
+    new = shell.file("new.csv", "a,n\n31/01/2021,1\n2021.5,2\n")
+    assert main(["predict", run, new]) == 2
+    said = capsys.readouterr().err
+    assert "'a' holds '2021.5' in line 3" in said
+    assert "dates, day first, such as '31/01/2021'" in said
+
+
+@pytest.mark.parametrize("way", [(), ("--decimal", ",")])
+def test_a_test_file_is_read_as_the_table_is(shell, capsys, way):
+    cells = {"7,917": "big", "4,155": "big", "1,298": "small", "2,100": "small"}
+    frame, delimiter = rows_of(cells), "," if way else ";"
+    test = frame.iloc[:40].to_csv(index=False, sep=delimiter)
+    run = shell.train(
+        *(frame, *way, "--test-file", shell.file("test.csv", test)), delimiter=delimiter
+    )
+    assert RunStore().run(run).metrics["test"]["accuracy"] == 1
+    table = RunStore().table(RunStore().run(run).problem.table_id)
+    assert sorted(table["a"].unique()) == [1.298, 2.1, 4.155, 7.917]
+
+
+def test_words_that_look_missing_in_a_test_file_are_words(shell):
+    frame = rows_of({"none": "p", "mild": "q", "severe": "q"})
+    test = frame[frame["a"] == "none"].iloc[:6].to_csv(index=False)
+    run = shell.train(frame, "--test-file", shell.file("test.csv", test))
+    assert RunStore().run(run).metrics["test"]["accuracy"] == 1
+
+
+def test_a_person_says_what_is_missing_and_what_is_text(shell):
+    cells = {"NA": "p", "-999": "p", "1": "q", "1.0": "p"}
+    told = shell.train(rows_of(cells), "--keep-na", "a")
+    (feature,) = {f for f in RunStore().model(told).features if f.column == "a"}
+    assert feature.categories == ("-999", "1", "1.0", "NA")
+    told = shell.train(
+        rows_of({"-999": "p", "1": "p", "2": "q"}), "--missing", "a:-999"
+    )
+    table = RunStore().table(RunStore().run(told).problem.table_id)
+    assert table["a"].min() == 1
+    assert table["a"].hasnans
+    (form,) = {f.form for f in RunStore().model(told).features if f.column == "a"}
+    assert form.missing_numbers == (-999,)
+    _, said = shell.predict(told, "a,n\n-999,1\n2,1\n")
+    assert "Cells with \"-999\" count as missing: 1 in 'a'." in said
+    told = shell.train(rows_of({"1.0": "p", "1": "q", "2": "q"}), "--as-text", "a")
+    assert shell.predict(told, "a,n\n1.0,1\n1,1\n")[0] == ["p", "q"]
+
+
+def test_a_column_that_is_not_there_cannot_be_spoken_of(shell, capsys):
+    table = shell.file("t.csv", rows_of({"1": "p", "2": "q"}).to_csv(index=False))
+    assert main(["train", table, "--target", "y", "--missing", "b:7"]) == 2
+    assert "no column 'b'" in capsys.readouterr().err
+
+
+def test_explain_reads_a_row_of_a_new_table(shell, capsys):
+    run = shell.train(rows_of({"none": "p", "mild": "q", "severe": "q"}))
+    new = shell.file("new.csv", "n,a\n1,none\n2,mild\n")
+    for row, label in enumerate("pq", start=1):
+        assert main(["explain", run, "--table", new, "--row", str(row)]) == 0
+        assert capsys.readouterr().out.startswith(f"Prediction: {label}")
+    assert main(["explain", run, "--table", new, "--row", "3"]) == 2
+    assert "--row must be from 1 to 2" in capsys.readouterr().err
+
+
+def test_a_workbooks_numbers_are_not_text(shell, tmp_path):
+    cells = {"7.917,5": "big", "1,298": "small", "2,1": "small", "9.000": "big"}
+    run = shell.train(rows_of(cells), delimiter=";")
+    book = tmp_path / "new.xlsx"
+    pd.DataFrame({"a": [1.298, 7917.5, 9000], "n": [1, 2, 3]}).to_excel(
+        book, index=False
+    )
+    out = tmp_path / "out.csv"
+    assert main(["predict", run, str(book), "-o", str(out)]) == 0
+    written = pd.read_csv(out)
+    assert written["prediction"].tolist() == ["small", "big", "big"]
+    assert written["a"].tolist() == [1.298, 7917.5, 9000]
