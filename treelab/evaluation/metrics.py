@@ -53,10 +53,13 @@ def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
     if len(y_true) == 0:
         raise ValueError("There is no row to score; give at least one.")
     if task == "regression":
+        # Squares of very small numbers leave float64; a power of two changes no digit.
+        unit = 2.0 ** np.frexp(np.ptp(y_true))[1]
+        y_true, y_pred = y_true / unit, y_pred / unit
         found = {
             "r2": r2_score(y_true, y_pred) if len(y_true) > 1 else np.nan,
-            "rmse": root_mean_squared_error(y_true, y_pred),
-            "mae": mean_absolute_error(y_true, y_pred),
+            "rmse": unit * root_mean_squared_error(y_true, y_pred),
+            "mae": unit * mean_absolute_error(y_true, y_pred),
         }
     else:
         accuracy = accuracy_score(y_true, y_pred)
@@ -214,8 +217,11 @@ def baseline_loss(task: str, y_train, y) -> float:
     """
     y_train, y = np.asarray(y_train), np.asarray(y)
     if task == "regression":
-        variance = np.var(y_train)
-        return float(np.mean((y - y_train.mean()) ** 2) / variance) if variance else 1.0
+        size = np.ptp(y_train)
+        if not size:
+            return 1.0
+        y_train, y = y_train / size, y / size  # squares of small numbers leave float64
+        return float(np.mean((y - y_train.mean()) ** 2) / np.var(y_train))
     classes, counts = np.unique(y_train, return_counts=True)
     prior = dict(zip(classes.tolist(), counts / len(y_train)))
     least = np.finfo(float).eps

@@ -313,7 +313,7 @@ def test_infinite_values_are_refused_by_name_and_row(odd):
 @pytest.mark.parametrize(
     ("settings", "frame", "y", "words"),
     [
-        ({"numbers": "rank"}, {"a": [1]}, [0], r"numbers must be one of.*'rank'"),
+        ({"numbers": "robust"}, {"a": [1]}, [0], r"numbers must be one of.*'robust'"),
         ({"task": "survival"}, {"a": [1]}, [0], r"task must be one of.*'survival'"),
         ({}, {"a": []}, [], "no rows"),
         ({}, {"a": [1, 2]}, [0], "2 rows, but the target has 1"),

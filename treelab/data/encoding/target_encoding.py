@@ -61,6 +61,9 @@ def fit_target_encoding(
 
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
+    # Squares of very small numbers leave float64; a power of two changes no digit.
+    unit = 2.0 ** np.frexp(np.ptp(y))[1] if kind == "continuous" else 1.0
+    y = y / unit if kind == "continuous" else y
     encoder = TargetEncoder(
         categories=[np.arange(n + 1) for n in n_levels],
         target_type=kind,
@@ -74,13 +77,13 @@ def fit_target_encoding(
     cross_fitted = np.where(
         np.repeat(plain, n_outputs), encoder.transform(filled), cross_fitted
     )  # (n_rows, K * C)
-    mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64)
+    mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64) * unit
     by_output = [
-        np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1)
+        np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1) * unit
         for k in range(n_columns)
     ]
     return TargetEncoding(
-        by_output, mean, cross_fitted.reshape(len(y), n_columns, n_outputs)
+        by_output, mean, cross_fitted.reshape(len(y), n_columns, n_outputs) * unit
     )
 
 
