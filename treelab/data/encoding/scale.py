@@ -74,7 +74,7 @@ def zscore(x: np.ndarray) -> Affine:
 
 
 def spread(x: np.ndarray) -> float:
-    """Standard deviation of the values of ``x`` that are there; 0 where there is none."""
+    """Standard deviation of the known values of ``x``; 0 where there is none."""
     known = x[~np.isnan(x)]
     found = zscore(known).scale if len(known) else 0.0
     return found if np.isfinite(found) else 0.0
@@ -106,10 +106,10 @@ def normal_scores(x: np.ndarray) -> Interpolation:
 
 
 def ranks(x: np.ndarray) -> Interpolation:
-    """The place of each value among the distinct ones of ``x`` (n_rows,), from 0; NaN stays.
+    """The place of each value among the distinct ones of ``x`` (n_rows,), from 0.
 
-    All that a greedy search of axis-aligned splits needs to know, in whatever unit,
-    and exact in float32.
+    A missing value stays one. All that a greedy search of axis-aligned splits needs
+    to know, in whatever unit, and exact in float32.
     """
     values = np.unique(x[~np.isnan(x)])
     return Interpolation(values, np.arange(len(values), dtype=np.float64))

@@ -26,9 +26,10 @@ class TableEncoder:
     Parameters
     ----------
     numbers : {"quantile", "rank", "zscore", "minmax", "none"}, default="quantile"
-        Scale of every feature: normal scores of the ranks, the ranks of the distinct
-        values, mean 0 and deviation 1, from 0 to 1, or as it is. A column that is constant becomes 0, except under
-        "none". Only the last three are affine, as oblique splits need.
+        Scale of every feature: normal scores of the ranks, ranks of the distinct
+        values, mean 0 and deviation 1, from 0 to 1, or as it is. A column that is
+        constant becomes 0, except under "none". Only the last three are affine, as
+        oblique splits need.
     task : {"binary", "multiclass", "regression"}
         Multiclass gives a category column one feature for each class.
     one_hot_max : int, default=0

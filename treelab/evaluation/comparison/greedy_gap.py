@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from treelab.data.encoding.scale import ranks, zscore
+from treelab.data.encoding.scale import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
 from treelab.trees.midpoints import midpoint
 from treelab.trees.rows_at import RowsAt
@@ -110,8 +110,9 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     """
     known = feature_matrix(tree.features, train[0])
     scales = [ranks(own) for own in known.T]
-    unit = zscore(np.asarray(train[1], float)) if tree.classes is None else None
-    fitted, held_out = (_read(tree, *rows, scales, unit) for rows in (train, test))
+    unit = Affine() if tree.classes else zscore(np.asarray(train[1], float))
+    fitted = _read(tree, train, scales, unit)
+    held_out = _read(tree, test, scales, unit)
     if len(fitted.leaf) == 0 or len(held_out.leaf) == 0:
         return None
     least = LEAST * _loss(fitted.target) * len(fitted.leaf)
@@ -130,8 +131,9 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     return min(kept, key=lambda own: (own[0].n_leaves, -own[1]))[0]
 
 
-def _read(tree: Tree, X: pd.DataFrame, y, scales, unit) -> _Rows:
+def _read(tree: Tree, rows: tuple, scales: list[Scale], unit: Scale) -> _Rows:
     """Read rows once for all nodes, in no unit of their own where greedy reads them."""
+    X, y = rows
     matrix = feature_matrix(tree.features, X)
     truth = check_target(tree, len(X), y)
     if tree.classes is not None:

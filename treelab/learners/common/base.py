@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -283,3 +284,10 @@ class TableRegressor(RegressorMixin, TableEstimator):
         """Predict one value, in the units of the target, for each row of ``X``."""
         frame = self._predict_frame(X)
         return self.model_.predict(frame)
+
+    def score(self, X, y, sample_weight=None):
+        """Return R² of the predictions for ``X``, of values of whatever size."""
+        # Squares of very small numbers leave float64; a power of two changes no digit.
+        unit = 2.0 ** np.frexp(np.ptp(y))[1]
+        predicted = self.predict(X) / unit
+        return r2_score(np.asarray(y) / unit, predicted, sample_weight=sample_weight)

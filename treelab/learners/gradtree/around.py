@@ -99,9 +99,10 @@ def train_around(
     """
     tree, (X, y) = around.tree, rows
     columns = _Columns(around, X)
-    target = TargetRows(
-        check_target(tree, len(X), y), tree.classes, around.weights[None]
-    )
+    known = check_target(tree, len(X), y)
+    if tree.classes is None:
+        known = TargetScale.of(known).standardise(known)
+    target = TargetRows(known, tree.classes, around.weights[None])
     random = np.random.RandomState(seed)
     starts = [
         _start(around, columns, target.indicators, random, resampled=restart > 0)
@@ -274,7 +275,7 @@ def _sample(here: np.ndarray, random: np.random.RandomState, resampled: bool):
 def _objective(target: TargetRows, settings: GradTreeSettings) -> Objective:
     """What the splits are trained for."""
     if target.classes is None:
-        return RegressionObjective(TargetScale.of(target.y))
+        return RegressionObjective(TargetScale())
     return ClassObjective(
         class_weights=np.ones((target.n_outputs, 1)),
         loss_kind=settings.loss,

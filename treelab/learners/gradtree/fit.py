@@ -304,7 +304,8 @@ class GradTreeFit(BatchedFit):
     ) -> Tree:
         """Rewrite a tree in the user's columns, with rows at its nodes.
 
-        Values stay in the unit of the table's target, see ``Table.restore``. Leaves are refitted to the rows, unless their values (L, C) are given.
+        Values stay in the unit of the table's target, see ``Table.restore``. Leaves
+        are refitted to the rows, unless their values (L, C) are given.
         """
         tree = hard.export(encoder, table.target.n_outputs, table.target.classes)
         constraints = table.target.constraints

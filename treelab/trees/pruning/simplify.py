@@ -121,9 +121,9 @@ def merge_equal(
 
 
 def _linear_leaves(tree: Tree) -> np.ndarray | None:
-    """Return what linear leaves predict of usual values, and of one spread more, or None.
+    """Return linear leaves as numbers in the unit of the target, or None.
 
-    In the unit of the target, whatever those of the columns are.
+    What they add for one spread of each column, and predict for usual values.
     """
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return None
