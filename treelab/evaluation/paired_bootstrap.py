@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.data.encoding.scale import power_of_two
 from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_counts
 
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
@@ -189,8 +190,7 @@ def _resample_labels(y_true, first, second, n_resamples, rng) -> dict:
 def _resample_values(y_true, first, second, n_resamples, rng) -> dict:
     """Scores of both models for the rows and their resamples, from sums over rows."""
     y = y_true.astype(float)
-    # Squares of very small numbers leave float64; a power of two changes no digit.
-    unit = 2.0 ** np.frexp(np.ptp(y))[1]
+    unit = power_of_two(y)
     y, first, second = (np.asarray(own, float) / unit for own in (y, first, second))
     n_rows = len(y)
     y_centred = y - y.mean()

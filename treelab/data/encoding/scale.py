@@ -73,6 +73,14 @@ def zscore(x: np.ndarray) -> Affine:
     return Affine(mean, size * float(((x - mean) / size).std()))
 
 
+def power_of_two(x: np.ndarray) -> float:
+    """The first power of two above the range of ``x``; 1 where that is 0.
+
+    Divided by it no digit changes, and squares of very small numbers stay in float64.
+    """
+    return float(2.0 ** np.frexp(np.ptp(x))[1])
+
+
 def spread(x: np.ndarray) -> float:
     """Standard deviation of the known values of ``x``; 0 where there is none."""
     known = x[~np.isnan(x)]

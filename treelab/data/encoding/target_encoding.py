@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.data.encoding.scale import power_of_two
+
 FOLDS = 5
 FEWEST_CROSS_FITTED = 10  # with fewer rows a fold is too small; fit plainly
 # With this many rows a level, on average, a row's own target hardly moves the score of
@@ -61,8 +63,7 @@ def fit_target_encoding(
 
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
-    # Squares of very small numbers leave float64; a power of two changes no digit.
-    unit = 2.0 ** np.frexp(np.ptp(y))[1] if kind == "continuous" else 1.0
+    unit = power_of_two(y) if kind == "continuous" else 1.0
     y = y / unit if kind == "continuous" else y
     encoder = TargetEncoder(
         categories=[np.arange(n + 1) for n in n_levels],

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treelab.data.columns import as_frame
+from treelab.data.encoding.scale import power_of_two
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.folds import hold_out
 from treelab.learners.common.input_checks import (
@@ -287,7 +288,6 @@ class TableRegressor(RegressorMixin, TableEstimator):
 
     def score(self, X, y, sample_weight=None):
         """Return R² of the predictions for ``X``, of values of whatever size."""
-        # Squares of very small numbers leave float64; a power of two changes no digit.
-        unit = 2.0 ** np.frexp(np.ptp(y))[1]
+        unit = power_of_two(y)
         predicted = self.predict(X) / unit
         return r2_score(np.asarray(y) / unit, predicted, sample_weight=sample_weight)
