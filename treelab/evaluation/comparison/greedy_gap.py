@@ -1,5 +1,6 @@
 """Where a greedy tree fails: a split that gains little at once and much in the end."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,7 +132,7 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     return min(kept, key=lambda own: (own[0].n_leaves, -own[1]))[0]
 
 
-def _read(tree: Tree, rows: tuple, scales: list[Scale], unit: Scale) -> _Rows:
+def _read(tree: Tree, rows: tuple, scales: Sequence[Scale], unit: Scale) -> _Rows:
     """Read rows once for all nodes, in no unit of their own where greedy reads them."""
     X, y = rows
     matrix = feature_matrix(tree.features, X)
