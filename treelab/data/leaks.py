@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.class_weight import compute_sample_weight
 
 from treelab.data.columns import column_kind
+from treelab.data.encoding.scale import LARGEST, ranks, zscore
 from treelab.data.values import class_labels
 
 SETTLED = 0.99  # of held-out rows: balanced accuracy, or R2
@@ -47,6 +48,7 @@ def scores_alone(
     known = target.iloc[rows]
     if task == "regression":
         y = known.to_numpy(np.float64)
+        y = zscore(y)(y)
     else:
         y = class_labels(known).to_numpy()
     half = len(rows) // 2
@@ -55,7 +57,7 @@ def scores_alone(
         y = np.unique(y, return_inverse=True)[1]
         weights = compute_sample_weight("balanced", y[:half])
     for name in columns.columns:
-        x = _codes(columns[name].iloc[rows])[:, None]
+        x = _codes(columns[name].iloc[rows], half)[:, None]
         yield str(name), _score(x, y, half, weights)
 
 
@@ -75,13 +77,16 @@ def sampled_rows(target: pd.Series, n_columns: int) -> np.ndarray:
     return np.random.default_rng(0).permutation(known)[:most]
 
 
-def _codes(column: pd.Series) -> np.ndarray:
-    """Return a column as numbers, missing values below all others."""
+def _codes(column: pd.Series, half: int) -> np.ndarray:
+    """Return a column as ranks among the first rows, missing values below all others.
+
+    So its unit does not matter.
+    """
     if column_kind(column) != "number":
         return pd.factorize(column)[0].astype(np.float64)
     values = column.to_numpy(np.float64, na_value=np.nan)
-    finite = np.clip(values, -1e30, 1e30)
-    return np.where(np.isnan(values), -1e31, finite)
+    finite = np.clip(values, -LARGEST, LARGEST)
+    return np.nan_to_num(ranks(finite[:half])(finite), nan=-1)
 
 
 def _score(

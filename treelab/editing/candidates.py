@@ -11,7 +11,7 @@ from treelab.trees.feature import Feature
 from treelab.trees.midpoints import midpoint
 
 MIN_SAMPLES_LEAF = 5
-LEAST_GAIN = 1e-9  # less is rounding
+LEAST_GAIN = 1e-9  # of the variance of all rows (of classes, 1): less is rounding
 SPARSE = 4  # values of a column for each row of a node
 
 
@@ -146,7 +146,7 @@ def _number(
     """Return the best threshold of a number column."""
     values, places = rows.places(feature)
     groups = _Groups.of(rows, at, places[at], len(values))
-    cut = _best_cut(groups, np.arange(len(groups.count)), least)
+    cut = _best_cut(groups, np.arange(len(groups.count)), least, rows.variance)
     if cut is None:
         return None
     low, high = values[groups.code[[cut.place, cut.place + 1]]]
@@ -164,7 +164,7 @@ def _category(
     best: tuple[_Cut, np.ndarray] | None = None
     for output in range(n_outputs if n_outputs != 2 else 1):
         order = np.argsort(-groups.total[:, output] / groups.count, kind="stable")
-        cut = _best_cut(groups, order, least)
+        cut = _best_cut(groups, order, least, rows.variance)
         if cut is not None and (best is None or cut.gain > best[0].gain):
             best = cut, groups.code[order[: cut.place + 1]]
     if best is None:
@@ -213,7 +213,9 @@ class _Groups:
         return cls(present[some], count[some], total[some], n_missing, missing)
 
 
-def _best_cut(groups: _Groups, order: np.ndarray, least: int) -> _Cut | None:
+def _best_cut(
+    groups: _Groups, order: np.ndarray, least: int, variance: float
+) -> _Cut | None:
     """Return the best place to cut groups in an order; None where nothing is gained.
 
     Rows without a value go to the side where they gain most.
@@ -236,7 +238,7 @@ def _best_cut(groups: _Groups, order: np.ndarray, least: int) -> _Cut | None:
         explained += ((total - own) ** 2).sum(axis=1) / np.maximum(n_right, 1)
         place = int(np.where(fits, explained, -np.inf).argmax())
         gain = float(explained[place] - base) / n_rows
-        if gain > LEAST_GAIN and (best is None or gain > best.gain):
+        if gain > LEAST_GAIN * variance and (best is None or gain > best.gain):
             n_side = int(n_own[place])
             # Where nothing is missing, a new row without a value goes with the most.
             side = with_missing if groups.n_missing else 2 * n_side >= n_rows

@@ -26,11 +26,16 @@ class EditRows:
     ----------
     y : ndarray of shape (n_rows,)
         Class codes, or values.
+    variance : float
+        Of the values; 1 for classes.
     """
 
     def __init__(self, tree: Tree, X, y):
         self.y = check_target(tree, len(X), y)
         self._n_classes = 0 if tree.classes is None else len(tree.classes)
+        # What sums are taken of: values from their mean, so that squares stay exact.
+        self._summed = self.y if self._n_classes else self.y - self.y.mean()
+        self.variance = 1.0 if self._n_classes else float(np.mean(self._summed**2))
         self._reader = FeatureReader(tree.features, X)
         self._features = tree.features
         self._place = {  # of each number column
@@ -52,8 +57,11 @@ class EditRows:
         return np.eye(self._n_classes)[y] if self._n_classes else y[:, None]
 
     def sums(self, group: np.ndarray, rows: np.ndarray, n_groups: int) -> np.ndarray:
-        """Sum ``values`` of some rows by group, (n_groups, n_outputs)."""
-        y = self.y[rows]
+        """Sum ``values`` of some rows by group, (n_groups, n_outputs).
+
+        Numbers count from their mean among all rows.
+        """
+        y = self._summed[rows]
         if not self._n_classes:
             return np.bincount(group, y, n_groups)[:, None]
         cells = n_groups * self._n_classes

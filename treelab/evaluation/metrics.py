@@ -10,6 +10,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from treelab.data.encoding.scale import power_of_two
 from treelab.evaluation.routing.passes import rows_passing
 
 TITLES = {
@@ -53,10 +54,12 @@ def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
     if len(y_true) == 0:
         raise ValueError("There is no row to score; give at least one.")
     if task == "regression":
+        unit = power_of_two(y_true)
+        y_true, y_pred = y_true / unit, y_pred / unit
         found = {
             "r2": r2_score(y_true, y_pred) if len(y_true) > 1 else np.nan,
-            "rmse": root_mean_squared_error(y_true, y_pred),
-            "mae": mean_absolute_error(y_true, y_pred),
+            "rmse": unit * root_mean_squared_error(y_true, y_pred),
+            "mae": unit * mean_absolute_error(y_true, y_pred),
         }
     else:
         accuracy = accuracy_score(y_true, y_pred)
@@ -214,6 +217,8 @@ def baseline_loss(task: str, y_train, y) -> float:
     """
     y_train, y = np.asarray(y_train), np.asarray(y)
     if task == "regression":
+        unit = power_of_two(y_train)
+        y_train, y = y_train / unit, y / unit
         variance = np.var(y_train)
         return float(np.mean((y - y_train.mean()) ** 2) / variance) if variance else 1.0
     classes, counts = np.unique(y_train, return_counts=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.data.encoding.scale import power_of_two
 from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_counts
 
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
@@ -189,9 +190,11 @@ def _resample_labels(y_true, first, second, n_resamples, rng) -> dict:
 def _resample_values(y_true, first, second, n_resamples, rng) -> dict:
     """Scores of both models for the rows and their resamples, from sums over rows."""
     y = y_true.astype(float)
+    unit = power_of_two(y)
+    y, first, second = (np.asarray(own, float) / unit for own in (y, first, second))
     n_rows = len(y)
     y_centred = y - y.mean()
-    errors = [np.asarray(predicted, dtype=float) - y for predicted in (first, second)]
+    errors = [predicted - y for predicted in (first, second)]
     columns = np.column_stack(
         [y_centred, y_centred**2, *(e**2 for e in errors), *(np.abs(e) for e in errors)]
     )
@@ -207,6 +210,6 @@ def _resample_values(y_true, first, second, n_resamples, rng) -> dict:
         r2 = [np.where(variation > 0, 1 - e / variation, np.nan) for e in of_errors[:2]]
     return {
         "r2": r2,
-        "rmse": [np.sqrt(e / n_rows) for e in of_errors[:2]],
-        "mae": [e / n_rows for e in of_errors[2:]],
+        "rmse": [unit * np.sqrt(e / n_rows) for e in of_errors[:2]],
+        "mae": [unit * e / n_rows for e in of_errors[2:]],
     }

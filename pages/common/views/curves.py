@@ -14,7 +14,7 @@ from treelab.learners.common.origin import STARTS
 from treelab.runs.store.run import Run
 
 # Learners that report squared units; the others report parts of the variance.
-SQUARED = {"cart", "argmin", "optimal"}
+SQUARED = {"cart", "optimal"}
 CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
 VARIANCE_UNIT = "squared error / variance"
 X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}

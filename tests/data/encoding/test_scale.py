@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
 
 from tests.slow_params import slow_after
-from treelab.data.encoding.scale import SCALES
+from treelab.data.encoding.scale import SCALES, power_of_two, spread
 
 COLUMNS = st.integers(1, 60).flatmap(
     lambda n: arrays(
@@ -73,11 +73,35 @@ def test_affine_scales_are_scikit_learns(x):
         assert np.allclose(SCALES[name](x)(x), expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1, 1e12])
-@pytest.mark.parametrize("name", ["quantile", "zscore", "minmax"])
-def test_the_unit_of_a_column_does_not_matter(name, unit):
-    x = np.random.default_rng(0).lognormal(0, 3, 200)
-    assert np.allclose(SCALES[name](x * unit)(x * unit), SCALES[name](x)(x))
+@pytest.mark.parametrize("offset", [0.0, 1e9, -1e12])
+@pytest.mark.parametrize("unit", [1e-200, 1e-12, 1e-3, 1, 1e12, 1e100])
+@pytest.mark.parametrize("name", ["quantile", "rank", "zscore", "minmax"])
+def test_the_unit_of_a_column_does_not_matter(name, unit, offset):
+    x = np.random.default_rng(0).lognormal(0, 3, 200).round(1)
+    moved = (x + offset) * unit
+    assert np.allclose(SCALES[name](moved)(moved), SCALES[name](x)(x), atol=1e-4)
+
+
+@given(x=COLUMNS)
+@settings(deadline=None)
+def test_ranks_are_places_among_the_distinct_values_and_between_them_lie_between(x):
+    scale, values = SCALES["rank"](np.append(x, np.nan)), np.unique(x)
+    assert scale(values).tolist() == [*range(len(values))]
+    middle = values[:-1] / 2 + values[1:] / 2
+    assert (scale(middle) >= np.arange(len(middle))).all()
+    assert (scale(middle) <= np.arange(len(middle)) + 1).all()
+    assert np.isnan(scale(np.array([np.nan]))).all()
+
+
+@given(x=COLUMNS, k=st.integers(-200, 100))
+@settings(deadline=None)
+def test_the_spread_is_known_in_any_unit_and_a_power_of_two_is_above_it(x, k):
+    moved = np.clip(x, -100, 100).round(2) * 10.0**k
+    unit = power_of_two(moved)
+    assert np.ptp(moved) == 0 or unit / 2 <= np.ptp(moved) <= unit
+    assert (moved / unit * unit == moved).all()
+    expected = np.std(moved / unit) * unit if np.ptp(moved) else 0.0
+    assert spread(np.append(moved, np.nan)) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 def test_large_numbers_are_scaled_without_overflow():

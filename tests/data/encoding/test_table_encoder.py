@@ -9,7 +9,7 @@ from tests.slow_params import slow_after
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.trees.feature import feature_matrix
 
-SCALED = ["quantile", "zscore", "minmax", "none"]
+SCALED = ["quantile", "rank", "zscore", "minmax", "none"]
 NUMBER = st.one_of(
     st.just(np.nan),
     st.integers(-3, 3).map(float),
@@ -313,7 +313,7 @@ def test_infinite_values_are_refused_by_name_and_row(odd):
 @pytest.mark.parametrize(
     ("settings", "frame", "y", "words"),
     [
-        ({"numbers": "rank"}, {"a": [1]}, [0], r"numbers must be one of.*'rank'"),
+        ({"numbers": "robust"}, {"a": [1]}, [0], r"numbers must be one of.*'robust'"),
         ({"task": "survival"}, {"a": [1]}, [0], r"task must be one of.*'survival'"),
         ({}, {"a": []}, [], "no rows"),
         ({}, {"a": [1, 2]}, [0], "2 rows, but the target has 1"),
@@ -353,3 +353,21 @@ def test_columns_may_come_in_another_order():
     encoder = TableEncoder("zscore", task="binary")
     encoder.fit_transform(frame, [0, 1, 0])
     assert (encoder.transform(frame) == encoder.transform(frame[["v", "u"]])).all()
+
+
+@given(
+    x=st.lists(st.floats(-1e9, 1e9, width=64), min_size=2, max_size=30, unique=True),
+    k=st.integers(-140, 140),
+    offset=st.sampled_from([0.0, 1e9]),
+)
+@settings(deadline=None)
+def test_a_split_of_ranks_parts_the_same_rows_in_the_column_s_unit(x, k, offset):
+    column = (np.array(x) + offset) * 10.0**k
+    encoder = TableEncoder("rank", task="regression")
+    encoded = to_float32(encoder.fit_transform(pd.DataFrame({"a": column}), column))
+    for place in range(len(np.unique(column)) - 1):
+        (threshold,), _ = encoder.axis_splits([0], np.float32([place + 0.5]))
+        goes_left = encoded[:, 0] <= place + 0.5
+        assert (goes_left == (column <= threshold)).all()
+        assert goes_left.any()
+        assert not goes_left.all()

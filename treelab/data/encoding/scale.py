@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-SMALLEST_SPREAD = 1e-150  # a column that spreads less is constant, or divides to inf
+SMALLEST_SPREAD = 1e-250  # a column that spreads less is constant, or divides to inf
+LARGEST = 1e150  # what values far outside of the known ones are encoded as
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,13 @@ class Affine:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Map values of any shape."""
-        return (x - self.shift) / self.scale
+        with np.errstate(over="ignore"):
+            return np.clip((x - self.shift) / self.scale, -LARGEST, LARGEST)
 
 
 @dataclass(frozen=True, eq=False)
-class NormalScores:
-    """Piecewise linear and increasing through the normal score of each known value.
+class Interpolation:
+    """Piecewise linear and increasing through the score of each known value.
 
     Outside the known values the ends hold.
 
@@ -46,39 +48,53 @@ class NormalScores:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Map values of any shape; never decreasing, also in the last bit."""
-        if len(self.values) == 1:
-            return np.zeros_like(x, dtype=np.float64)
+        if len(self.values) <= 1:
+            return np.where(np.isnan(x), x, 0.0)
         right = np.searchsorted(self.values, x, side="right")
         right = np.clip(right, 1, len(self.values) - 1)
         low, high = self.values[right - 1], self.values[right]
         from_score, to_score = self.scores[right - 1], self.scores[right]
-        share = np.clip((x - low) / (high - low), 0.0, 1.0)
+        with np.errstate(over="ignore"):  # far outside of two close values
+            share = np.clip((x - low) / (high - low), 0.0, 1.0)
         # The product rounds, so without the minimum a value might pass its neighbour.
         return np.minimum(from_score + share * (to_score - from_score), to_score)
 
 
-Scale = Affine | NormalScores
+Scale = Affine | Interpolation
 
 
 def zscore(x: np.ndarray) -> Affine:
     """Mean 0 and standard deviation 1 over ``x`` (n_rows,)."""
-    size = np.abs(x).max()
-    if size == 0 or np.ptp(x) < SMALLEST_SPREAD:
+    if np.ptp(x) < SMALLEST_SPREAD:
         return Affine(float(x[0]), np.inf)
+    mean = float(x.mean())
     # Squares of very large or small numbers leave float64, so measure in units of size.
-    spread = float(np.std(x / size) * size)
-    if spread < SMALLEST_SPREAD:
-        return Affine(float(x[0]), np.inf)
-    return Affine(float(np.mean(x / size) * size), spread)
+    size = float(np.abs(x - mean).max())
+    return Affine(mean, size * float(((x - mean) / size).std()))
+
+
+def power_of_two(x: np.ndarray) -> float:
+    """The first power of two above the range of ``x``; 1 where that is 0.
+
+    Divided by it no digit changes, and squares of very small numbers stay in float64.
+    """
+    return float(2.0 ** np.frexp(np.ptp(x))[1])
+
+
+def spread(x: np.ndarray) -> float:
+    """Standard deviation of the known values of ``x``; 0 where there is none."""
+    known = x[~np.isnan(x)]
+    found = zscore(known).scale if len(known) else 0.0
+    return found if np.isfinite(found) else 0.0
 
 
 def minmax(x: np.ndarray) -> Affine:
     """From 0 to 1 over ``x`` (n_rows,)."""
-    spread = float(np.ptp(x))
-    return Affine(float(x.min()), spread if spread >= SMALLEST_SPREAD else np.inf)
+    width = float(np.ptp(x))
+    return Affine(float(x.min()), width if width >= SMALLEST_SPREAD else np.inf)
 
 
-def normal_scores(x: np.ndarray) -> NormalScores:
+def normal_scores(x: np.ndarray) -> Interpolation:
     """Standard normal over ``x`` (n_rows,), by ranks; ties share their middle rank.
 
     What scikit-learn's ``QuantileTransformer(output_distribution="normal")`` with a
@@ -88,13 +104,23 @@ def normal_scores(x: np.ndarray) -> NormalScores:
     """
     values, counts = np.unique(x, return_counts=True)
     if len(values) == 1:
-        return NormalScores(values, np.zeros(1))
+        return Interpolation(values, np.zeros(1))
     last = np.cumsum(counts) - 1.0
     rank = last - (counts - 1) / 2
     share = rank / (len(x) - 1)
     share[0], share[-1] = 0.0, 1.0
     edge = 1e-7 - np.spacing(1)
-    return NormalScores(values, ndtri(np.clip(share, edge, 1 - edge)))
+    return Interpolation(values, ndtri(np.clip(share, edge, 1 - edge)))
+
+
+def ranks(x: np.ndarray) -> Interpolation:
+    """The place of each value among the distinct ones of ``x`` (n_rows,), from 0.
+
+    A missing value stays one. All that a greedy search of axis-aligned splits needs
+    to know, in whatever unit, and exact in float32.
+    """
+    values = np.unique(x[~np.isnan(x)])
+    return Interpolation(values, np.arange(len(values), dtype=np.float64))
 
 
 def unscaled(x: np.ndarray) -> Affine:
@@ -104,6 +130,7 @@ def unscaled(x: np.ndarray) -> Affine:
 
 SCALES: dict[str, Callable[[np.ndarray], Scale]] = {
     "quantile": normal_scores,
+    "rank": ranks,
     "zscore": zscore,
     "minmax": minmax,
     "none": unscaled,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import TASKS, as_frame
 from treelab.data.encoding.encoded_columns import encode_columns
-from treelab.data.encoding.scale import SCALES, Affine
+from treelab.data.encoding.scale import SCALES, Affine, spread
 from treelab.data.values import numbers, refuse_large
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.midpoints import midpoint
@@ -25,10 +25,11 @@ class TableEncoder:
 
     Parameters
     ----------
-    numbers : {"quantile", "zscore", "minmax", "none"}, default="quantile"
-        Scale of every feature: normal scores of the ranks, mean 0 and deviation 1,
-        from 0 to 1, or as it is. A column that is constant becomes 0, except under
-        "none". Only the last three are affine, as oblique splits need.
+    numbers : {"quantile", "rank", "zscore", "minmax", "none"}, default="quantile"
+        Scale of every feature: normal scores of the ranks, ranks of the distinct
+        values, mean 0 and deviation 1, from 0 to 1, or as it is. A column that is
+        constant becomes 0, except under "none". Only the last three are affine, as
+        oblique splits need.
     task : {"binary", "multiclass", "regression"}
         Multiclass gives a category column one feature for each class.
     one_hot_max : int, default=0
@@ -108,7 +109,7 @@ class TableEncoder:
             random_state=self.random_state,
         )
         self.features_ = tuple(
-            replace(column.feature, spread=_spread(column.values)) for column in columns
+            replace(column.feature, spread=spread(column.values)) for column in columns
         )
         self.target_encoded_ = tuple(
             dict.fromkeys(c.feature.column for c in columns if c.is_target_encoded)
@@ -296,12 +297,6 @@ def to_float32(encoded: np.ndarray) -> np.ndarray:
             'for float32; encode numbers by "quantile", "zscore" or "minmax".'
         )
     return single
-
-
-def _spread(values: np.ndarray) -> float:
-    """Standard deviation of the values that are there; 0 where there is none."""
-    observed = values[~np.isnan(values)]
-    return float(observed.std()) if len(observed) else 0.0
 
 
 def _known_values(feature: Feature, observed: np.ndarray) -> np.ndarray:

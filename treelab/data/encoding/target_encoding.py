@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.data.encoding.scale import power_of_two
+
 FOLDS = 5
 FEWEST_CROSS_FITTED = 10  # with fewer rows a fold is too small; fit plainly
 # With this many rows a level, on average, a row's own target hardly moves the score of
@@ -61,6 +63,8 @@ def fit_target_encoding(
 
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
+    unit = power_of_two(y) if kind == "continuous" else 1.0
+    y = y / unit if kind == "continuous" else y
     encoder = TargetEncoder(
         categories=[np.arange(n + 1) for n in n_levels],
         target_type=kind,
@@ -74,13 +78,13 @@ def fit_target_encoding(
     cross_fitted = np.where(
         np.repeat(plain, n_outputs), encoder.transform(filled), cross_fitted
     )  # (n_rows, K * C)
-    mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64)
+    mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64) * unit
     by_output = [
-        np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1)
+        np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1) * unit
         for k in range(n_columns)
     ]
     return TargetEncoding(
-        by_output, mean, cross_fitted.reshape(len(y), n_columns, n_outputs)
+        by_output, mean, cross_fitted.reshape(len(y), n_columns, n_outputs) * unit
     )
 
 

@@ -1,12 +1,15 @@
 """Where a greedy tree fails: a split that gains little at once and much in the end."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from treelab.data.encoding.scale import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
+from treelab.trees.midpoints import midpoint
 from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target
 from treelab.trees.text.nodes import split_text
@@ -17,7 +20,6 @@ FAR_BELOW = 0.5  # of the best greedy split's gain
 CORNER = 0.05  # of a node's rows, that each corner of an exclusive or holds
 MOSTLY = 0.5  # of the largest gain in the end, for which fewer leaves are preferred
 LEAST = 0.01  # of the root's impurity, that the whole tree must gain by the split
-_LARGEST = float(np.finfo(np.float32).max)  # what scikit-learn's trees can read
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class _Rows:
     """Rows as a tree reads them: numbers, targets, and who passes which node."""
 
     matrix: np.ndarray  # (n_rows, n_features)
+    ranks: np.ndarray  # the same, as places among the training rows' values
     target: np.ndarray  # (n_rows, n_outputs): one-hot classes, or values
     leaf: np.ndarray
     at: RowsAt
@@ -106,7 +109,11 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     GreedyGap or None
         None where no split counts.
     """
-    fitted, held_out = _read(tree, *train), _read(tree, *test)
+    known = feature_matrix(tree.features, train[0])
+    scales = [ranks(own) for own in known.T]
+    unit = Affine() if tree.classes else zscore(np.asarray(train[1], float))
+    fitted = _read(tree, train, scales, unit)
+    held_out = _read(tree, test, scales, unit)
     if len(fitted.leaf) == 0 or len(held_out.leaf) == 0:
         return None
     least = LEAST * _loss(fitted.target) * len(fitted.leaf)
@@ -125,15 +132,18 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     return min(kept, key=lambda own: (own[0].n_leaves, -own[1]))[0]
 
 
-def _read(tree: Tree, X: pd.DataFrame, y) -> _Rows:
-    """Read rows once for all nodes."""
+def _read(tree: Tree, rows: tuple, scales: Sequence[Scale], unit: Scale) -> _Rows:
+    """Read rows once for all nodes, in no unit of their own where greedy reads them."""
+    X, y = rows
     matrix = feature_matrix(tree.features, X)
     truth = check_target(tree, len(X), y)
     if tree.classes is not None:
         truth = np.eye(len(tree.classes))[truth]
+    else:
+        truth = unit(truth)
     leaf = leaf_of(tree, matrix)
-    clipped = np.clip(matrix, -_LARGEST, _LARGEST)
-    return _Rows(clipped, truth.reshape(len(X), -1), leaf, RowsAt(tree, leaf))
+    places = np.stack([scale(own) for scale, own in zip(scales, matrix.T)], axis=1)
+    return _Rows(matrix, places, truth.reshape(len(X), -1), leaf, RowsAt(tree, leaf))
 
 
 def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows):
@@ -147,12 +157,12 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
     alone = _loss_by(here, _goes_left(tree, node, fitted, rows))
     ends = _removed(fitted.leaf[rows], held_out.leaf[test_rows], *targets)
     gains = Gains(1 - alone / impurity, *ends)
-    grown = _grow(tree, fitted.matrix[rows], here, n_leaves)
+    grown = _grow(tree, fitted.ranks[rows], here, n_leaves)
     if grown.tree_.node_count == 1:
         return None, 0.0
-    first = grown.decision_path(fitted.matrix[rows])[:, grown.tree_.children_left[0]]
+    first = grown.decision_path(fitted.ranks[rows])[:, grown.tree_.children_left[0]]
     alone = _loss_by(here, first.toarray()[:, 0].astype(int))
-    leaves = grown.apply(fitted.matrix[rows]), grown.apply(held_out.matrix[test_rows])
+    leaves = grown.apply(fitted.ranks[rows]), grown.apply(held_out.ranks[test_rows])
     ends = _removed(*leaves, *targets)
     greedy = Gains(1 - alone / impurity, *ends)
     if (
@@ -169,7 +179,7 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
         n_leaves,
         gains,
         greedy,
-        _stump_text(tree, grown.tree_, fitted.matrix[rows]),
+        _stump_text(tree, grown.tree_, fitted, rows),
         _axes(tree, node, partner, int(grown.tree_.feature[0])),
         _is_xor(tree, node, partner, fitted, rows),
     )
@@ -285,18 +295,22 @@ def _goes_left(tree: Tree, node: int, fitted: _Rows, rows: np.ndarray) -> np.nda
     return goes_left(tree, fitted.matrix, np.full(len(rows), node), rows).astype(int)
 
 
-def _stump_text(tree: Tree, nodes, matrix: np.ndarray) -> str:
+def _stump_text(tree: Tree, nodes, fitted: _Rows, rows: np.ndarray) -> str:
     """Write the root of scikit-learn's tree in the words of ours."""
     feature = int(nodes.feature[0])
-    used = tree.features[feature]
+    used, column = tree.features[feature], fitted.matrix[rows, feature]
+    goes_left = fitted.ranks[rows, feature] <= nodes.threshold[0]
+    goes_right = fitted.ranks[rows, feature] > nodes.threshold[0]
+    low = np.max(column[goes_left], initial=-np.inf)
+    threshold = midpoint(low, np.min(column[goes_right], initial=np.inf))
     stump = Tree.complete(
         (used,),
         np.zeros(1, dtype=int),
-        nodes.threshold[:1],
+        threshold[None],
         nodes.missing_go_to_left[:1].astype(bool),
         np.zeros((2, 1)),
     )
     if used.kind == "number":  # numbers are rounded as far as its rows allow
-        column = pd.DataFrame({used.column: matrix[:, feature]})
-        stump = stump.with_rows(column, np.zeros(len(column)))
+        table = pd.DataFrame({used.column: column})
+        stump = stump.with_rows(table, np.zeros(len(column)))
     return split_text(stump, 0, most=4, length=32)

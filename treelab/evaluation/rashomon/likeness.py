@@ -49,6 +49,7 @@ def likeness(predicted: np.ndarray, n_classes: int) -> np.ndarray:
         of all predictions, at least 0.
     """
     if not n_classes:
+        predicted = predicted - predicted.mean()  # keeps the squares small and exact
         square = (predicted**2).mean(axis=1)
         cross = predicted @ predicted.T / predicted.shape[1]
         gap = np.maximum(square[:, None] + square[None] - 2 * cross, 0)

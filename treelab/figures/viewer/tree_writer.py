@@ -29,8 +29,13 @@ from treelab.trees.text.conditions import (
     rare_apart,
     split_condition,
 )
-from treelab.trees.text.names import clean, short, with_unit
-from treelab.trees.text.nodes import left_categories, prediction_text, split_text
+from treelab.trees.text.names import clean, short
+from treelab.trees.text.nodes import (
+    left_categories,
+    number_text,
+    prediction_text,
+    split_text,
+)
 from treelab.trees.text.numerals import counted, rounded
 from treelab.trees.text.sums import term_fractions
 from treelab.trees.tree import Tree
@@ -201,9 +206,7 @@ class TreeWriter:
         text = split_text(tree, node, most=most, length=wording.length, missing=False)
         entry: dict[str, Any] = {"condition": text}
         if tree.classes is None:
-            entry["prediction"] = with_unit(
-                rounded(tree.value[node, 0]), tree.target_unit
-            )
+            entry["prediction"] = number_text(tree, node)
         if j == OBLIQUE:
             entry["weights"] = self._weights(node, wording)
             entry["threshold"] = plain_number(threshold)

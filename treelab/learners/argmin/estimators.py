@@ -377,7 +377,7 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     origin_ : Origin
         How the chosen tree came about.
     history_ : DataFrame
-        Losses of the chosen tree from its start, epoch 0, to its end, in squared units
+        Losses of the chosen tree from its start, epoch 0, to its end, in variances
         of ``y``.
     n_epochs_ : int
         Epochs that the chosen tree was trained.
@@ -392,5 +392,5 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
             np.ones(len(data.y)),
             np.ones(len(data.y_valid)),
             scale=scale,
-            loss_scale=scale.scale**2,
+            loss_scale=1.0,
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from treelab.data.encoding.scale import power_of_two
 from treelab.evaluation.metrics import (
     confusion_matrix,
     headline,
@@ -147,10 +148,11 @@ def _on_validation(
     if labels is None:
         predicted = path.predict(frame, i)
         found = scores("regression", truth, predicted)
-        loss = (predicted - truth) ** 2
+        unit = power_of_two(truth)
+        loss = ((predicted - truth) / unit) ** 2
         # R2 is 1 - loss / variance: it is as uncertain as the loss is.
-        error = loss.std() / np.sqrt(len(truth)) / max(truth.var(), 1e-300)
-        return loss.mean(), found[headline("regression")], error
+        error = loss.std() / np.sqrt(len(truth)) / ((truth / unit).var() or 1.0)
+        return loss.mean() * unit**2, found[headline("regression")], error
     proba = path.predict_proba(frame, i)
     of_truth = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_PROBABILITY)
     confusion = confusion_matrix(truth, proba.argmax(axis=1), len(labels))

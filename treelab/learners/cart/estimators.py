@@ -201,9 +201,10 @@ class CartRegressor(CartFit, GrownRegressor):
 
     def _new_tree(self, settings, **limits):
         """scikit-learn's tree with our settings."""
+        scale = self._target_scale.scale
         return DecisionTreeRegressor(
             max_depth=settings.max_depth,
-            ccp_alpha=settings.ccp_alpha,
+            ccp_alpha=settings.ccp_alpha / scale / scale,  # a variance
             random_state=self.random_state,
             **limits,
         )

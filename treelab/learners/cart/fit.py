@@ -22,6 +22,7 @@ from treelab.learners.common.grown_tree import GrownTree
 from treelab.training.events import Monitor
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.keeping import kept, kept_path, with_note
+from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.cost_complexity import (
     CostComplexityPath,
     cost_complexity_path,
@@ -54,7 +55,7 @@ class CartFit(GrownTree):
         frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
         target = np.concatenate([data.y, data.y_valid])
         encoder = TableEncoder(
-            "none", task=self._task(), random_state=self._draw_seed()
+            "rank", task=self._task(), random_state=self._draw_seed()
         )
         return replace(
             data,
@@ -154,6 +155,11 @@ class CartFit(GrownTree):
             trees, search.sizes[:longest], scores, error[:longest], chosen
         )
         return kept_path(path, self.constraints_)
+
+    def _with_rows(self, tree, data, class_weights=None):
+        """With thresholds midway between the rows of their node, as CART sets them."""
+        tree = super()._with_rows(tree, data, class_weights)
+        return with_midpoint_thresholds(tree)
 
     def _search(self, settings: CartSettings, y: np.ndarray) -> Search:
         """Return what cross-validation tries."""

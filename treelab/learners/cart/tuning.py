@@ -201,7 +201,7 @@ def _fold_sums(
 ) -> np.ndarray:
     """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
     frame, y = data.frame[~held_out], data.y[~held_out]
-    encoder = TableEncoder("none", task=search.task, random_state=search.seed)
+    encoder = TableEncoder("rank", task=search.task, random_state=search.seed)
     X = to_float32(encoder.fit_transform(frame, y))
     seen = X  # as prediction sees the same rows
     if encoder.target_encoded_:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treelab.data.columns import as_frame
+from treelab.data.encoding.scale import power_of_two
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.folds import hold_out
 from treelab.learners.common.input_checks import (
@@ -283,3 +285,9 @@ class TableRegressor(RegressorMixin, TableEstimator):
         """Predict one value, in the units of the target, for each row of ``X``."""
         frame = self._predict_frame(X)
         return self.model_.predict(frame)
+
+    def score(self, X, y, sample_weight=None):
+        """Return R² of the predictions for ``X``, of values of whatever size."""
+        unit = power_of_two(y)
+        predicted = self.predict(X) / unit
+        return r2_score(np.asarray(y) / unit, predicted, sample_weight=sample_weight)

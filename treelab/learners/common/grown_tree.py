@@ -16,6 +16,7 @@ from treelab.learners.common.base import (
 )
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.spec import read_settings
+from treelab.learners.common.target_scale import TargetScale
 from treelab.training.events import Callback, Monitor
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
@@ -42,8 +43,8 @@ class GrownTree(TableEstimator):
         """
         settings = read_settings(self._settings, self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
-        data = self._read(X, y, X_valid, y_valid, numbers="none")
-        path = self._grow(data, settings, monitor)
+        data = self._read(X, y, X_valid, y_valid, numbers="rank")
+        path = self._search_path(data, settings, monitor)
         self.origin_ = Origin(
             self._start,
             trained=False,
@@ -76,8 +77,12 @@ class GrownTree(TableEstimator):
         """What was held out to select by, for the origin; "" for nothing."""
         return ""
 
+    def _search_path(self, data: TrainingData, settings, monitor: Monitor) -> SizePath:
+        """Return trees by size, in the user's columns and units."""
+        return self._grow(data, settings, monitor)
+
     def _grow(self, data: TrainingData, settings, monitor: Monitor) -> SizePath:
-        """Return trees by size, in the user's columns and units.
+        """Return trees by size, in the user's columns and the unit of ``data.y``.
 
         Work that takes long, as each fold of a cross-validation, may be a stage of the
         monitor's, so that a fit which was cut off goes on.
@@ -137,6 +142,12 @@ class GrownClassifier(GrownTree, TableClassifier):
 
 class GrownRegressor(GrownTree, TableRegressor):
     """Base of regressors that grow one tree at once."""
+
+    def _search_path(self, data, settings, monitor):
+        """Search on the standardised target, then restore its unit."""
+        self._target_scale = scale = TargetScale.rounded(data.y)
+        path = self._grow(replace(data, y=scale.standardise(data.y)), settings, monitor)
+        return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))
 
     def _values_of(self, y):
         """The target as a column, (n_rows, 1)."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from treelab.data.encoding.scale import spread
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 from treelab.trees.walk import AXIS, OBLIQUE
@@ -164,7 +165,7 @@ def changed_splits_of_trees(
 
 def feature_spread(columns: Sequence[np.ndarray]) -> np.ndarray:
     """Return the standard deviation of each column's known values, (n_features,)."""
-    return np.array([np.nanstd(c) if np.isfinite(c).any() else 0.0 for c in columns])
+    return np.array([spread(column) for column in columns])
 
 
 def _same_split(
@@ -188,5 +189,6 @@ def _direction(tree: Tree, node: int, spread: np.ndarray) -> np.ndarray:
     assert tree.weights is not None
     scaled = tree.weights[node] * spread
     largest = np.abs(scaled).max()
-    both = np.append(scaled, tree.threshold[node])
+    usual = np.nan_to_num([feature.fill for feature in tree.features])
+    both = np.append(scaled, tree.threshold[node] - tree.weights[node] @ usual)
     return both / largest if largest > 0 else both

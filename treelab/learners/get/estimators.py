@@ -233,7 +233,8 @@ class GetRegressor(GetEstimator, TableRegressor):
         if settings.recipe == "paper":
             width = float(np.ptp(data.y)) or 1.0
             self._target_scale = TargetScale(float(data.y.min()), width)
-        self._loss_unit = float((data.y / self._target_scale.scale).var()) or 1.0
+        scaled = self._target_scale.standardise(data.y)
+        self._loss_unit = float(scaled.var()) or 1.0
 
     def _rows(self, x, y, device=CPU):
         """Rows with scaled values, weighted alike."""

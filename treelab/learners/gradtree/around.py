@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from treelab.data.encoding.scale import NormalScores, normal_scores
+from treelab.data.encoding.scale import Interpolation, normal_scores
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.objective import (
     ClassObjective,
@@ -99,9 +99,10 @@ def train_around(
     """
     tree, (X, y) = around.tree, rows
     columns = _Columns(around, X)
-    target = TargetRows(
-        check_target(tree, len(X), y), tree.classes, around.weights[None]
-    )
+    known = check_target(tree, len(X), y)
+    if tree.classes is None:
+        known = TargetScale.of(known).standardise(known)
+    target = TargetRows(known, tree.classes, around.weights[None])
     random = np.random.RandomState(seed)
     starts = [
         _start(around, columns, target.indicators, random, resampled=restart > 0)
@@ -274,7 +275,7 @@ def _sample(here: np.ndarray, random: np.random.RandomState, resampled: bool):
 def _objective(target: TargetRows, settings: GradTreeSettings) -> Objective:
     """What the splits are trained for."""
     if target.classes is None:
-        return RegressionObjective(TargetScale.of(target.y))
+        return RegressionObjective(TargetScale())
     return ClassObjective(
         class_weights=np.ones((target.n_outputs, 1)),
         loss_kind=settings.loss,
@@ -291,7 +292,7 @@ def _passed(hard: HardTree, leaf: np.ndarray) -> np.ndarray:
     return count
 
 
-def _encoded(scale: NormalScores, threshold: float) -> float:
+def _encoded(scale: Interpolation, threshold: float) -> float:
     """Return a threshold between the scores of the values that it lies between."""
     place = int(np.searchsorted(scale.values, threshold, side="right"))
     low = scale.scores[place - 1] if place else scale.scores[0] - 1
@@ -299,7 +300,7 @@ def _encoded(scale: NormalScores, threshold: float) -> float:
     return float((low + high) / 2)
 
 
-def _decoded(scale: NormalScores, threshold: np.float32) -> float:
+def _decoded(scale: Interpolation, threshold: np.float32) -> float:
     """Return a threshold in the column's unit; infinite beyond all its values."""
     scores = scale.scores.astype(np.float32)
     place = int(np.searchsorted(scores, threshold, side="right"))

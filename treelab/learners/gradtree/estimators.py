@@ -286,14 +286,17 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
     def _table(self, frame, y, settings):
         """Values of the target, standardised to be trained on."""
         self.constraints_ = constraints_of(self, frame)
-        scale = TargetScale.of(y)
+        scale = TargetScale.rounded(y)
+        y = scale.standardise(y)
+        trained = TargetScale.of(y)
         return Table(
             frame=frame,
             target=TargetRows(y, None, np.ones((1, 1)), self.constraints_),
-            objective=RegressionObjective(scale),
-            values=scale.standardise(y)[:, None],
+            objective=RegressionObjective(trained),
+            values=trained.standardise(y)[:, None],
             task=self._task(),
             seed=self._draw_seed(),
+            scale=scale,
         )
 
     def _refitted(self, tree, table, weights):
@@ -303,5 +306,5 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         return with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
 
     def _trained_values(self, value, objective):
-        """Values in the unit of the target."""
+        """Values in the unit of the table's target."""
         return objective.scale.restore(value)

@@ -153,14 +153,14 @@ class GradTreeFit(BatchedFit):
             settings,
             monitor,
             generator,
-            export,
+            lambda tree: table.restore(export(tree)),
         )
         self.batch_ = Batch(hard, encoding.encoder, table.target.classes, weights)
         retained = _retained(table, choice, starts, hard, encoding)
         whole = {plan: export(hard[place]) for plan, place in retained.items()}
         self.path_ = self._path(table, choice, whole, weights)
         place = retained[choice.plan]
-        start = export(starts[place].start.tree)
+        start = table.restore(export(starts[place].start.tree))
         held_out = f"the rows held out of {choice.n_folds} folds in turn"
         is_pruned = self.path_.tree.n_leaves < whole[choice.plan].n_leaves
         origin = Origin(
@@ -229,7 +229,7 @@ class GradTreeFit(BatchedFit):
             settings,
             monitor,
             generator,
-            export,
+            lambda tree: table.restore(export(tree)),
         )
         trees, _ = train([training])
         return Batch(
@@ -249,13 +249,13 @@ class GradTreeFit(BatchedFit):
             self._export, table, encoding.encoder, weights=table.target.weights[0]
         )
         own = self._trained_values(value, table.objective)
-        model = simplify(export(tree, leaf_value=own))
+        model = table.restore(simplify(export(tree, leaf_value=own)))
         nothing = {"score": [math.nan], "standard_error": [math.nan]}
         scores = pd.DataFrame({"n_leaves": [model.n_leaves], **nothing})
         self.path_ = SizePath((model,), scores, 0)
         self._retain(
             model,
-            export(start),
+            table.restore(export(start)),
             Origin("random", trains(settings), 0, 0, held_out=validation),
             table,
         )
@@ -280,7 +280,8 @@ class GradTreeFit(BatchedFit):
         found = path_of_sizes(
             trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
         )
-        return kept_path(found, table.target.constraints)
+        found = kept_path(found, table.target.constraints)
+        return replace(found, trees=tuple(map(table.restore, found.trees)))
 
     def _retain(self, tree: Tree, start: Tree, origin: Origin, table: Table) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
@@ -301,9 +302,10 @@ class GradTreeFit(BatchedFit):
         weights: np.ndarray,
         leaf_value: np.ndarray | None = None,
     ) -> Tree:
-        """Rewrite a tree in the user's columns and units, with rows at its nodes.
+        """Rewrite a tree in the user's columns, with rows at its nodes.
 
-        Leaves are refitted to the rows, unless their values (L, C) are given.
+        Values stay in the unit of the table's target, see ``Table.restore``. Leaves
+        are refitted to the rows, unless their values (L, C) are given.
         """
         tree = hard.export(encoder, table.target.n_outputs, table.target.classes)
         constraints = table.target.constraints

@@ -1,14 +1,16 @@
 """All rows that training may see, and what is to be predicted of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.objective import Objective
+from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.gradtree.encodings import Encoding, encode
 from treelab.learners.gradtree.selection import TargetRows
+from treelab.trees.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -19,11 +21,14 @@ class Table:
     ----------
     frame : DataFrame
     target : TargetRows
+        Values in the unit of ``scale``, so that their own does not matter.
     objective : Objective
     values : ndarray of shape (n, C)
         Indicators of the classes, or standardised values: what starts are grown on.
     task : str
     seed : int
+    scale : TargetScale, default=TargetScale()
+        Of values; classes have none.
     """
 
     frame: pd.DataFrame
@@ -32,6 +37,7 @@ class Table:
     values: np.ndarray
     task: str
     seed: int
+    scale: TargetScale = field(default_factory=TargetScale)
 
     @property
     def by_class(self) -> bool:
@@ -40,9 +46,8 @@ class Table:
 
     def encode(self, held_out: np.ndarray) -> Encoding:
         """Encode the rows as those that are not held out know them."""
-        encoding = encode(
-            self.frame, self.target.y, held_out, task=self.task, seed=self.seed
-        )
+        y = self.target.y if self.by_class else self.scale.restore(self.target.y)
+        encoding = encode(self.frame, y, held_out, task=self.task, seed=self.seed)
         encoding = replace(encoding, weight=self.weights)
         constraints = self.target.constraints
         if not constraints.limits_splits:
@@ -50,6 +55,10 @@ class Table:
         features = encoding.encoder.features_
         rules = ColumnRules.of(constraints, features, self.target.classes)
         return replace(encoding, rules=rules)
+
+    def restore(self, tree: Tree) -> Tree:
+        """Return a tree that learned from the target in the target's own unit."""
+        return tree if self.by_class else self.scale.restore_tree(tree)
 
     @property
     def weights(self) -> np.ndarray:

@@ -8,6 +8,9 @@ from treelab.trees.pruning.cut import rebuild
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
+TOLERANCE = 1e-9  # of the range of a tree's values: what differs by less is equal
+ROUNDED = 1e-6  # of the largest value: what a range of rounding errors falls below
+
 
 def simplify(tree: Tree) -> Tree:
     """Drop empty branches, then merge sibling leaves of equal predictions."""
@@ -64,7 +67,7 @@ def _only_branch(tree: Tree, node: int) -> int | None:
 
 
 def merge_equal(
-    tree: Tree, *, same_class: bool = False, tolerance: float = 1e-9
+    tree: Tree, *, same_class: bool = False, tolerance: float = TOLERANCE
 ) -> Tree:
     """Merge sibling leaves of equal predictions, from the bottom up.
 
@@ -76,7 +79,7 @@ def merge_equal(
         merged leaf predicts their mean, weighted by rows. Changes nothing for
         regression.
     tolerance : float, default=1e-9
-        Values that differ by at most this are equal.
+        Values that differ by at most this fraction of the range of all are equal.
 
     Returns
     -------
@@ -85,6 +88,7 @@ def merge_equal(
     """
     value, leaf = tree.value.copy(), tree.is_leaf.copy()
     linear = _linear_leaves(tree)
+    close = tolerance * (np.ptp(value) + ROUNDED * np.abs(value).max())
     bias = None if tree.leaf_bias is None else tree.leaf_bias.copy()
     leaf_weights = None if tree.leaf_weights is None else tree.leaf_weights.copy()
     for node in _bottom_up(tree):
@@ -94,9 +98,9 @@ def merge_equal(
         if not leaf[pair].all():
             continue
         first, second = value[pair]
-        same = np.abs(first - second).max() <= tolerance
+        same = np.abs(first - second).max() <= close
         if linear is not None and same:
-            same = np.abs(np.subtract(*linear[pair])).max() <= tolerance
+            same = np.abs(np.subtract(*linear[pair])).max() <= close
         if tree.classes is not None:
             class_is_same = first.argmax() == second.argmax()
             same = class_is_same and (same or same_class)
@@ -117,10 +121,17 @@ def merge_equal(
 
 
 def _linear_leaves(tree: Tree) -> np.ndarray | None:
-    """Return weights and bias of linear leaves side by side, or None."""
+    """Return linear leaves as numbers in the unit of the target, or None.
+
+    What they add for one spread of each column, and predict for usual values.
+    """
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return None
-    return np.concatenate([tree.leaf_weights, tree.leaf_bias], axis=1)
+    usual = np.nan_to_num([feature.fill for feature in tree.features])
+    spread = np.array([feature.spread for feature in tree.features])
+    by_column = tree.leaf_weights * np.where(spread > 0, spread, 1.0)
+    at_usual = tree.leaf_bias + (tree.leaf_weights @ usual)[:, None]
+    return np.concatenate([by_column, at_usual], axis=1)
 
 
 def _bottom_up(tree: Tree) -> list[int]:

@@ -4,9 +4,9 @@ import textwrap
 from dataclasses import dataclass
 
 from treelab.trees.text.dot_colors import NodeColors, ThemeColors, class_fractions
-from treelab.trees.text.names import clean, short, with_unit
-from treelab.trees.text.nodes import prediction_text, rows_text, split_text
-from treelab.trees.text.numerals import percent, rounded
+from treelab.trees.text.names import clean, short
+from treelab.trees.text.nodes import number_text, prediction_text, rows_text, split_text
+from treelab.trees.text.numerals import percent
 from treelab.trees.tree import Tree
 
 _BAR = 108  # width of a bar of classes, in points
@@ -54,7 +54,7 @@ class DotLabels:
         if rows := rows_text(tree, node):
             lines.append(self._small(rows))
         if not tree.is_leaf[node] and tree.classes is None:
-            mean = with_unit(rounded(tree.value[node, 0]), tree.target_unit)
+            mean = number_text(tree, node)
             lines.append(self._small(f"mean {mean}"))
         lines.append(self._bar(node))
         cells = "".join(f"<TR><TD>{line}</TD></TR>" for line in lines)

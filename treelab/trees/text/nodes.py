@@ -106,14 +106,25 @@ def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
     if weights is not None and bias is not None and weights[node].any():
         start = rounded(bias[node, 0])
         return combination(tree.features, weights[node], most, length, start=start)
-    return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
+    return number_text(tree, node)
+
+
+def number_text(tree: Tree, node: int) -> str:
+    """Return the number that a node predicts, say "152 mm".
+
+    It is rounded by no more than 0.5% of the range of the tree's values.
+    """
+    value = tree.value[node, 0]
+    near = np.ptp(tree.value) / 200 or np.inf
+    text = shortest(value, lambda shown: abs(shown - value) <= near)
+    return with_unit(text, tree.target_unit)
 
 
 def prediction_label(tree: Tree, node: int) -> str:
     """Return the class or value that a node predicts alone: "setosa", "152 mm"."""
     if tree.classes is not None:
         return str(tree.classes[int(tree.value[node].argmax())])
-    return with_unit(rounded(tree.value[node, 0]), tree.target_unit)
+    return number_text(tree, node)
 
 
 def rows_text(tree: Tree, node: int) -> str:
