@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from pages.common.widgets.upload import said_of_cells
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
@@ -260,3 +261,12 @@ def test_a_table_that_cannot_be_fetched_is_refused_in_a_sentence(visit, monkeypa
     app.button(key="read-openml").click().run()
     assert not app.exception
     assert "OpenML cannot be reached for wdbc" in app.error[0].value.replace("\\", "")
+
+
+def test_what_is_edited_of_columns_is_said_to_the_reader():
+    edited = {0: {"missing": "-999, refused"}, 2: {"keep_na": True, "as_text": False}}
+    assert said_of_cells(["a", "b", "c"], edited) == {
+        "missing": {"a": ["-999", "refused"]},
+        "keep_na": ["c"],
+        "as_text": [],
+    }
