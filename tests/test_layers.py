@@ -42,7 +42,7 @@ LAYERS = {
 # The packages of others that a layer may use; a layer not listed may use any.
 OUTSIDE = {
     "ops": {"torch", "numpy", "numba", "entmax", "triton"},
-    "trees": {"numpy", "pandas", "safetensors", "scipy", "onnx"},
+    "trees": {"numpy", "pandas", "narwhals", "safetensors", "scipy", "onnx"},
     "training": {"torch", "pandas", "numpy", "safetensors"},
     "editing": {"numpy"},
     "data": {

@@ -6,7 +6,7 @@ import pytest
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
-from treelab.data.reading.dates import decimal_years
+from treelab.trees.derived.decimal_years import decimal_years
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.reading.table_error import TableError
 

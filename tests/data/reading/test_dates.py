@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from treelab.data.reading.dates import decimal_years, months
+from treelab.data.reading.dates import months
+from treelab.trees.derived.decimal_years import decimal_years
 from treelab.data.reading.read_table import read_table
 
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treelab.data.reading.dates import date_note, decimal_years, styled_dates
+from treelab.data.reading.dates import date_note, styled_dates
 from treelab.data.values import LARGEST_NUMBER
+from treelab.trees.derived.decimal_years import decimal_years
 from treelab.trees.text.numerals import counted
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")

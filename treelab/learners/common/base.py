@@ -18,6 +18,7 @@ from treelab.learners.common.input_checks import (
     check_numeric_target,
     check_table,
     check_target,
+    in_fitted_order,
     label_text,
 )
 from treelab.learners.common.origin import Origin
@@ -126,6 +127,9 @@ class TableEstimator(BaseEstimator):
     def _read_frame(self, X, *, reset: bool) -> pd.DataFrame:
         """Check a table of features and return it as a frame with text column names."""
         X = check_table(X)
+        if not reset:
+            names = getattr(self, "feature_names_in_", None)
+            X = in_fitted_order(X, names, self.columns_)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
             frame = as_frame(X)

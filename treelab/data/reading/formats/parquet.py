@@ -8,10 +8,11 @@ import pyarrow.parquet
 from pyarrow import types
 
 from treelab.data.reading.column_names import unique_names
-from treelab.data.reading.dates import date_note, decimal_years
+from treelab.data.reading.dates import date_note
 from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import ColumnReading
+from treelab.trees.derived.decimal_years import decimal_years
 
 BATCH_CELLS = 2**20
 
@@ -153,7 +154,7 @@ def _parquet_column(
     if types.is_date(kind) or types.is_timestamp(kind):
         times = pd.to_datetime(column.to_pandas(), utc=True).dt.tz_localize(None)
         notes.append(date_note(name))
-        years = decimal_years(times.astype("datetime64[ns]")).rename(name)
+        years = decimal_years(times).rename(name)
         return ColumnReading(years, is_date=True)
     if types.is_integer(kind) and column.null_count == 0:
         return ColumnReading(
