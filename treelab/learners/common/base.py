@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treelab.data.columns import as_frame
 from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.evaluation.explanations.importance import by_column, impurity_importances
 from treelab.learners.common.folds import hold_out
 from treelab.learners.common.input_checks import (
     check_finite,
@@ -70,6 +71,16 @@ class TableEstimator(BaseEstimator):
         """Return the settings that were changed and, once fitted, the origin."""
         origin = getattr(self, "origin_", None)
         return repr(self) if origin is None else f"{self!r}\n{origin}"
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much impurity the splits on each column of ``X`` remove, a total of 1.
+
+        (n_features_in_,), float64. A weighted sum's part is shared among its terms by
+        how far each moves the sum; all are 0 where the tree is a single leaf.
+        """
+        check_is_fitted(self, "model_")
+        return by_column(self.columns_, impurity_importances(self.tree_))
 
     def __sklearn_tags__(self):
         """Tell scikit-learn that missing values and text columns are welcome."""
