@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tests.learners.test_pipeline import QUICK
+from tests.learners.test_pipeline import QUICK, SLOW
 from treelab.data.reading.read_table import read_table
 from treelab.learners.registry import LEARNERS, make_estimator
 
@@ -69,7 +69,9 @@ def test_every_kind_of_frame_gives_the_same_model_and_predictions(fitted):
         ).all()
 
 
-@pytest.mark.parametrize("key", LEARNERS)
+@pytest.mark.parametrize("key", [
+    pytest.param(key, marks=[pytest.mark.slow] * (key in SLOW)) for key in LEARNERS
+])  # fmt: skip
 def test_every_learner_reads_dates_as_numbers_and_frames_by_name(key):
     frame, y = table()
     X = pl.from_pandas(frame)

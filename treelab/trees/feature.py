@@ -207,8 +207,8 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         parts = [found for name in kinds if (found := parse_part(name))]
-        sources = {column: "number" for _, column, _ in parts}
-        return with_date_parts(plain_frame(X, sources | kinds), kinds)
+        dates = {column: "number" for _, column, _ in parts}
+        return with_date_parts(plain_frame(X, dates | kinds), kinds)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
