@@ -1,4 +1,4 @@
-"""The attributes that docs/api.md and the docstrings name are those that a fit leaves."""
+"""The attributes that docs/api.md and docstrings name are those that a fit leaves."""
 
 import re
 

@@ -143,7 +143,9 @@ def test_selectors_take_every_learner_with_frames_in_and_out(key):
     model = learner(key, **TRAINED.get(key, {}))
     selector = SelectFromModel(model).set_output(transform="pandas").fit(X, y)
     assert "first" in selector.transform(X)
-    eliminated = RFE(model, n_features_to_select=2).set_output(transform="pandas")
+    eliminated = RFE(model, n_features_to_select=2, step=2).set_output(
+        transform="pandas"
+    )
     eliminated.fit(X, y)
     assert eliminated.transform(X).shape == (len(X), 2)
     assert "first" in eliminated.transform(X)

@@ -28,7 +28,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "number": (Real, Decimal),
     "container": (Collection,),
 }
-_DAY = pd.Timedelta(days=1)
+_DAY = np.timedelta64(1, "D")
 _MEASURES = {"date", "duration", "time of day"}  # these do not mix with others
 
 
@@ -91,7 +91,7 @@ def plain_frame(
         if kind is not None:
             column = plain_column(frame.iloc[:, place])
             if kind == "number":
-                plain.isetitem(place, column)
+                plain.isetitem(place, column.array)
     return plain
 
 
@@ -121,7 +121,8 @@ def plain_column(column: pd.Series) -> pd.Series:
     if types.is_datetime64_any_dtype(dtype) and not isinstance(dtype, pd.ArrowDtype):
         return decimal_years(column)
     if types.is_timedelta64_dtype(dtype):
-        return column / _DAY
+        days = column.to_numpy() / _DAY
+        return pd.Series(days, index=column.index, name=column.name)
     known = column.notna().to_numpy()
     cells = column.astype(object).to_numpy()[known]
     kind = _kind_of_cells(column, cells, np.flatnonzero(known))
@@ -186,7 +187,7 @@ def _years(cells: np.ndarray) -> np.ndarray:
 
 def _days(cells: np.ndarray) -> np.ndarray:
     """Durations in days."""
-    return (pd.to_timedelta(pd.Series(cells)) / _DAY).to_numpy()
+    return pd.to_timedelta(pd.Series(cells)).to_numpy() / _DAY
 
 
 def _hours(cells: np.ndarray) -> np.ndarray:

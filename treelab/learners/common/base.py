@@ -65,6 +65,7 @@ class TableEstimator(BaseEstimator):
     and ``origin_``, how the model came about.
     """
 
+    columns_: tuple[str, ...]
     origin_: Origin
 
     def __str__(self):

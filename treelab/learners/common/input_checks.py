@@ -61,7 +61,7 @@ def in_fitted_order(X, names: Sequence[str] | None, columns: Sequence[str]):
     if set(own) == set(columns):
         return X if own == list(columns) else X.iloc[:, [*map(own.index, columns)]]
     was_array = names is None and list(columns) == [f"x{i}" for i in range(len(own))]
-    return X.set_axis(columns, axis=1) if was_array else X
+    return X.set_axis([*columns], axis=1) if was_array else X
 
 
 def check_finite(column: pd.Series) -> None:
@@ -103,7 +103,7 @@ def check_target(y, n_rows: int, name: str) -> np.ndarray:
 
 
 def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
-    """Return a target of numbers, float64 (n_rows,); dates as ``plain_column`` has them.
+    """Return a target of numbers, float64 (n_rows,); dates are as in ``plain_column``.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def decimal_years(times: pd.Series) -> pd.Series:
 
 
 def from_decimal_years(years: np.ndarray) -> np.ndarray:
-    """Return years with decimals (n_rows,) as datetime64[s], NaT where there is none."""
+    """Return years with decimals (n_rows,) as datetime64[s]; NaT where missing."""
     known = np.isfinite(years) & (np.abs(years) < 1e5)
     whole = np.floor(np.where(known, years, 1970.0))
     start, length = year_bounds(whole)
