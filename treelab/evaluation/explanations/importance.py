@@ -120,7 +120,7 @@ def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.n
 
     A split counts by how far it moves what the tree predicts for its training rows:
     the variance between its two sides. Where leaves predict the means of their rows,
-    this is the decrease in impurity, and it can be told of leaves that training moved.
+    this is the decrease in impurity; it holds for leaves that training moved, too.
 
     Parameters
     ----------
