@@ -7,6 +7,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tests.learners.test_pipeline import QUICK, SLOW
 from treelab.data.reading.read_table import read_table
@@ -147,3 +150,16 @@ def test_targets_that_are_exact_decimals_or_durations_are_numbers():
     for y in (exact, pl.Series(size), days):
         model = learner(task="regression").fit(frame, y)
         np.testing.assert_allclose(model.predict(frame), plain.predict(frame))
+
+
+def test_polars_frames_pass_through_pipelines_searches_and_cross_validation():
+    frame, y = table()
+    X = pl.from_pandas(frame)
+    numbers = pl.from_pandas(frame[["size", "flag"]]).cast(pl.Float64)
+    scaled = make_pipeline(StandardScaler().set_output(transform="polars"), learner())
+    assert scaled.fit(numbers, y)[-1].feature_names_in_.tolist() == ["size", "flag"]
+    search = GridSearchCV(learner(), {"max_depth": [2, 3]}, cv=3).fit(X, pl.Series(y))
+    assert search.best_estimator_.feature_names_in_.tolist() == X.columns
+    expected = cross_val_score(learner(), frame, y, cv=3)
+    for again in (X, X.to_arrow()):
+        assert cross_val_score(learner(), again, y, cv=3).tolist() == expected.tolist()
