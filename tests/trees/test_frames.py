@@ -45,6 +45,7 @@ def objects(*cells) -> pd.Series:
         (HALVES.astype(pd.ArrowDtype(pa.duration("ms"))), [0.5, np.nan, 1.5]),
         (objects(dt.timedelta(hours=12), None, np.timedelta64(36, "h")),
          [0.5, np.nan, 1.5]),
+        (objects(pd.offsets.Hour(12), None, pd.offsets.Day(2)), [0.5, np.nan, 2]),
         (objects(dt.time(6, 30), None), [6.5, np.nan]),
         (objects(decimal.Decimal("1.10"), None, 2, 0.5), [1.1, np.nan, 2, 0.5]),
         (objects(decimal.Decimal("NaN"), fractions.Fraction(1, 4)), [np.nan, 0.25]),
@@ -88,6 +89,10 @@ def test_true_and_false_of_objects_are_not_numbers():
         ([{1}, 2], "'cells' holds a set in row 0"),
         ([(1, 2)], "'cells' holds a tuple in row 0"),
         ([1, np.array([1])], "'cells' holds a ndarray in row 1"),
+        (
+            [pd.Period("2020-03", "M") - pd.Period("2020-01", "M")],
+            "'cells' holds a MonthEnd in row 0, .*2 . MonthEnds",
+        ),
         ([None, dt.date(2020, 1, 2), 3], "row 2, .* the number 3, row 1 the date"),
         ([3, dt.date(2020, 1, 2)], "row 1, .* date 2020-01-02, row 0 the number 3"),
         (["x", pd.Timestamp("2020")], "row 1, .* the date 2020-01-01 00:00:00, row 0"),

@@ -23,10 +23,11 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "true or false": (bool, np.bool_),
     "text": (str, bytes),
     "date": (date, np.datetime64, pd.Period),
-    "duration": (timedelta, np.timedelta64),
+    "duration": (timedelta, np.timedelta64, pd.offsets.Tick, pd.offsets.Day),
     "time of day": (time,),
     "number": (Real, Decimal),
-    "container": (Collection,),
+    # A month, as the difference of two periods has it, is no fixed duration.
+    "no single value": (Collection, pd.offsets.BaseOffset),
 }
 _DAY = np.timedelta64(1, "D")
 _MEASURES = {"date", "duration", "time of day"}  # these do not mix with others
@@ -149,8 +150,8 @@ def _kind_of_cells(column: pd.Series, cells: np.ndarray, rows: np.ndarray) -> st
         fits = (kind for kind, of in _KINDS.items() if issubclass(cell_type, of))
         found[cell_type] = next(fits, cell_type.__name__)
     kinds = set(found.values())
-    if "container" in kinds:
-        place, cell = _first(cells, rows, found, {"container"})
+    if "no single value" in kinds:
+        place, cell = _first(cells, rows, found, {"no single value"})
         raise ValueError(
             f"Column {column.name!r} holds a {type(cell).__name__} in row {place}, "
             f"counted from 0: {_short(cell)}. Give each cell one number, text or date; "
