@@ -41,7 +41,9 @@ LAYERS = {
 # The packages of others that a layer may use; a layer not listed may use any.
 OUTSIDE = {
     "ops": {"torch", "numpy", "numba", "entmax", "triton"},
-    "trees": {"numpy", "pandas", "pyarrow", "safetensors", "scipy", "onnx"},
+    "trees": {
+        *("numpy", "pandas", "pyarrow", "narwhals", "safetensors", "scipy", "onnx"),
+    },
     "training": {"torch", "pandas", "numpy", "safetensors"},
     "editing": {"numpy"},
     "data": {

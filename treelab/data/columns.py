@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from treelab.trees.frames import as_pandas, plain_frame
 from treelab.trees.text.names import listed
 
 TASKS = ("binary", "multiclass", "regression")
@@ -31,8 +32,9 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
     Parameters
     ----------
     X : DataFrame, or array-like of shape (n_rows, n_columns)
-        Columns of an array are called x0, x1 and so on. Columns of objects that are
-        all numbers become numbers.
+        A frame of pandas or of any library that narwhals knows. Columns of an array
+        are called x0, x1 and so on. Dates and whatever else can be measured become
+        numbers, see ``plain_column``.
     feature_names : sequence of str, optional
         Names that the columns must have. A frame is put into their order; an array
         must have as many columns and takes the names.
@@ -46,8 +48,10 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
     ------
     ValueError
         If a column of ``feature_names`` is absent, if the number of columns differs,
-        or if two columns have one name.
+        if two columns have one name, or a cell holds a container or stands out from
+        its column of dates.
     """
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         frame = X.copy(deep=False)
         frame.columns = [str(name) for name in X.columns]
@@ -80,11 +84,7 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
                 "were fitted."
             )
         frame = pd.DataFrame(values, columns=list(feature_names))
-    kinds = zip(frame.columns, frame.dtypes)
-    objects = [name for name, kind in kinds if kind == np.dtype(object)]
-    if objects:
-        frame = frame.assign(**{name: frame[name].infer_objects() for name in objects})
-    return frame
+    return plain_frame(frame)
 
 
 def infer_task(target: pd.Series) -> str:

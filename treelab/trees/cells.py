@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from pandas.api.types import (
     is_bool_dtype,
     is_complex_dtype,
-    is_datetime64_any_dtype,
     is_numeric_dtype,
 )
 
-from treelab.trees.derived.dates import ISO, STYLES, decimal_years, read_dates
+from treelab.trees.derived.dates import ISO, STYLES, read_dates
+from treelab.trees.derived.decimal_years import decimal_years
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")
 # Marks that may be categories among words, but mean "no value" among numbers.
@@ -240,7 +240,7 @@ def read_column(
         If a cell cannot be read so; names column, row, value and what training saw.
     """
     dtype = column.dtype
-    if is_complex_dtype(dtype) or is_datetime64_any_dtype(dtype):
+    if is_complex_dtype(dtype):
         raise ValueError(
             f"Column {column.name!r} should hold numbers or text, but holds {dtype} "
             "values."

@@ -17,6 +17,7 @@ from treelab.trees.cells import (
     read_column,
 )
 from treelab.trees.derived.date_parts import parse_part, with_date_parts
+from treelab.trees.frames import as_pandas, plain_frame
 
 KINDS = ("number", "category")
 
@@ -196,9 +197,9 @@ def feature_matrix(
     features : sequence of Feature
         What to read.
     X : DataFrame or array of shape (n_rows, n_columns)
-        The user's table. An array's columns are called x0, x1, ...; where the
-        features have other names, it must have one column for each of their columns,
-        in their order.
+        The user's table, a frame of pandas or another library. An array's columns are
+        called x0, x1, ...; where the features have other names, it must have one
+        column for each of their columns, in their order.
     used : array of int or None, default=None
         Indices of the features that are needed; the others are left NaN, and their
         columns may be absent. None: all are needed.
@@ -214,7 +215,7 @@ def feature_matrix(
     ValueError
         If a column is absent, appears twice, or holds text where numbers are expected.
     """
-    read = features
+    read, X = features, as_pandas(X)
     if used is not None and isinstance(X, pd.DataFrame):  # of thousands a tree uses few
         read = [features[index] for index in used]
     return FeatureReader(read, X).matrix(features, used)
@@ -288,11 +289,16 @@ class FeatureReader:
 def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     """Return ``X`` as a data frame whose columns carry the features' names.
 
-    Parts of dates, such as "month of admitted", are computed where it has the dates.
+    Dates and other measures that number features read are numbers there. Parts of
+    dates, such as "month of admitted", are computed where it has the dates.
     """
+    kinds = {feature.column: feature.kind for feature in features}
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
+        parts = [found for name in kinds if (found := parse_part(name))]
+        dates = {column: "number" for _, column, _ in parts}
         forms = {f.column: f.form for f in features if f.form is not None}
-        return with_date_parts(X, (feature.column for feature in features), forms)
+        return with_date_parts(plain_frame(X, dates | kinds), kinds, forms)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -308,7 +314,7 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
                 f"{len(wanted)} columns. Pass a data frame with named columns."
             )
         names = wanted
-    return pd.DataFrame(X, columns=names)
+    return plain_frame(pd.DataFrame(X, columns=names), kinds)
 
 
 def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:

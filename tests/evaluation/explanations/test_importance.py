@@ -10,10 +10,14 @@ from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
 from tests.trees.make import make_table, make_target, make_tree
 from treelab.evaluation.explanations import importance
 from treelab.evaluation.explanations.importance import (
+    by_column,
+    ensemble_importances,
     impurity_importances,
     permutation_importances,
 )
 from treelab.trees.adapters.scikit_learn import from_sklearn
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
 
 
 def test_a_shuffled_column_that_decides_matters_and_an_unread_one_does_not():
@@ -60,3 +64,46 @@ def test_together_they_are_what_the_tree_removes():
     assert impurity_importances(tree)["importance"].sum() == pytest.approx(removed)
     unknown = replace(tree, impurity=np.full(tree.n_nodes, np.nan))
     assert (impurity_importances(unknown)["importance"] == 0).all()
+
+
+def test_a_tree_of_means_has_the_importances_of_its_impurity_and_trees_are_weighted():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + 2 * (X[:, 1] > 0) + 0.1 * rng.normal(size=200)
+    feature = np.array([[1, 0, 0], [2, 2, 1], [0, 0, 0]])
+    splits = np.array([[0.0, -0.3, 0.4], [0.5, 0.2, 0.0], [9.0, 9.0, 9.0]])
+    ensemble = WeightedTrees(
+        tuple(Feature(f"x{j}") for j in range(3)),
+        feature=feature,
+        threshold=splits,
+        missing_left=np.zeros((3, 3), dtype=bool),
+        leaf_value=np.zeros((3, 4, 1)),
+        leaf_weight=np.zeros((3, 4)),
+    )
+    leaf = ensemble.leaves(X)
+    means = [[y[of == k].mean() if (of == k).any() else 0 for k in range(4)]
+             for of in leaf.T]  # fmt: skip
+    ensemble = replace(ensemble, leaf_value=np.array(means)[:, :, None]).with_rows(X)
+    weights = np.array([0.7, 0.2, 0.1])
+    expected = np.zeros(3)
+    for number, weight in enumerate(weights):
+        tree = ensemble.estimator(number, X, y)
+        alone = by_column(["x0", "x1", "x2"], impurity_importances(tree))
+        expected += weight * alone
+    assert (ensemble_importances(ensemble, weights)) == pytest.approx(expected)
+    assert expected.sum() == pytest.approx(0.9)  # the third tree decides nothing
+
+
+def test_a_shift_of_all_logits_is_of_no_importance():
+    shape = np.array([[[1.0, 1.0], [5.0, 5.0]], [[1.0, 0.0], [0.0, 1.0]]])  # (E, L, C)
+    ensemble = WeightedTrees(
+        (Feature("a"), Feature("b")),
+        feature=[[0], [1]],
+        threshold=[[0.0], [0.0]],
+        missing_left=[[False], [False]],
+        leaf_value=shape,
+        leaf_weight=np.zeros((2, 2)),
+        classes=("no", "yes"),
+        n_rows=[[9, 4, 5], [9, 3, 6]],
+    )
+    assert ensemble_importances(ensemble, np.array([0.5, 0.5])).tolist() == [0, 0.5]

@@ -16,7 +16,7 @@ from treelab.trees.derived.date_parts import (
     part_name,
     with_date_parts,
 )
-from treelab.trees.derived.dates import decimal_years
+from treelab.trees.derived.decimal_years import decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

@@ -59,6 +59,7 @@ def fit_target_encoding(
     -------
     TargetEncoding
     """
+    from sklearn import config_context
     from sklearn.preprocessing import TargetEncoder
 
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
@@ -70,13 +71,17 @@ def fit_target_encoding(
         target_type=kind,
         cv=cross_fitting_folds(y, kind, seed),
     )
-    cross_fitted = encoder.fit_transform(filled, y)
+    # A caller's configuration is for their own steps: with metadata routing on this one
+    # would ask for groups, and its output might be a frame.
+    with config_context(enable_metadata_routing=False, transform_output="default"):
+        cross_fitted = encoder.fit_transform(filled, y)
+        rates = encoder.transform(filled)
     n_columns = len(n_levels)
     n_outputs = cross_fitted.shape[1] // n_columns
     n_seen = np.array([len(np.unique(column)) for column in filled.T])
     plain = (len(y) < FEWEST_CROSS_FITTED) | (len(y) >= ROWS_A_LEVEL * n_seen)  # (K,)
     cross_fitted = np.where(
-        np.repeat(plain, n_outputs), encoder.transform(filled), cross_fitted
+        np.repeat(plain, n_outputs), rates, cross_fitted
     )  # (n_rows, K * C)
     mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64) * unit
     by_output = [

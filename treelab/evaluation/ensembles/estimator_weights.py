@@ -42,8 +42,3 @@ def heaviest_estimators(
 def are_equal(weight: np.ndarray) -> bool:
     """Whether trees of these mean weights all count alike."""
     return bool(np.ptp(weight) <= _EQUAL)
-
-
-def deciding_estimators(ensemble: WeightedTrees, X: pd.DataFrame) -> np.ndarray:
-    """Return the numbers of the trees that have weight on at least one of some rows."""
-    return np.flatnonzero(mean_estimator_weights(ensemble, X) > 0)

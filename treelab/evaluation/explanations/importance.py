@@ -3,11 +3,14 @@
 Source: Breiman, "Random forests", Machine Learning 45, 2001, for the shuffling.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from sklearn.inspection import permutation_importance
 
 from treelab.evaluation.metrics import headline, scores
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text.sums import term_fractions
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
@@ -110,6 +113,65 @@ def impurity_importances(tree: Tree) -> pd.DataFrame:
             found[column] = found.get(column, 0.0) + float(gain * fraction)
     importance = np.array(list(found.values())) / (total[0] if total[0] > 0 else 1.0)
     return _ranked(list(found), importance)
+
+
+def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.ndarray:
+    """Return how much of what an ensemble's trees predict each feature's splits decide.
+
+    A split counts by how far it moves what the tree predicts for its training rows:
+    the variance between its two sides. Where leaves predict the means of their rows,
+    this is the decrease in impurity; it holds for leaves that training moved, too.
+
+    Parameters
+    ----------
+    model : WeightedTrees
+        With rows.
+    tree_weights : ndarray of shape (n_estimators,)
+        By which its trees count, such as their mean weights over the training rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,), float64
+        The weighted mean over the trees, each of which has a total of 1, or 0 where it
+        predicts the same for all rows.
+    """
+    assert model.n_rows is not None
+    value = model.leaf_value  # (E, L, C), then (E, nodes on the level above, C)
+    if model.leaf_output == "logits" and value.shape[2] > 1:
+        value = value - value.mean(axis=2, keepdims=True)  # a shift of all is none
+    rows = model.n_rows[:, -model.n_leaves :, None]
+    gains = []
+    while value.shape[1] > 1:
+        left, right = rows[:, 0::2], rows[:, 1::2]
+        rows = left + right
+        fraction = left / np.maximum(rows, 1)
+        moved = value[:, 0::2] - value[:, 1::2]
+        gains.append((fraction * right * moved**2).sum(axis=2))
+        value = value[:, 1::2] + fraction * moved
+    gain = np.concatenate(gains[::-1], axis=1)  # (E, N), as ``feature``
+    total = gain.sum(axis=1, keepdims=True)
+    gain = gain / np.where(total > 0, total, 1) * tree_weights[:, None]
+    return np.bincount(model.feature.ravel(), gain.ravel(), len(model.features))
+
+
+def by_column(columns: Sequence[str], importances: pd.DataFrame) -> np.ndarray:
+    """Return importances in the order of a table's columns, a total of 1.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    importances : DataFrame
+        column and importance; a column may have several rows.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,), float64
+        Zeros where nothing is of any importance.
+    """
+    summed = importances.groupby("column")["importance"].sum()
+    found = summed.reindex(list(columns), fill_value=0.0).to_numpy(dtype=np.float64)
+    total = found.sum()
+    return found / total if total > 0 else found
 
 
 def _ranked(columns, importance, std=None) -> pd.DataFrame:

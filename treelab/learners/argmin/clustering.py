@@ -83,6 +83,8 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         The trees of all strengths; in its ``scores`` their dendrogram purity, where
         labels are known. ``treelab.evaluation.metrics.dendrogram_purity(tree.parent,
         tree.apply(X), y)`` measures it on other rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         How the chosen tree came about.
     history_ : DataFrame

@@ -232,6 +232,8 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         The tree of the chosen strength, thresholds in the units of ``X``.
     pruning_strength_ : float
         The chosen strength.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         How the chosen tree came about.
     history_ : DataFrame
@@ -374,6 +376,8 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         The tree of the chosen strength, thresholds in the units of ``X``.
     pruning_strength_ : float
         The chosen strength.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         How the chosen tree came about.
     history_ : DataFrame

@@ -55,6 +55,8 @@ class CartClassifier(CartFit, GrownClassifier):
         tree that is not tuned its cost-complexity prunings, without scores.
     best_params_ : dict
         Settings that the tree was grown with, those that tuning chose among them.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         That the tree was grown greedily.
     history_ : DataFrame
@@ -171,6 +173,8 @@ class CartRegressor(CartFit, GrownRegressor):
         tree that is not tuned its cost-complexity prunings, without scores.
     best_params_ : dict
         Settings that the tree was grown with, those that tuning chose among them.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         That the tree was grown greedily.
     history_ : DataFrame

@@ -14,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treelab.data.columns import as_frame
 from treelab.data.encoding.scale import power_of_two
 from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.evaluation.explanations.importance import by_column, impurity_importances
 from treelab.learners.common.folds import hold_out
 from treelab.learners.common.input_checks import (
     check_finite,
     check_numeric_target,
     check_table,
     check_target,
+    in_fitted_order,
     label_text,
 )
 from treelab.learners.common.origin import Origin
@@ -65,12 +67,23 @@ class TableEstimator(BaseEstimator):
     and ``origin_``, how the model came about.
     """
 
+    columns_: tuple[str, ...]
     origin_: Origin
 
     def __str__(self):
         """Return the settings that were changed and, once fitted, the origin."""
         origin = getattr(self, "origin_", None)
         return repr(self) if origin is None else f"{self!r}\n{origin}"
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much impurity the splits on each column of ``X`` remove, a total of 1.
+
+        (n_features_in_,), float64. A weighted sum's part is shared among its terms by
+        how far each moves the sum; all are 0 where the tree is a single leaf.
+        """
+        check_is_fitted(self, "model_")
+        return by_column(self.columns_, impurity_importances(self.tree_))
 
     def __sklearn_tags__(self):
         """Tell scikit-learn that missing values and text columns are welcome."""
@@ -128,6 +141,9 @@ class TableEstimator(BaseEstimator):
     def _read_frame(self, X, *, reset: bool) -> pd.DataFrame:
         """Check a table of features and return it as a frame with text column names."""
         X = check_table(X)
+        if not reset:
+            names = getattr(self, "feature_names_in_", None)
+            X = in_fitted_order(X, names, self.columns_)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
             frame = as_frame(X)

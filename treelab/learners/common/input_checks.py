@@ -1,15 +1,18 @@
 """Refusals of tables and targets that no learner can use, by column and row."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d
 
 from treelab.data.columns import column_kind
+from treelab.trees.frames import as_pandas, plain_column
 
 
 def check_table(X):
-    """Return a table of features, a DataFrame or an array with at least one row.
+    """Return a table of features, a pandas frame or an array with at least one row.
 
     Raises
     ------
@@ -20,6 +23,7 @@ def check_table(X):
     """
     if issparse(X):
         raise TypeError("Sparse data was passed for X, but dense data is required.")
+    X = as_pandas(X)
     if not isinstance(X, pd.DataFrame):
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=1)
     if len(X) == 0:
@@ -30,6 +34,34 @@ def check_table(X):
             "is required."
         )
     return X
+
+
+def in_fitted_order(X, names: Sequence[str] | None, columns: Sequence[str]):
+    """Return a table with its columns in the order in which they were fitted.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_rows, n_columns)
+    names : sequence of str or None
+        ``feature_names_in_``, None where the table that was fitted had no names.
+    columns : sequence of str
+        What its columns are called, x0, x1, ... those of an array.
+
+    Returns
+    -------
+    DataFrame or ndarray
+        The table itself where it is an array or has other columns. Where an array was
+        fitted, columns of other names are taken in their order, as scikit-learn does.
+    """
+    if not isinstance(X, pd.DataFrame):
+        return X
+    own = [str(name) for name in X.columns]
+    if len(own) != len(columns):
+        return X
+    if set(own) == set(columns):
+        return X if own == list(columns) else X.iloc[:, [*map(own.index, columns)]]
+    was_array = names is None and list(columns) == [f"x{i}" for i in range(len(own))]
+    return X.set_axis([*columns], axis=1) if was_array else X
 
 
 def check_finite(column: pd.Series) -> None:
@@ -71,7 +103,7 @@ def check_target(y, n_rows: int, name: str) -> np.ndarray:
 
 
 def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
-    """Return a target of numbers, float64 (n_rows,).
+    """Return a target of numbers, float64 (n_rows,); dates are as in ``plain_column``.
 
     Raises
     ------
@@ -80,7 +112,7 @@ def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
     """
     y = check_target(y, n_rows, name)
     try:
-        y = y.astype(np.float64)
+        y = plain_column(pd.Series(y)).to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers for regression.") from error
     if not np.isfinite(y).all():

@@ -63,6 +63,8 @@ class GetClassifier(GetEstimator, TableClassifier):
         The fitted tree, in the columns and units of ``X``.
     path_ : SizePath
         The best tree at each number of leaves, scored on the validation rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         What the tree began as, and what training changed.
     classes_ : ndarray of shape (n_classes,)
@@ -187,6 +189,8 @@ class GetRegressor(GetEstimator, TableRegressor):
         The fitted tree, in the columns and units of ``X``.
     path_ : SizePath
         The best tree at each number of leaves, scored on the validation rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         What the tree began as, and what training changed.
     history_ : DataFrame

@@ -85,6 +85,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         The best tree at each number of leaves, with its cross-validated score.
     batch_ : Batch
         All trees that were trained on all rows, by treelab's recipe.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame
@@ -239,6 +241,8 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         The best tree at each number of leaves, with its cross-validated score.
     batch_ : Batch
         All trees that were trained on all rows, by treelab's recipe.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame

@@ -115,6 +115,9 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     held_out_predictions_ : ndarray of shape (n_rows, n_classes)
         Class probabilities of each training row, by the sub-ensemble that holds it
         out; NaN for rows that all trees were trained on.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Variance that the splits on each column of ``X`` make in what the trees
+        predict, as a fraction of all.
     origin_ : Origin
         How the ensemble came about.
     history_ : DataFrame
@@ -317,6 +320,9 @@ class GrandeRegressor(GrandeFit, TableRegressor):
     held_out_predictions_ : ndarray of shape (n_rows, 1)
         Value of each training row, by the sub-ensemble that holds it out; NaN for
         rows that all trees were trained on.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Variance that the splits on each column of ``X`` make in what the trees
+        predict, as a fraction of all.
     origin_ : Origin
         How the ensemble came about.
     history_ : DataFrame

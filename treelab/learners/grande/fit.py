@@ -4,10 +4,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from treelab.evaluation.ensembles.estimator_weights import deciding_estimators
+from treelab.evaluation.ensembles.estimator_weights import mean_estimator_weights
+from treelab.evaluation.explanations.importance import by_column, ensemble_importances
 from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.constrained.setting import constraints_of
@@ -189,7 +192,8 @@ class GrandeFit(TableEstimator):
         """Set the model, of the trees that decide some training row, and its origin."""
         kept = kept_trees(trained.end, data.frame, self.constraints_)
         trained = replace(trained, end=kept)
-        deciding = deciding_estimators(trained.end, data.frame)
+        weights = mean_estimator_weights(trained.end, data.frame)
+        deciding = np.flatnonzero(weights > 0)
         start, end = trained.start.only(deciding), trained.end.only(deciding)
         n_trees = trained.end.n_estimators
         self.origin_ = origin_of(start, end, settings, trained, data)
@@ -208,11 +212,26 @@ class GrandeFit(TableEstimator):
             end = replace(end, notes=(*end.notes, note))
         end = with_note(end.with_rows(data.frame), self.constraints_)
         self.model_ = with_origin(end, self.origin_)
+        self._tree_weights = weights[deciding]
 
     @property
     def ensemble_(self) -> WeightedTrees:
         """The fitted ensemble, thresholds in the units of ``X``."""
         return self.model_
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much of the predictions the splits on each column of ``X`` decide.
+
+        (n_features_in_,), float64, a total of 1: ``ensemble_importances``, the trees
+        weighted by their mean weights over the training rows.
+        """
+        check_is_fitted(self, "model_")
+        importance = ensemble_importances(self.model_, self._tree_weights)
+        columns = [feature.column for feature in self.model_.features]
+        return by_column(
+            self.columns_, pd.DataFrame({"column": columns, "importance": importance})
+        )
 
     def _n_folds(self) -> int:
         """Folds that take turns at being held out."""

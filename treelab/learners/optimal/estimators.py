@@ -146,6 +146,8 @@ class OptimalTreeClassifier(_Optimal, GrownClassifier):
         The fitted tree, thresholds in the units of ``X``; its notes say what is proven.
     path_ : SizePath
         The best tree of each depth from 1 to ``max_depth``, none cross-validated.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         That the tree was found by search.
     proven_ : bool
@@ -210,6 +212,8 @@ class OptimalTreeRegressor(_Optimal, GrownRegressor):
         The fitted tree, thresholds in the units of ``X``; its notes say what is proven.
     path_ : SizePath
         The best tree of each depth from 1 to ``max_depth``, none cross-validated.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         That the tree was found by search.
     proven_ : bool

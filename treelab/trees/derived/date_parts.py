@@ -12,6 +12,8 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.trees.cells import CellForm, read_column
+from treelab.trees.derived.decimal_years import from_decimal_years, year_bounds
+from treelab.trees.frames import plain_column
 
 # What each part holds; "days" counts from a day that stands in the column's name.
 PARTS = {
@@ -98,11 +100,12 @@ def with_date_parts(
 def moments(dates: pd.Series) -> np.ndarray:
     """Return dates as datetime64[s] (n_rows,), NaT where there is none.
 
-    They may be years with decimals, as files are read, times of pandas, or text as
+    They may be years with decimals, as files are read, dates of any kind, or text as
     ISO 8601 has it.
     """
+    dates = plain_column(dates)
     if is_numeric_dtype(dates.dtype) and not is_bool_dtype(dates.dtype):
-        return _from_years(dates.to_numpy(dtype=np.float64, na_value=np.nan))
+        return from_decimal_years(dates.to_numpy(dtype=np.float64, na_value=np.nan))
     times = pd.to_datetime(dates, errors="coerce", utc=True, format="ISO8601")
     return times.dt.tz_localize(None).to_numpy(dtype="datetime64[s]")
 
@@ -121,7 +124,7 @@ def looks_like_dates(column: pd.Series) -> bool:
         return False
     if not (np.abs(years * 1e6 - np.rint(years * 1e6)) > 1e-3).any():
         return False
-    _, length = _year_bounds(np.floor(years))
+    _, length = year_bounds(np.floor(years))
     seconds = (years - np.floor(years)) * length
     return bool((np.abs(seconds - np.rint(seconds)) < _ROUNDED).all())
 
@@ -138,23 +141,6 @@ def first_day(column: pd.Series) -> str:
     known = moments(column)
     known = known[~np.isnat(known)]
     return str(known.min().astype("datetime64[D]")) if len(known) else ""
-
-
-def _from_years(years: np.ndarray) -> np.ndarray:
-    """Return years with decimals as datetime64[s]."""
-    known = np.isfinite(years) & (np.abs(years) < 1e5)
-    whole = np.floor(np.where(known, years, 1970.0))
-    start, length = _year_bounds(whole)
-    seconds = np.rint(np.where(known, years - whole, 0) * length)
-    found = start + seconds.astype("timedelta64[s]")
-    return np.where(known, found, np.datetime64("NaT", "s"))
-
-
-def _year_bounds(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first second of years, and how many seconds they have."""
-    year = (whole - 1970).astype("datetime64[Y]")
-    start, end = year.astype("datetime64[s]"), (year + 1).astype("datetime64[s]")
-    return start, (end - start).astype(np.float64)
 
 
 def _part(moment: np.ndarray, part: str, first: str) -> np.ndarray:

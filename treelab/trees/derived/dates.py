@@ -113,17 +113,3 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
             "to have them read as dates."
         )
     return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."
-
-
-def decimal_years(times: pd.Series) -> pd.Series:
-    """Return times as years with decimals, the middle of 2019 being 2019.5."""
-    moment = times.to_numpy(dtype="datetime64[ns]")
-    year = moment.astype("datetime64[Y]")
-    start, end = year.astype("datetime64[ns]"), (year + 1).astype("datetime64[ns]")
-    share = (moment - start) / (end - start)
-    number = year.astype(np.float64) + 1970
-    return pd.Series(
-        np.where(np.isnat(moment), np.nan, number + share),
-        index=times.index,
-        name=times.name,
-    )

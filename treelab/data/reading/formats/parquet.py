@@ -13,7 +13,9 @@ from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import ColumnReading
 from treelab.trees.cells import CellForm
-from treelab.trees.derived.dates import ISO, decimal_years
+from treelab.trees.derived.dates import ISO
+from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.frames import plain_column
 
 BATCH_CELLS = 2**20
 
@@ -95,11 +97,12 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_read(kind: pa.DataType) -> bool:
-    """Whether a column holds numbers, dates, text, or true and false."""
+    """Whether a column holds numbers, dates, durations, text, or true and false."""
     kind = _value_type(kind)
     checks = (
         *(types.is_boolean, types.is_null, types.is_integer, types.is_floating),
         *(types.is_decimal, types.is_date, types.is_timestamp),
+        *(types.is_duration, types.is_time),
     )
     return _is_text(kind) or any(check(kind) for check in checks)
 
@@ -155,9 +158,14 @@ def _parquet_column(
     if types.is_date(kind) or types.is_timestamp(kind):
         times = pd.to_datetime(column.to_pandas(), utc=True).dt.tz_localize(None)
         notes.append(date_note(name))
-        years = decimal_years(times.astype("datetime64[ns]")).rename(name)
         form = CellForm("date", date=ISO)
+        years = decimal_years(times).rename(name)
         return ColumnReading(years, form=form, written=times.rename(name))
+    if types.is_duration(kind) or types.is_time(kind):
+        cells = column.to_pandas().rename(name)
+        unit = "days" if types.is_duration(kind) else "hours since midnight"
+        notes.append(f"Column {name!r} holds {kind} values, which became {unit}.")
+        return ColumnReading(plain_column(cells), written=cells)
     if types.is_integer(kind) and column.null_count == 0:
         return ColumnReading(
             column.cast(pa.int64(), safe=False).to_pandas().rename(name)

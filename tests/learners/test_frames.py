@@ -1,0 +1,165 @@
+"""Data frames of any library and with any columns, given to estimators."""
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from tests.learners.test_pipeline import QUICK, SLOW
+from treelab.data.reading.read_table import read_table
+from treelab.learners.registry import LEARNERS, make_estimator
+
+
+def table(n_rows=120) -> tuple[pd.DataFrame, np.ndarray]:
+    """Dates, exact decimals, categories, flags and numbers with gaps; two classes."""
+    rng = np.random.default_rng(0)
+    start = dt.date(2020, 1, 1)
+    days = [start + dt.timedelta(int(d)) for d in rng.integers(0, 1500, n_rows)]
+    frame = pd.DataFrame(
+        {
+            "day": pd.Series(days, dtype=object),
+            "price": [decimal.Decimal(int(v)) / 4 for v in rng.integers(0, 40, n_rows)],
+            "color": rng.choice(["red", "blue", "green"], n_rows),
+            "size": rng.normal(size=n_rows),
+            "flag": rng.random(n_rows) < 0.5,
+        }
+    )
+    late = frame["day"] > dt.date(2021, 9, 1)
+    y = np.where(late ^ (frame["color"] == "red"), "yes", "no")
+    for place, column in enumerate(["day", "price", "color", "size"]):
+        frame.loc[place, column] = None
+    return frame, y
+
+
+def learner(key="cart", task="binary", **settings):
+    """A learner that is quick."""
+    if key == "optimal":
+        pytest.importorskip("pystreed")
+    settings = QUICK[key] | settings
+    return make_estimator(key, task, settings, random_state=0, device="cpu")
+
+
+SAME = {
+    "pandas": lambda frame: frame,
+    "reordered pandas": lambda frame: frame[frame.columns[::-1]],
+    "datetime64": lambda frame: frame.assign(day=pd.to_datetime(frame["day"])),
+    "polars": pl.from_pandas,
+    "reordered polars": lambda frame: pl.from_pandas(frame[frame.columns[::-1]]),
+    "categorical polars": lambda frame: pl.from_pandas(frame).with_columns(
+        pl.col("color").cast(pl.Categorical)
+    ),
+    "pyarrow": lambda frame: pl.from_pandas(frame).to_arrow(),
+}
+
+
+@pytest.mark.parametrize("fitted", SAME)
+def test_every_kind_of_frame_gives_the_same_model_and_predictions(fitted):
+    frame, y = table()
+    expected = learner(tune=True).fit(frame, y)
+    assert expected.score(frame, y) > 0.9
+    assert "day" in expected.tree_.columns
+    model = learner(tune=True).fit(SAME[fitted](frame), pl.Series(y))
+    assert set(model.feature_names_in_) == set(frame.columns)
+    for predicted in SAME.values():
+        assert (
+            model.predict_proba(predicted(frame)) == expected.predict_proba(frame)
+        ).all()
+
+
+@pytest.mark.parametrize("key", [
+    pytest.param(key, marks=[pytest.mark.slow] * (key in SLOW)) for key in LEARNERS
+])  # fmt: skip
+def test_every_learner_reads_dates_as_numbers_and_frames_by_name(key):
+    frame, y = table()
+    X = pl.from_pandas(frame)
+    model = learner(key).fit(X, y, X_valid=X.select(reversed(X.columns)), y_valid=y)
+    kinds = {feature.column: feature.kind for feature in model.model_.features}
+    numbers = {name for name, kind in kinds.items() if kind == "number"}
+    assert numbers == {"day", "price", "size"}
+    proba = model.predict_proba(frame)
+    assert (model.predict_proba(X.select(reversed(X.columns))) == proba).all()
+    assert (model.model_.predict_proba(X.with_columns(odd=pl.lit([1]))) == proba).all()
+
+
+def test_a_model_of_a_file_reads_a_frame_and_the_other_way_round():
+    frame, y = table()
+    read = read_table(frame.to_csv(index=False).encode()).frame
+    of_file = learner(tune=True).fit(read, y)
+    of_frame = learner(tune=True).fit(frame, y)
+    for model in (of_file, of_frame):
+        assert (model.predict_proba(read) == model.predict_proba(frame)).all()
+    assert (of_file.predict_proba(frame) == of_frame.predict_proba(frame)).all()
+
+
+@pytest.mark.parametrize("library", [lambda X: X, pl.from_pandas,
+                                     lambda X: pl.from_pandas(X).to_arrow()],
+                         ids=["pandas", "polars", "pyarrow"])  # fmt: skip
+def test_other_columns_than_in_training_are_scikit_learns_error(library):
+    frame, y = table()
+    model = learner().fit(library(frame), y)
+    unseen = "names should match those.*unseen at fit time:\n- odd"
+    with pytest.raises(ValueError, match=rf"(?s){unseen}"):
+        model.predict(library(frame.assign(odd=1)))
+    with pytest.raises(ValueError, match=r"(?s)names should match.*missing:\n- size"):
+        model.predict(library(frame.drop(columns="size")))
+    with pytest.raises(ValueError, match=rf"(?s){unseen}.*missing:\n- size"):
+        model.predict(library(frame.rename(columns={"size": "odd"})))
+
+
+def test_after_an_array_named_columns_are_taken_in_their_order_with_a_warning():
+    frame, y = table()
+    numbers = frame[["size", "flag"]].astype(float)
+    model = learner().fit(numbers.to_numpy(), y)
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        found = model.predict_proba(numbers)
+    assert (found == model.predict_proba(numbers.to_numpy())).all()
+    turned = numbers.to_numpy()[:, ::-1]
+    by_name = pd.DataFrame(turned, columns=["x1", "x0"])
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        assert (model.predict_proba(by_name) == found).all()
+
+
+def test_a_list_in_a_cell_is_refused_in_fit_predict_and_validation():
+    frame, y = table()
+    lists = frame.assign(size=[[1], *[2.0] * (len(frame) - 1)])
+    sentence = "'size' holds a list in row 0"
+    with pytest.raises(ValueError, match=sentence):
+        learner().fit(lists, y)
+    with pytest.raises(ValueError, match=sentence):
+        learner().fit(frame, y, X_valid=lists, y_valid=y)
+    model = learner().fit(frame, y)
+    with pytest.raises(ValueError, match=sentence):
+        model.predict(lists)
+    polars = pl.DataFrame({"x": [[1], [2]]})
+    with pytest.raises(ValueError, match="'x' holds a ndarray in row 0"):
+        learner().fit(polars, ["a", "b"])
+
+
+def test_targets_that_are_exact_decimals_or_durations_are_numbers():
+    frame, _ = table()
+    size = frame["size"].fillna(0).round(2)
+    plain = learner(task="regression").fit(frame, size)
+    exact = [decimal.Decimal(str(value)) for value in size]
+    days = pd.to_timedelta(size * 86400, unit="s")
+    for y in (exact, pl.Series(size), days):
+        model = learner(task="regression").fit(frame, y)
+        np.testing.assert_allclose(model.predict(frame), plain.predict(frame))
+
+
+def test_polars_frames_pass_through_pipelines_searches_and_cross_validation():
+    frame, y = table()
+    X = pl.from_pandas(frame)
+    numbers = pl.from_pandas(frame[["size", "flag"]]).cast(pl.Float64)
+    scaled = make_pipeline(StandardScaler().set_output(transform="polars"), learner())
+    assert scaled.fit(numbers, y)[-1].feature_names_in_.tolist() == ["size", "flag"]
+    search = GridSearchCV(learner(), {"max_depth": [2, 3]}, cv=3).fit(X, pl.Series(y))
+    assert search.best_estimator_.feature_names_in_.tolist() == X.columns
+    expected = cross_val_score(learner(), frame, y, cv=3)
+    for again in (X, X.to_arrow()):
+        assert cross_val_score(learner(), again, y, cv=3).tolist() == expected.tolist()
