@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,9 @@ class Feature:
     rare : tuple of str
         Categories that count as one, as few training rows held each of them: they have
         one score, and words name them together.
+    missing_range : tuple of (float, float) or None
+        Numbers from the first to the second count as missing, as in a table where -999
+        stands for it; None: only what is missing does.
     spread : float, default=nan
         Standard deviation of the training rows, in the column's unit (or of scores);
         by it the columns of a weighted sum are ordered. NaN: not known.
@@ -60,6 +64,7 @@ class Feature:
     unseen: float = nan
     spread: float = nan
     rare: tuple[str, ...] = ()
+    missing_range: tuple[float, float] | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -77,6 +82,9 @@ class Feature:
             "scores": tuple(float(s) for s in self.scores),
             "rare": tuple(str(c) for c in self.rare),
         }
+        if self.missing_range is not None:
+            low, high = self.missing_range
+            plain["missing_range"] = (float(low), float(high))
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         if len(self.categories) != len(self.scores):
@@ -97,7 +105,8 @@ class Feature:
     def reading(self) -> tuple:
         """What two features share that read a table alike; here NaN equals NaN."""
         unseen = None if np.isnan(self.unseen) else self.unseen
-        return self.column, self.kind, self.categories, self.scores, unseen
+        read_as = self.kind, self.categories, self.scores, unseen, self.missing_range
+        return self.column, *read_as
 
 
 def feature_matrix(
@@ -152,7 +161,7 @@ class FeatureReader:
             self._positions.setdefault(str(name), []).append(position)
         self._types = self._X.dtypes.to_numpy()
         # Several features may read one column.
-        self._codes: dict[str, tuple[np.ndarray, list[str]]] = {}
+        self._codes: dict[str, tuple[np.ndarray, list[list[str]]]] = {}
 
     def matrix(
         self, features: Sequence[Feature], used: np.ndarray | None = None
@@ -175,6 +184,10 @@ class FeatureReader:
                     column = _column(X, self._positions, name)
                     self._codes[name] = _categories(column)
                 matrix[:, index] = _scores(feature, *self._codes[name])
+        for index in wanted:
+            if (missing := features[index].missing_range) is not None:
+                x = matrix[:, index]
+                x[(x >= missing[0]) & (x <= missing[1])] = np.nan
         return matrix
 
     def _plain_numbers(
@@ -262,17 +275,35 @@ def _numbers(series: pd.Series, name: str) -> np.ndarray:
     return numbers
 
 
-def _categories(series: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """Return a category column as codes (-1 missing) and the text of each code."""
+def _categories(series: pd.Series) -> tuple[np.ndarray, list[list[str]]]:
+    """Return a category column as codes (-1 missing) and the texts of each code."""
     if len(series) == 1:  # a row that is explained is read again and again
         value = series.iloc[0]
-        return (np.array([-1]), []) if pd.isna(value) else (np.array([0]), [str(value)])
+        gone = pd.isna(value)
+        return (np.array([-1]), []) if gone else (np.array([0]), [_texts(value)])
     codes, values = pd.factorize(series, use_na_sentinel=True)
-    return codes, [str(value) for value in values]
+    return codes, [_texts(value) for value in values]
 
 
-def _scores(feature: Feature, codes: np.ndarray, values: list[str]) -> np.ndarray:
+def _texts(value) -> list[str]:
+    """Return how a category may be written: True, 1 and 1.0 are one number.
+
+    Its own text comes first. Text is only itself: "1.0" is not "1".
+    """
+    texts = [str(value)]
+    if isinstance(value, Real | np.bool_) and abs(value) < 2**53 and value % 1 == 0:
+        texts += [str(int(value)), str(float(value))]
+        texts += [str(bool(value))] if value in (0, 1) else []
+    return texts
+
+
+def _scores(
+    feature: Feature, codes: np.ndarray, values: list[list[str]]
+) -> np.ndarray:
     """Return the score of each row's category; NaN where it is missing."""
     scores = dict(zip(feature.categories, feature.scores))
-    table = [scores.get(value, feature.unseen) for value in values]
+    table = [
+        next((scores[text] for text in texts if text in scores), feature.unseen)
+        for texts in values
+    ]
     return np.array([*table, np.nan])[codes]  # code -1 takes the last

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from treelab.trees.adapters.forest import Forest
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -17,6 +19,7 @@ def boosted_forest(
     output: Sequence[int],
     link: str,
     dtype: str,
+    notes: tuple[str, ...] = (),
 ) -> Forest:
     """Return trees that are added up, each with a note that it is one of many.
 
@@ -28,7 +31,7 @@ def boosted_forest(
         Of all trees.
     target : str
     classes : tuple or None
-    base, output, link, dtype
+    base, output, link, dtype, notes
         As a Forest takes them.
     """
     n = len(grown)
@@ -52,4 +55,46 @@ def boosted_forest(
         output=tuple(output),
         link=link,
         dtype=dtype,
+        notes=notes,
     )
+
+
+def boosted_model(
+    grown: Sequence[dict],
+    features: Sequence[Feature],
+    *,
+    target: str,
+    classes: tuple | None,
+    base: Sequence[float],
+    link: str,
+    dtype: str,
+    notes: tuple[str, ...] = (),
+    **others,
+) -> Tree | Forest:
+    """Return a Forest, or where there is one tree, a Tree that predicts alone.
+
+    The parameters are those of ``boosted_forest``.
+    """
+    if len(grown) > 1:
+        return boosted_forest(
+            grown,
+            features,
+            target=target,
+            classes=classes,
+            base=base,
+            link=link,
+            dtype=dtype,
+            notes=notes,
+            **others,
+        )
+    (arguments,) = grown
+    sums = np.array(base[0], dtype=dtype) + arguments["value"].astype(dtype)
+    value = sums.astype(np.float64)  # (n_nodes, 1)
+    if link == "logistic":
+        value = 1 / (1 + np.exp(-value))
+        if classes is not None:
+            value = np.column_stack([1 - value, value])
+    elif link == "exp":
+        value = np.exp(value)
+    alone = {**arguments, "value": value}
+    return Tree(tuple(features), classes=classes, target=target, notes=notes, **alone)

@@ -127,7 +127,7 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
     return Nodes(left, right, column, condition, missing_left, value, categories)
 
 
-def tree_arguments(nodes: Nodes, columns: Columns, value: np.ndarray) -> dict:
+def tree_arguments(nodes: Nodes, columns: Columns) -> dict:
     """Return the arguments of ``Tree`` for these nodes; new sets join ``columns``."""
     leaf = nodes.left < 0
     feature = np.full(len(leaf), LEAF)
@@ -143,7 +143,7 @@ def tree_arguments(nodes: Nodes, columns: Columns, value: np.ndarray) -> dict:
         "feature": feature,
         "threshold": threshold,
         "missing_left": nodes.missing_left & ~leaf,
-        "value": value,
+        "value": nodes.value[:, None],
         "n_rows": np.zeros(len(leaf)),
         "impurity": np.full(len(leaf), np.nan),
     }

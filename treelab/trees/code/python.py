@@ -3,7 +3,7 @@
 from treelab.trees.code.ensembles.python import ensemble_to_python
 from treelab.trees.code.names import heading
 from treelab.trees.code.nested import NestedWriter, Style
-from treelab.trees.code.python_helpers import PREDICT_CLASS, READERS, needed_helpers
+from treelab.trees.code.python_helpers import PREDICT_CLASS, needed_helpers, reading
 from treelab.trees.code.splits import CategoryTest, NumberTest, Term
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -73,8 +73,7 @@ class _Module(NestedWriter):
                 '    """Return the probability of each of CLASSES for one row."""',
             ]
         for source, name in self.names.items():
-            reader = READERS[source.kind]
-            lines.append(f"    {name} = {reader}(row[{source.column!r}])")
+            lines.append(f"    {name} = {reading(source)}")
         return [*lines, *self.body(0)]
 
     def _branch(self, root: int) -> list[str]:

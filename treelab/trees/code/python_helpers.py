@@ -1,5 +1,7 @@
 """Python functions that exported code carries along."""
 
+from treelab.trees.code.splits import Input
+
 READERS = {"number": "_number", "category": "_text"}
 HELPERS = {
     "_missing": '''
@@ -12,6 +14,11 @@ def _missing(value):
 def _number(value):
     """Return a value as float; NaN where it is missing."""
     return nan if _missing(value) else float(value)
+''',
+    "_unless": '''
+def _unless(value, low, high):
+    """Return a number; NaN where it lies from low to high, which counts as missing."""
+    return nan if low <= value <= high else value
 ''',
     "_text": '''
 def _text(value):
@@ -35,6 +42,15 @@ PREDICT_CLASS = '''def predict(row):
     """Return the most probable of CLASSES for one row."""
     probabilities = predict_proba(row)
     return CLASSES[probabilities.index(max(probabilities))]'''
+
+
+def reading(source: Input) -> str:
+    """Write how a row's column is read."""
+    read = f"{READERS[source.kind]}(row[{source.column!r}])"
+    if source.missing_range is None:
+        return read
+    low, high = source.missing_range
+    return f"_unless({read}, {low!r}, {high!r})"
 
 
 def needed_helpers(body: str) -> list[str]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from treelab.trees.code.ensembles.heading import FAR_BELOW, ensemble_heading
-from treelab.trees.code.python_helpers import PREDICT_CLASS, READERS, needed_helpers
+from treelab.trees.code.python_helpers import PREDICT_CLASS, needed_helpers, reading
 from treelab.trees.code.splits import inputs, source_of
 from treelab.trees.ensemble import WeightedTrees
 
@@ -44,7 +44,7 @@ def _features(model: WeightedTrees, used: list[int]) -> str:
     lines = ["def _features(row):", '    """Return the numbers that splits test."""']
     names = {source: f"column_{i}" for i, source in enumerate(read)}
     for source, name in names.items():
-        lines.append(f"    {name} = {READERS[source.kind]}(row[{source.column!r}])")
+        lines.append(f"    {name} = {reading(source)}")
     values = []
     for j in used:
         feature = model.features[j]
