@@ -314,10 +314,12 @@ def _used_trees(
 def _margins(text: str, link: str, n_outputs: int) -> list[float]:
     """Return what the sums start from, in float32 as xgboost computes it."""
     base = np.array(json.loads(text), dtype=np.float32).reshape(-1)
+    # As C's logf: numpy's own of float32 may be one step off.
     if link == "logistic":
-        base = -np.log(np.float32(1) / base - np.float32(1))
+        odds = np.float32(1) / base - np.float32(1)
+        base = -np.log(odds.astype(np.float64)).astype(np.float32)
     elif link == "exp":
-        base = np.log(base)
+        base = np.log(base.astype(np.float64)).astype(np.float32)
     return [float(value) for value in np.broadcast_to(base, n_outputs)]
 
 

@@ -70,7 +70,33 @@ def saved_nodes(tree: dict) -> Nodes:
     arrays = (nodes.right, nodes.column, condition, nodes.missing_left, weight)
     if any(array.shape != (len(left),) for array in (left, *arrays)):
         raise ValueError("A tree of this xgboost model lacks nodes: it is damaged.")
-    return nodes
+    n_deleted = int(tree["tree_param"].get("num_deleted", 0))
+    return _without_pruned(nodes) if n_deleted else nodes
+
+
+def _without_pruned(nodes: Nodes) -> Nodes:
+    """Leave out the nodes that pruning cut off, which xgboost saves as well."""
+    reached, place = [0], np.full(len(nodes.left), -1)
+    for node in reached:  # grows as it is walked
+        if len(reached) > len(place):
+            raise ValueError("A tree of this xgboost model is a circle.")
+        if nodes.left[node] >= 0:
+            reached += [int(nodes.left[node]), int(nodes.right[node])]
+    place[reached] = np.arange(len(reached))
+    left, right = (
+        np.where(side < 0, -1, place[side])
+        for side in (nodes.left[reached], nodes.right[reached])
+    )
+    sets = nodes.categories.items()
+    return Nodes(
+        left,
+        right,
+        nodes.column[reached],
+        nodes.condition[reached],
+        nodes.missing_left[reached],
+        nodes.value[reached],
+        {int(place[node]): codes for node, codes in sets if place[node] >= 0},
+    )
 
 
 def _whole(tree: dict, name: str) -> np.ndarray:
