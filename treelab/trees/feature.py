@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -291,15 +290,16 @@ def _texts(value) -> list[str]:
     Its own text comes first. Text is only itself: "1.0" is not "1".
     """
     texts = [str(value)]
-    if isinstance(value, Real | np.bool_) and abs(value) < 2**53 and value % 1 == 0:
+    is_number = isinstance(
+        value, bool | int | float | np.bool_ | np.integer | np.floating
+    )
+    if is_number and abs(value) < 2**53 and value % 1 == 0:
         texts += [str(int(value)), str(float(value))]
         texts += [str(bool(value))] if value in (0, 1) else []
     return texts
 
 
-def _scores(
-    feature: Feature, codes: np.ndarray, values: list[list[str]]
-) -> np.ndarray:
+def _scores(feature: Feature, codes: np.ndarray, values: list[list[str]]) -> np.ndarray:
     """Return the score of each row's category; NaN where it is missing."""
     scores = dict(zip(feature.categories, feature.scores))
     table = [

@@ -290,7 +290,8 @@ def _used_trees(
         starts = range(0, len(model["trees"]) + 1, a_round)
     starts = [int(start) for start in starts]
     n_rounds, attributes = len(starts) - 1, learner.get("attributes", {})
-    best, notes = attributes.get("best_iteration"), ()
+    best = attributes.get("best_iteration")
+    notes: tuple[str, ...] = ()
     if iteration_range is None:
         iteration_range = (0, 0)
         if best is not None and (of_estimator or "scikit_learn" in attributes):

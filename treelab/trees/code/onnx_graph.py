@@ -132,7 +132,8 @@ class Graph:
         if feature.missing_range is None:
             return feature.column
         low, high, missing = (
-            self.constant(np.array([value])) for value in (*feature.missing_range, np.nan)
+            self.constant(np.array([value]))
+            for value in (*feature.missing_range, np.nan)
         )
         above = self.add("GreaterOrEqual", feature.column, low)
         below = self.add("LessOrEqual", feature.column, high)
