@@ -186,6 +186,7 @@ def import_model(
         If the model does not fit the table.
     """
     frame = store.table(problem.table_id)
+    model = _with_spaces(model, frame)
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
     if model.classes is not None:
@@ -216,6 +217,22 @@ def import_model(
         raise
     store.finish(run_id, "done", metrics=scores, summary=summary)
     return run_id
+
+
+def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:
+    """Give columns their spaces back, for which LightGBM writes "_"."""
+    if isinstance(model, PruningPath):
+        return model
+    written: dict[str, list[str]] = {}
+    for name in map(str, frame.columns):
+        written.setdefault(name.replace(" ", "_"), []).append(name)
+    features = []
+    for feature in model.features:
+        meant = written.get(feature.column, [])
+        if feature.column not in frame.columns and len(meant) == 1:
+            feature = replace(feature, column=meant[0])
+        features.append(feature)
+    return replace(model, features=tuple(features))
 
 
 def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
