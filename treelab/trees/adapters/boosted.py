@@ -1,6 +1,7 @@
 """Boosted trees of another program, which are added up, as a Forest."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,6 @@ def boosted_forest(
     output: Sequence[int],
     link: str,
     dtype: str,
-    notes: tuple[str, ...] = (),
 ) -> Forest:
     """Return trees that are added up, each with a note that it is one of many.
 
@@ -31,7 +31,7 @@ def boosted_forest(
         Of all trees.
     target : str
     classes : tuple or None
-    base, output, link, dtype, notes
+    base, output, link, dtype
         As a Forest takes them.
     """
     n = len(grown)
@@ -55,7 +55,6 @@ def boosted_forest(
         output=tuple(output),
         link=link,
         dtype=dtype,
-        notes=notes,
     )
 
 
@@ -63,32 +62,26 @@ def boosted_model(
     grown: Sequence[dict],
     features: Sequence[Feature],
     *,
-    target: str,
-    classes: tuple | None,
-    base: Sequence[float],
-    link: str,
-    dtype: str,
     notes: tuple[str, ...] = (),
-    **others,
+    **summed,
 ) -> Tree | Forest:
     """Return a Forest, or where there is one tree, a Tree that predicts alone.
 
-    The parameters are those of ``boosted_forest``.
+    Parameters
+    ----------
+    grown, features
+        As ``boosted_forest`` takes them.
+    notes : tuple of str
+        Sentences that must be shown with it.
+    **summed
+        What else ``boosted_forest`` takes.
     """
     if len(grown) > 1:
-        return boosted_forest(
-            grown,
-            features,
-            target=target,
-            classes=classes,
-            base=base,
-            link=link,
-            dtype=dtype,
-            notes=notes,
-            **others,
-        )
-    (arguments,) = grown
-    sums = np.array(base[0], dtype=dtype) + arguments["value"].astype(dtype)
+        forest = boosted_forest(grown, features, **summed)
+        return replace(forest, notes=notes)
+    (arguments,), classes = grown, summed["classes"]
+    dtype, link = summed["dtype"], summed["link"]
+    sums = np.array(summed["base"][0], dtype) + arguments["value"].astype(dtype)
     value = sums.astype(np.float64)  # (n_nodes, 1)
     if link == "logistic":
         value = 1 / (1 + np.exp(-value))
@@ -96,5 +89,5 @@ def boosted_model(
             value = np.column_stack([1 - value, value])
     elif link == "exp":
         value = np.exp(value)
-    alone = {**arguments, "value": value}
-    return Tree(tuple(features), classes=classes, target=target, notes=notes, **alone)
+    shown = {"classes": classes, "target": summed["target"], "notes": notes}
+    return Tree(tuple(features), **arguments | {"value": value}, **shown)
