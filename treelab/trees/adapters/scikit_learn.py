@@ -62,10 +62,11 @@ def from_sklearn(
         )
     if classes is not None:
         classes = tuple(plain_label(label) for label in classes)
-    if hasattr(model, "tree_"):
+    if hasattr(getattr(model, "tree_", None), "children_left"):
         return _tree(model, features, classes, target)
     members = getattr(model, "estimators_", None)
-    averages = not hasattr(model, "estimator_weights_") and not hasattr(
+    # Voting, stacking and one-vs-rest have members, too, but no mean of their trees.
+    averages = hasattr(model, "bootstrap") and not hasattr(
         model, "estimators_features_"
     )
     if (
