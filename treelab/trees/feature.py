@@ -107,6 +107,17 @@ class Feature:
         read_as = self.kind, self.categories, self.scores, unseen, self.missing_range
         return self.column, *read_as
 
+    def lacks(self, cell) -> bool:
+        """Whether one cell of the column is missing, or counts as such."""
+        if pd.isna(cell) or self.missing_range is None:
+            return bool(pd.isna(cell))
+        return self.missing_range[0] <= float(cell) <= self.missing_range[1]
+
+    def category(self, cell) -> str:
+        """Return one cell as the category that it is; an unknown one as its text."""
+        texts = _texts(cell)
+        return next((text for text in texts if text in self.categories), texts[0])
+
 
 def feature_matrix(
     features: Sequence[Feature], X, used: np.ndarray | None = None
