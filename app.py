@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.common.app_shell import enter_app_shell, open_first_page
-from pages.common.store_trouble import guarded, say_what_failed
+from pages.common.store_trouble import guarded, say_lost_runs, say_what_failed
 from pages.common.theme import ASSETS, load_style, mode
 from pages.common.views import sidebar
 from pages.common.visitor import needs_sign_in, require_sign_in
@@ -57,4 +57,5 @@ require_sign_in()
 enter_app_shell()
 say_what_failed()
 guarded(sidebar.show_jobs)()
+guarded(say_lost_runs)()
 guarded(page.run)()

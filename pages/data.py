@@ -43,6 +43,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
+from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.trees.text.numerals import counted
 
@@ -52,7 +53,11 @@ TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regressi
 def follow_table() -> None:
     """Follow the choice of a table."""
     clear_report()
-    choose_table(st.session_state["table"])
+    try:
+        choose_table(st.session_state["table"])
+    except StoreError:  # its file is damaged: the one before stays
+        st.session_state["table"] = table_key(current_problem())
+        raise
 
 
 def open_table(key: str) -> None:
@@ -126,9 +131,6 @@ problem = current_problem()
 titles = table_titles()
 key = table_key(problem)
 st.query_params["table"] = key
-frame = table(problem.table_id)
-names = [str(name) for name in frame.columns]
-
 with st.container(horizontal=True, vertical_alignment="bottom", key="data-choices"):
     st.selectbox(
         "Table",
@@ -136,13 +138,16 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         index=list(titles).index(key),
         format_func=titles.__getitem__,
         key="table",
-        on_change=follow_table,
+        on_change=explained(follow_table),
         width=250,
     )
     with st.popover(
         "Upload", icon=":material/upload:", key=UPLOAD_OPEN, on_change="rerun"
     ):
         upload_box()
+    # Only now: where it is damaged, another is chosen, or the same uploaded again.
+    frame = table(problem.table_id)
+    names = [str(name) for name in frame.columns]
     target_key = f"target-{problem.table_id}"
     st.selectbox(
         "Target",

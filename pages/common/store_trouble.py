@@ -5,6 +5,7 @@ from functools import wraps
 
 import streamlit as st
 
+from pages.common.cached.store import read_once, shared_store
 from pages.common.words import plain
 from treelab.runs.store.database import StoreError
 from treelab.runs.users.visitor_store import NotAllowed
@@ -54,6 +55,12 @@ def say_what_failed() -> None:
     """Say, once, why the last click or choice could not be stored."""
     if (error := st.session_state.pop("what-failed", None)) is not None:
         _say(error)
+
+
+def say_lost_runs() -> None:
+    """Say that the database has lost all runs, where it has."""
+    if why := read_once("lost runs", shared_store().why_empty):
+        st.warning(plain(why), icon=":material/warning:")
 
 
 def _say(error: OSError) -> None:

@@ -176,3 +176,42 @@ def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, refused):
     assert given.metrics["test"]["n_rows"] == 12
     assert "--split takes WAY:COLUMN" in refused(*train, "--split", "group")
     assert "no column 'nobody'" in refused(*train, "--split", "group:nobody")
+
+
+def killed_in_the_second_fold(command, home):
+    """Train in a process of its own, killed while the second fold's run trains."""
+    code = (
+        "import sys; from tests.runs.workers import slow_tree; slow_tree.register();"
+        "from treelab.cli.main import main; main(sys.argv[1:])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, *command])
+    while process.poll() is None:
+        runs = RunStore(home).runs() if (home / "treelab.sqlite").exists() else []
+        if [run.state for run in runs] == ["running", "done"]:
+            break
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeated", [[], ["--repeats", "1"]])
+def test_a_cross_validation_whose_process_was_killed_trains_no_fold_twice(
+    home, table, repeated
+):
+    train = ["train", table, "--target", "kind", "--learner", "slow"]
+    train += ["--set", "epochs=20", "--set", "pause=0.05", "--folds", "2", *repeated]
+    killed_in_the_second_fold(train, home)
+    before = RunStore(home).runs()
+    assert [run.state for run in before] == ["running", "done"]
+    assert main(train) == 0
+    runs = RunStore(home).runs()[::-1]
+    assert len(runs) == 2 * (1 + len(repeated) // 2)
+    assert {run.state for run in runs} == {"done"}
+    assert [run.id for run in runs[:2]] == [run.id for run in before[::-1]]
+    assert [run.attempts for run in runs] == [1, 2, *[1] * (len(runs) - 2)]
+    assert runs[0].finished == before[1].finished  # the first fold was left alone
+    assert {run.repeat_of for run in runs[1:]} == {runs[0].id}
+    again = RunStore(home.with_name("whole"))
+    assert main([*train, "--home", str(again.home)]) == 0
+    assert [run.metrics for run in again.runs()[::-1]] == [run.metrics for run in runs]

@@ -71,11 +71,31 @@ def test_more_than_two_classes_are_not_binary():
 
 def test_too_many_classes_are_an_error_with_a_way_out():
     amounts = found(np.arange(500) / 2, "multiclass")
-    assert is_found(amounts, "error", "500 different values", "regression")
+    assert is_found(amounts, "error", "500 classes", "regression")
     ids = found([f"p{i}" for i in range(500)], "multiclass")
-    assert is_found(ids, "error", "500 different values", "an id")
+    assert is_found(ids, "error", "500 classes", "an id")
+    many = found([f"p{i // 3}" for i in range(900)], "multiclass")
+    assert is_found(many, "error", "300 different values", "at most 200", "an id")
     classes = found([f"c{i % 200}" for i in range(1000)], "multiclass")
     assert all(finding.level != "error" for finding in classes)
+
+
+@pytest.mark.parametrize("n", [3, 20, 120, 300])
+def test_where_nearly_each_row_is_a_class_of_its_own_nothing_is_learned(n):
+    for classes in ([f"p{i}" for i in range(n)], np.arange(n) / 2):
+        assert is_found(found(classes, "multiclass"), "error", f"{n} classes in {n}")
+    few = n // 4  # two rows of each of some classes, a row of each other
+    mixed = [f"p{i}" for i in range(n)] + [f"p{i}" for i in range(few)]
+    assert is_found(found(mixed, "multiclass"), "error", "most new rows", "an id")
+
+
+def test_some_classes_of_one_row_are_no_error():
+    alone = [*(f"p{i}" for i in range(49)), *["a", "b"] * 25]
+    findings = found(alone, "multiclass")
+    assert all(level != "error" for level, _ in findings)
+    assert is_found(found(["q", *alone, "r"], "multiclass"), "error", "51 of them")
+    pairs = [f"p{i // 2}" for i in range(120)]
+    assert all(level != "error" for level, _ in found(pairs, "multiclass"))
 
 
 def test_two_numbers_may_be_classes():

@@ -6,9 +6,9 @@ import pytest
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
-from treelab.data.reading.dates import decimal_years
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.reading.table_error import TableError
+from treelab.trees.derived.dates import decimal_years
 
 CSV = b"age,city,ill\n" + b"".join(
     b"%d,%s,%s\n"

@@ -52,7 +52,8 @@ def add_command(commands) -> None:
 def cluster(arguments: Namespace) -> int:
     """Find the clusters and print them; return 0 when a model was saved, else 2."""
     settings = parse_settings(CLUSTERS.key, arguments.settings)
-    frame, name = read_named_table(arguments)
+    read, name = read_named_table(arguments)
+    frame = read.frame
     if arguments.known is not None and arguments.known not in frame.columns:
         raise ValueError(f"{name} has no column {arguments.known!r}.")
     problem_of = partial(

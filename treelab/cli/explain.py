@@ -1,12 +1,16 @@
 """``python -m treelab explain``: why a run predicts what it does for one test row."""
 
 import json
+import sys
 from argparse import Namespace
+from pathlib import Path
 
 import pandas as pd
 
 from treelab.cli.common.arguments import add_home, add_json
+from treelab.data.reading.read_table import read_table
 from treelab.evaluation.ensembles.deciders import rows_decided_by_one
+from treelab.evaluation.predictions.new_table import new_table
 from treelab.reports.explanations import (
     decision_words,
     prediction_words,
@@ -14,6 +18,7 @@ from treelab.reports.explanations import (
 )
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import forms_of_model
 from treelab.trees.pruning.shown_tree import Model
 
 
@@ -29,12 +34,18 @@ def add_command(commands) -> None:
     )
     parser.add_argument("run", metavar="RUN", help="id of a run")
     add_home(parser)
+    parser.add_argument(
+        "--table",
+        metavar="FILE",
+        type=Path,
+        help="explain a row of this table, which is read as the training rows were",
+    )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--row",
         type=int,
         metavar="N",
-        help="number of a test row, from 1, as in the app",
+        help="number of a test row, from 1, as in the app; with --table: of its rows",
     )
     what.add_argument(
         "--simple-rules", action="store_true", help="write them as CSV (ensembles)"
@@ -59,27 +70,41 @@ def explain(arguments: Namespace) -> None:
         as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
         print(as_json if arguments.json else rules.to_csv(index=False), end="")
         return
-    if not 1 <= arguments.row <= len(X):
-        raise ValueError(f"--row must be from 1 to {len(X)}, got {arguments.row}.")
-    row = X.iloc[[arguments.row - 1]]
+    rows: pd.DataFrame = X
+    targets: pd.Series | None = y
+    if arguments.table is not None:
+        rows, targets = _new_rows(model, arguments.table)
+    if not 1 <= arguments.row <= len(rows):
+        raise ValueError(f"--row must be from 1 to {len(rows)}, got {arguments.row}.")
+    row = rows.iloc[[arguments.row - 1]]
+    target = None if targets is None else targets.iloc[arguments.row - 1]
     if arguments.json:
-        print(_row_as_json(model, X, y, arguments.row - 1))
+        print(_row_as_json(model, row, target, X, y, arguments.row))
         return
     print(f"Prediction: {prediction_words(model, row)}")
-    print(f"Target: {value_words(model, y.iloc[arguments.row - 1])}")
+    if target is not None and target == target:
+        print(f"Target: {value_words(model, target)}")
     lines = decision_words(model, row, X, y)
     if not isinstance(model, WeightedTrees):  # the steps of a path; then their leaf
         lines[:-1] = [f"{i}. {step}" for i, step in enumerate(lines[:-1], 1)]
     print("\n".join(lines))
 
 
-def _row_as_json(model: Model, X, y, place: int) -> str:
-    """Write the prediction for a test row, and what decided it, as JSON."""
-    row = X.iloc[[place]]
+def _new_rows(model: Model, path: Path) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Read the rows of a table as a model does, and their target where it has one."""
+    read = read_table(path, path.name, as_in=forms_of_model(model), one_column=True)
+    table = new_table(model, read.frame, path.name)
+    for note in (*read.notes, *table.notes):
+        print(note, file=sys.stderr)
+    return table.X, read.frame.get(model.target)
+
+
+def _row_as_json(model: Model, row, target, X, y, number: int) -> str:
+    """Write the prediction for a row, and what decided it, as JSON."""
     found = {
-        "row": place + 1,
+        "row": number,
         "prediction": model.predict(row)[0],
-        "target": y.iloc[place],
+        "target": target if target == target else None,
         "reasons": decision_words(model, row, X, y),
     }
     if model.classes is not None:

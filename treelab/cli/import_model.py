@@ -13,6 +13,7 @@ from treelab.runs.jobs.import_model import (
     read_model,
 )
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.feature import known_forms
 
 
 def add_command(commands) -> None:
@@ -72,7 +73,7 @@ def import_run(arguments: Namespace) -> int:
         iteration_range=None if arguments.rounds is None else (0, arguments.rounds),
         categories=read_categories(arguments.categories),
     )
-    frame, problem = read_problem(arguments)
+    frame, problem = read_problem(arguments, known_forms(model) or None)
     store = RunStore(arguments.home)
     problem = store_problem(store, frame, problem)
     run_id = import_model(store, model, problem, arguments.name)

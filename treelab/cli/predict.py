@@ -20,6 +20,7 @@ from treelab.evaluation.predictions.columns import (
     with_predictions,
 )
 from treelab.evaluation.predictions.new_table import new_scores, new_table
+from treelab.trees.feature import forms_of_model
 from treelab.trees.text.numerals import counted, significant
 
 
@@ -58,14 +59,16 @@ def add_command(commands) -> None:
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
     model, _ = find_model(arguments)
-    frame, name = read_named_table(arguments, one_column=True)
-    table = new_table(model, frame, name, fill_absent=arguments.fill_absent)
+    read, name = read_named_table(
+        arguments, one_column=True, as_in=forms_of_model(model)
+    )
+    table = new_table(model, read.frame, name, fill_absent=arguments.fill_absent)
     predicted = prediction_columns(model, table.X, arguments.columns)
-    written = with_predictions(frame, predicted, arguments.columns, name)
+    written = with_predictions(read.cells, predicted, arguments.columns, name)
     notes = list(table.notes)
     if {"leaf", "rule"} & set(arguments.columns):
         notes += filter(None, [empty_branch_note(model, table.X)])
-    scores, note = new_scores(model, frame, table.X)
+    scores, note = new_scores(model, read.frame, table.X)
     _write(arguments, written)
     _report(arguments, notes, scores, note)
 

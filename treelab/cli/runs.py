@@ -43,6 +43,8 @@ def runs(arguments: Namespace) -> int:
         return pause(store, arguments.pause)
     if arguments.resume:
         return resume(store, arguments.resume)
+    if why := store.why_empty():
+        raise StoreError(why)
     list_runs(store, arguments)
     return 0
 

@@ -73,6 +73,7 @@ def train(arguments: Namespace) -> int:
     store = RunStore(arguments.home)
     trainer = Trainer(store)
     problem = store_problem(store, frame, problem)
+    store.interrupt_dead_runs()  # so that what a killed process began goes on
     if problem.n_folds:
         return cross_validate(trainer, store, problem, settings, arguments)
     run_id = store.create(

@@ -6,11 +6,14 @@ et al., "GRANDE", ICLR 2024, table 5.
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from treelab.data.reading.formats.guarded import run_guarded
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import CellForm
 
 PREFIX = "openml:"  # of a table that the command line is to fetch
 NAME = re.compile(r"[A-Za-z0-9_()-][A-Za-z0-9_.()-]*")  # it becomes part of a path
@@ -39,7 +42,9 @@ CATALOGUE = {
 }
 
 
-def read_openml(named: str, folder: Path) -> tuple[ReadResult, str]:
+def read_openml(
+    named: str, folder: Path, as_in: Mapping[str, CellForm] | None = None
+) -> tuple[ReadResult, str]:
     """Fetch a table from OpenML, or read it from the cache; needs a network once.
 
     Parameters
@@ -49,6 +54,8 @@ def read_openml(named: str, folder: Path) -> tuple[ReadResult, str]:
         table of that number, another one OpenML's oldest active table of the name.
     folder : Path
         Where what was fetched is cached.
+    as_in : mapping of str to CellForm, or None
+        That of ``read_table``.
 
     Returns
     -------
@@ -77,6 +84,6 @@ def read_openml(named: str, folder: Path) -> tuple[ReadResult, str]:
     about, written = run_guarded(
         "openml_process", b"", wanted, folder=str(folder), asked=named
     )
-    found = read_table(written, about["title"])
+    found = read_table(written, about["title"], as_in=as_in)
     notes = [*about["notes"], *found.notes]
-    return ReadResult(found.frame, notes, found.dates), about["title"]
+    return replace(found, notes=notes), about["title"]

@@ -17,6 +17,7 @@ from treelab.data.folds import assign_folds, first_fold
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
 from treelab.data.split_by import WAYS, assign_by
 from treelab.data.values import cast_column, class_labels
+from treelab.trees.cells import ATTRIBUTE
 from treelab.trees.derived.date_parts import with_date_parts
 from treelab.trees.text.numerals import counted
 
@@ -170,8 +171,8 @@ class Problem:
         """Return the columns to predict from, each of its chosen kind.
 
         Parts of dates are computed where they are among the columns. Units travel
-        along in ``attrs["units"]``, where the encoder finds them, and what is rare in
-        ``attrs["rare"]``.
+        along in ``attrs["units"]``, where the encoder finds them, what is rare in
+        ``attrs["rare"]``, and the note on how the table was read.
 
         Raises
         ------
@@ -191,6 +192,8 @@ class Problem:
         )
         chosen.attrs["units"] = dict(self.units)
         chosen.attrs["rare"] = dict(self.rare)
+        if ATTRIBUTE in frame.attrs:
+            chosen.attrs[ATTRIBUTE] = frame.attrs[ATTRIBUTE]
         return chosen
 
     def labels(self, frame: pd.DataFrame) -> pd.Series:

@@ -155,15 +155,26 @@ def _class_target(known: pd.Series, task: str) -> Iterator[Finding]:
     """Yield what is odd about a target for classification, missing values left out."""
     labels = class_labels(known)
     n_classes = labels.nunique()
-    if n_classes > MOST_CLASSES:
-        way_out = (
-            "choose regression if they are amounts"
-            if column_kind(known) == "number"
-            else "it may be an id; choose another target, or join rare classes"
+    way_out = (
+        "Choose regression if they are amounts."
+        if column_kind(known) == "number"
+        else "It may be an id; choose another target, or join rare classes."
+    )
+    # The share of rows that are alone in their class is how often a new row's class is
+    # one never seen (Good, "The population frequencies of species", Biometrika 1953).
+    n_alone = int((labels.value_counts() == 1).sum())
+    if 2 * n_alone > len(labels):
+        yield _error(
+            f"The target {known.name!r} has {n_classes:,} classes in "
+            f"{counted(len(known), 'row')}, and {n_alone:,} of them have one row only: "
+            f"most new rows would be of a class never seen. {way_out}",
+            known.name,
         )
+        return
+    if n_classes > MOST_CLASSES:
         yield _error(
             f"The target {known.name!r} has {n_classes:,} different values, but at "
-            f"most {MOST_CLASSES} classes are supported: {way_out}.",
+            f"most {MOST_CLASSES} classes are supported. {way_out}",
             known.name,
         )
         return

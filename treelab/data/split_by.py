@@ -183,5 +183,6 @@ def with_test_file(
     while marked in frame.columns:
         marked += "'"
     both = pd.concat([frame, own], ignore_index=True)
+    both.attrs = frame.attrs  # with the note on how both were read
     both[marked] = ["train"] * len(frame) + ["test"] * len(own)
     return both, marked

@@ -7,7 +7,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype
 
 from treelab.data.columns import column_kind
-from treelab.trees.checks import LARGEST_NUMBER
+from treelab.trees.cells import LARGEST_NUMBER, number_text
 
 
 def numbers(column: pd.Series) -> np.ndarray:
@@ -90,7 +90,7 @@ def cast_column(column: pd.Series, kind: str) -> pd.Series:
             return column.astype("Float64").astype(np.float64)
         values = pd.to_numeric(column.astype(object), errors="coerce")
         return values.astype(np.float64)
-    texts = {value: _number_text(value) for value in column.dropna().unique()}
+    texts = {value: number_text(value) for value in column.dropna().unique()}
     return column.map(texts).astype("str")
 
 
@@ -111,9 +111,3 @@ def class_labels(target: pd.Series) -> pd.Series:
     if (values == np.round(values)).all() and (np.abs(values) < 2**53).all():
         return values.astype(np.int64)
     return values
-
-
-def _number_text(value) -> str:
-    """Write a number as a category, whole ones without a point."""
-    value = value.item() if hasattr(value, "item") else value
-    return str(int(value)) if float(value).is_integer() else str(value)

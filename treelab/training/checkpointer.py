@@ -247,6 +247,14 @@ class Stage:
             self._checkpointer.has_open_end |= has_open_end
             self._checkpointer.write(None, finished=state())
 
+    def once(self, work: Callable[[], np.ndarray]) -> np.ndarray:
+        """Return what a stage of one piece of work ends with: saved before, or now."""
+        if self.saved is not None:
+            return self.saved[1]["result"]
+        result = work()
+        self.finish(lambda: (None, {"result": result}))
+        return result
+
     def stop(self) -> None:
         """Note that training was stopped before its end: nothing more is saved."""
         if self._checkpointer is not None:

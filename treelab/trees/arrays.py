@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from treelab.trees.cells import as_form
 from treelab.trees.feature import Feature
 from treelab.trees.io import Stored
 from treelab.trees.labels import plain_label
@@ -19,6 +20,7 @@ class Arrays(Stored):
         put = object.__setattr__
         put(self, "features", tuple(self.features))
         put(self, "notes", tuple(str(note) for note in self.notes))
+        put(self, "target_form", as_form(self.target_form))
         if self.classes is not None:
             if isinstance(self.classes, str) or not len(self.classes):
                 raise ValueError(

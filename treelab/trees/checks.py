@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treelab.trees.cells import LARGEST_NUMBER
 from treelab.trees.logits import WEIGHTINGS
 from treelab.trees.walk import AXIS, LEAF, OBLIQUE
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from treelab.trees.tree import Tree
 
 LEAF_OUTPUTS = ("logits", "probabilities")
-LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 PER_NODE = (
     *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
     *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from treelab.trees.arrays import Arrays
+from treelab.trees.cells import CellForm
 from treelab.trees.checks import check_ensemble
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.labels import most_probable, task_of
@@ -59,6 +60,8 @@ class WeightedTrees(Arrays):
     max_deciders : int or None
         Only so many trees, whose leaves weigh most, get any weight on a row (and those
         whose leaf weighs as much as the last of these); None: all may.
+    target_form : CellForm or None
+        How the target's cells of training rows were written, where it is known.
 
     Raises
     ------
@@ -81,6 +84,7 @@ class WeightedTrees(Arrays):
     leaf_output: str = "logits"
     weighting: str = "softmax"
     max_deciders: int | None = None
+    target_form: CellForm | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "feature": np.int32,
@@ -334,6 +338,7 @@ class WeightedTrees(Arrays):
             classes=self.classes,
             target=self.target,
             target_unit=self.target_unit,
+            target_form=self.target_form,
             notes=self.notes,
         )
         if X is not None:

@@ -1,14 +1,22 @@
 """Feature: one number that a split may test, read from a column of the user's table."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import nan
 
 import numpy as np
 import pandas as pd
-from pandas.api import types
 
-from treelab.trees.derived.date_parts import with_date_parts
+from treelab.trees.cells import (
+    CATEGORY,
+    MISSING,
+    CellForm,
+    as_form,
+    noted_form,
+    read_column,
+)
+from treelab.trees.derived.date_parts import parse_part, with_date_parts
 
 KINDS = ("number", "category")
 
@@ -40,6 +48,9 @@ class Feature:
     rare : tuple of str
         Categories that count as one, as few training rows held each of them: they have
         one score, and words name them together.
+    form : CellForm or None, default=None
+        How the cells of training rows were written, by which those of every later
+        table are read; None where they were numbers or plain text of a data frame.
     missing_range : tuple of (float, float) or None
         Numbers from the first to the second count as missing, as in a table where -999
         stands for it; None: only what is missing does.
@@ -63,6 +74,7 @@ class Feature:
     unseen: float = nan
     spread: float = nan
     rare: tuple[str, ...] = ()
+    form: CellForm | None = None
     missing_range: tuple[float, float] | None = None
 
     def __post_init__(self):
@@ -80,6 +92,7 @@ class Feature:
             "categories": tuple(str(c) for c in self.categories),
             "scores": tuple(float(s) for s in self.scores),
             "rare": tuple(str(c) for c in self.rare),
+            "form": as_form(self.form),
         }
         if self.missing_range is not None:
             low, high = self.missing_range
@@ -104,8 +117,27 @@ class Feature:
     def reading(self) -> tuple:
         """What two features share that read a table alike; here NaN equals NaN."""
         unseen = None if np.isnan(self.unseen) else self.unseen
-        read_as = self.kind, self.categories, self.scores, unseen, self.missing_range
-        return self.column, *read_as
+        return (
+            *(self.column, self.kind, self.categories, self.scores, unseen),
+            *(self.form, self.missing_range),
+        )
+
+    @cached_property
+    def scored(self) -> dict[str, float]:
+        """The score of each category."""
+        return dict(zip(self.categories, self.scores))
+
+    def read(
+        self, column: pd.Series, place_of: Callable[[int], str] | None = None
+    ) -> pd.Series:
+        """Return a column of any table as this feature reads it; see ``read_column``.
+
+        ``place_of`` says where a row (from 0) stands, for messages.
+        """
+        levels = self.categories
+        if place_of is None:
+            return read_column(column, self.form, self.kind, levels)
+        return read_column(column, self.form, self.kind, levels, place_of)
 
     def lacks(self, cell) -> bool:
         """Whether one cell of the column is missing, or counts as such."""
@@ -115,8 +147,60 @@ class Feature:
 
     def category(self, cell) -> str:
         """Return one cell as the category that it is; an unknown one as its text."""
-        texts = _texts(cell)
-        return next((text for text in texts if text in self.categories), texts[0])
+        return str(self.read(pd.Series([cell], name=self.column)).iloc[0])
+
+
+def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
+    """Return how the columns of a table were written, by the note that it carries.
+
+    Parts of dates are written as the dates are that they are computed from.
+    """
+    forms = {}
+    for name in map(str, frame.columns):
+        part = parse_part(name)
+        form = noted_form(frame, name if part is None else part[1])
+        if form is not None:
+            forms[name] = form
+    return forms
+
+
+def known_forms(model) -> dict[str, CellForm]:
+    """Return how the columns of training rows were written, target among them.
+
+    Columns of which a model does not know that are absent.
+    """
+    forms = {}
+    for feature in model.features:
+        if feature.form is not None:
+            part = parse_part(feature.column)
+            forms[feature.column if part is None else part[1]] = feature.form
+    if model.target_form is not None:
+        forms[model.target] = model.target_form
+    return forms
+
+
+def forms_of_model(model) -> dict[str, CellForm]:
+    """Return how each column that a model reads is written, its target among them.
+
+    Where the training rows were no text, numbers are written plainly, and a category
+    is its text, a mark of a missing value being one if training rows did not hold it.
+    """
+    forms = {}
+    for feature in model.features:
+        if parse_part(feature.column) is None:
+            seen = feature.categories if feature.kind == "category" else None
+            forms[feature.column] = _plain_form(seen)
+    labels = model.classes or ()
+    is_text = any(isinstance(label, str | bool) for label in labels)
+    forms[model.target] = _plain_form(tuple(map(str, labels)) if is_text else None)
+    return forms | known_forms(model)
+
+
+def _plain_form(seen: tuple[str, ...] | None) -> CellForm:
+    """Return the form of plain numbers, or of categories that training rows held."""
+    if seen is None:
+        return CellForm()
+    return replace(CATEGORY, missing=tuple(m for m in MISSING if m not in seen))
 
 
 def feature_matrix(
@@ -171,7 +255,7 @@ class FeatureReader:
             self._positions.setdefault(str(name), []).append(position)
         self._types = self._X.dtypes.to_numpy()
         # Several features may read one column.
-        self._codes: dict[str, tuple[np.ndarray, list[list[str]]]] = {}
+        self._codes: dict[tuple, tuple[np.ndarray, list[str]]] = {}
 
     def matrix(
         self, features: Sequence[Feature], used: np.ndarray | None = None
@@ -188,12 +272,14 @@ class FeatureReader:
             feature = features[index]
             name = feature.column
             if feature.kind == "number":
-                matrix[:, index] = _numbers(_column(X, self._positions, name), name)
+                read = feature.read(_column(X, self._positions, name))
+                matrix[:, index] = read.to_numpy(dtype=np.float64, na_value=np.nan)
             else:
-                if name not in self._codes:
+                key = name, feature.categories  # by which numbers are named
+                if key not in self._codes:
                     column = _column(X, self._positions, name)
-                    self._codes[name] = _categories(column)
-                matrix[:, index] = _scores(feature, *self._codes[name])
+                    self._codes[key] = _categories(column, feature)
+                matrix[:, index] = _scores(feature, *self._codes[key])
         for index in wanted:
             if (missing := features[index].missing_range) is not None:
                 x = matrix[:, index]
@@ -210,8 +296,10 @@ class FeatureReader:
         found = {}
         for index in wanted:
             at = self._positions.get(features[index].column, ())
-            is_number = features[index].kind == "number"
-            if not is_number or len(at) != 1:
+            feature = features[index]
+            if feature.kind != "number" or len(at) != 1:
+                continue
+            if feature.form is not None and feature.form.missing_numbers:
                 continue
             kind = self._types[at[0]]
             if isinstance(kind, np.dtype) and kind.kind in "iufb":
@@ -225,7 +313,8 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     Parts of dates, such as "month of admitted", are computed where it has the dates.
     """
     if isinstance(X, pd.DataFrame):
-        return with_date_parts(X, (feature.column for feature in features))
+        forms = {f.column: f.form for f in features if f.form is not None}
+        return with_date_parts(X, (feature.column for feature in features), forms)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -260,61 +349,17 @@ def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:
     return X.iloc[:, found[0]]
 
 
-def _numbers(series: pd.Series, name: str) -> np.ndarray:
-    """Return a number column as float64, missing values as NaN."""
-    dtype = series.dtype
-    if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    if types.is_complex_dtype(dtype) or not (
-        types.is_object_dtype(dtype)
-        or types.is_string_dtype(dtype)
-        or isinstance(dtype, pd.CategoricalDtype)
-    ):
-        raise ValueError(
-            f"Column {name!r} should hold numbers, but holds {dtype} values."
-        )
-    read = pd.to_numeric(series.astype(object), errors="coerce")
-    numbers = read.to_numpy(dtype=np.float64, na_value=np.nan)
-    text = np.isnan(numbers) & ~series.isna().to_numpy()
-    if text.any():
-        row = int(text.argmax())
-        raise ValueError(
-            f"Column {name!r} should hold numbers, but row {row + 1} holds "
-            f"{series.iloc[row]!r}."
-        )
-    return numbers
-
-
-def _categories(series: pd.Series) -> tuple[np.ndarray, list[list[str]]]:
-    """Return a category column as codes (-1 missing) and the texts of each code."""
+def _categories(series: pd.Series, feature: Feature) -> tuple[np.ndarray, list[str]]:
+    """Return a category column as codes (-1 missing) and the text of each code."""
     if len(series) == 1:  # a row that is explained is read again and again
         value = series.iloc[0]
-        gone = pd.isna(value)
-        return (np.array([-1]), []) if gone else (np.array([0]), [_texts(value)])
-    codes, values = pd.factorize(series, use_na_sentinel=True)
-    return codes, [_texts(value) for value in values]
+        if isinstance(value, str) and (feature.form is None or value in feature.scored):
+            return np.array([0]), [value]
+    codes, values = pd.factorize(feature.read(series), use_na_sentinel=True)
+    return codes, list(values)
 
 
-def _texts(value) -> list[str]:
-    """Return how a category may be written: True, 1 and 1.0 are one number.
-
-    Its own text comes first. Text is only itself: "1.0" is not "1".
-    """
-    texts = [str(value)]
-    is_number = isinstance(
-        value, bool | int | float | np.bool_ | np.integer | np.floating
-    )
-    if is_number and abs(value) < 2**53 and value % 1 == 0:
-        texts += [str(int(value)), str(float(value))]
-        texts += [str(bool(value))] if value in (0, 1) else []
-    return texts
-
-
-def _scores(feature: Feature, codes: np.ndarray, values: list[list[str]]) -> np.ndarray:
+def _scores(feature: Feature, codes: np.ndarray, values: list[str]) -> np.ndarray:
     """Return the score of each row's category; NaN where it is missing."""
-    scores = dict(zip(feature.categories, feature.scores))
-    table = [
-        next((scores[text] for text in texts if text in scores), feature.unseen)
-        for texts in values
-    ]
+    table = [feature.scored.get(value, feature.unseen) for value in values]
     return np.array([*table, np.nan])[codes]  # code -1 takes the last

@@ -11,7 +11,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from io import BytesIO
 from math import isfinite
@@ -23,6 +23,8 @@ import pandas as pd
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
+
+from treelab.trees.cells import CellForm
 
 VERSION = 1
 TYPES = {
@@ -272,8 +274,10 @@ def _plain(value):
     if isinstance(value, pd.DataFrame):
         rows = value.astype(object).to_numpy().tolist()
         return {"$table": _plain([list(map(str, value.columns)), rows])}
+    if isinstance(value, CellForm):
+        return value.to_dict()
     if is_dataclass(value):
-        return _plain(asdict(value))
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

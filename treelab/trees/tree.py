@@ -13,6 +13,7 @@ import numpy as np
 
 from treelab.trees import statistics, walk
 from treelab.trees.arrays import Arrays, frozen
+from treelab.trees.cells import CellForm
 from treelab.trees.checks import check_predictions, check_tree
 from treelab.trees.complete import complete_arrays, pad_nodes
 from treelab.trees.feature import Feature
@@ -65,6 +66,8 @@ class Tree(Arrays):
         round the threshold within these bounds.
     missing_rows : int64 array of shape (n_nodes,) or None
         Training rows that reach a split and miss the value it tests.
+    target_form : CellForm or None
+        How the target's cells of training rows were written, where it is known.
 
     Raises
     ------
@@ -92,6 +95,7 @@ class Tree(Arrays):
     notes: tuple[str, ...] = ()
     between: np.ndarray | None = None
     missing_rows: np.ndarray | None = None
+    target_form: CellForm | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "left": np.int32,

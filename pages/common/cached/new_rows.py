@@ -14,6 +14,7 @@ from treelab.evaluation.predictions.columns import (
     with_predictions,
 )
 from treelab.evaluation.predictions.new_table import NewTable, new_scores, new_table
+from treelab.trees.feature import forms_of_model
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,9 @@ class GivenTable:
     Attributes
     ----------
     frame : DataFrame
-        Shared, so never changed.
+        As the run's model reads it. Shared, so never changed.
+    written : DataFrame
+        The cells as they came.
     name : str
     key : str
         What caches know it by.
@@ -32,15 +35,24 @@ class GivenTable:
     """
 
     frame: pd.DataFrame
+    written: pd.DataFrame
     name: str
     key: str
     notes: tuple[str, ...] = ()
 
 
+def read_given(
+    loaded: LoadedRun, key: str, name: str, sheet: str | None, content: bytes
+) -> ReadResult:
+    """Read a table that a visitor brought as the run's model does; it is not stored."""
+    return _read(*loaded.key, key, name, sheet, content, loaded)
+
+
 @st.cache_resource(show_spinner="Reading the new rows…", max_entries=2)
-def read_given(key: str, name: str, sheet: str | None, _content: bytes) -> ReadResult:
-    """Read a table that a visitor brought; it is not stored."""
-    return read_table(_content, name, one_column=True, sheet=sheet)
+def _read(home: Path, run_id: str, epoch, key, name, sheet, _content, _loaded):
+    """``read_given``, by values that name it."""
+    forms = forms_of_model(_loaded.model)
+    return read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
 
 
 def ready_table(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> NewTable:
@@ -94,5 +106,5 @@ def prediction_file(
     """Return the predictions as a file of the kind that its ending names."""
     predicted = predicted_columns(loaded, given, fill_absent, parts)
     return FORMATS[ending].write(
-        with_predictions(given.frame, predicted, parts, given.name)
+        with_predictions(given.written, predicted, parts, given.name)
     )

@@ -1,5 +1,8 @@
 """A visitor's own table: read it, store it, report what was done to it."""
 
+from collections.abc import Mapping
+
+import pandas as pd
 import streamlit as st
 
 from pages.common.cached.store import store
@@ -110,6 +113,7 @@ def _choice_box(kind: str) -> None:
         _header_box()
         if not choices and kind != "workbook":
             _text_box()
+    _cells_box()
     st.button(
         "Read" if choices or is_database else "Read again",
         key="read-chosen",
@@ -146,6 +150,49 @@ def _text_box() -> None:
         )
 
 
+def _cells_box() -> None:
+    """Let the visitor say of each column which cells have no value, or are text."""
+    columns = st.session_state.get("upload-columns")
+    if not columns:
+        return
+    with st.expander("Missing values, columns read as text"):
+        st.data_editor(
+            pd.DataFrame(
+                {"column": columns, "missing": "", "keep_na": False, "as_text": False}
+            ),
+            key="upload-cells",
+            hide_index=True,
+            disabled=["column"],
+            height=220,
+            column_config={
+                "column": "Column",
+                "missing": st.column_config.TextColumn(
+                    "Also missing", help="Cells with commas between: -999, refused"
+                ),
+                "keep_na": st.column_config.CheckboxColumn(
+                    "NA is a value", help="NA, null, ? and the like are no gaps"
+                ),
+                "as_text": st.column_config.CheckboxColumn(
+                    "As text", help="Categories as written: 7.10 is not 7.1"
+                ),
+            },
+        )
+
+
+def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:
+    """Return what was edited, by row of the editor, as ``read_table`` takes it."""
+    said: dict = {"missing": {}, "keep_na": [], "as_text": []}
+    for place, values in edited.items():
+        column = columns[int(place)]
+        cells = [cell.strip() for cell in (values.get("missing") or "").split(",")]
+        if cells := [cell for cell in cells if cell]:
+            said["missing"][column] = cells
+        for option in ("keep_na", "as_text"):
+            if values.get(option):
+                said[option].append(column)
+    return said
+
+
 def upload_report() -> None:
     """Report on the last file: why it was refused, or what was changed."""
     if error := st.session_state.get("upload-error"):
@@ -170,7 +217,7 @@ def _store_upload() -> None:
         return
     st.session_state["upload-read"] = read_id
     clear_report()
-    own = ("choices", "form", "header", "query", *_TEXT_OPTIONS)
+    own = ("choices", "form", "header", "query", "columns", "cells", *_TEXT_OPTIONS)
     for key in (f"upload-{name}" for name in own):
         st.session_state.pop(key, None)
     if file is not None:  # else it was removed again
@@ -191,6 +238,10 @@ def _store_chosen() -> None:
         query=query,
         header=st.session_state.get("upload-header"),
         **{name: st.session_state.get(f"upload-{name}") for name in _TEXT_OPTIONS},
+        **said_of_cells(
+            st.session_state.get("upload-columns", []),
+            st.session_state.get("upload-cells", {}).get("edited_rows", {}),
+        ),
     )
 
 
@@ -219,6 +270,7 @@ def _store(
         title = f"{file_name}, {sheet}" if sheet and not query else file_name
         _show(found, title)
         st.session_state["upload-form"] = found.text
+        st.session_state["upload-columns"] = [str(name) for name in found.frame]
     except ChoiceError as error:
         st.session_state["upload-choices"] = error.choices
         return False

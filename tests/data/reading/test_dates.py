@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from treelab.data.reading.dates import decimal_years, months
+from treelab.data.reading.dates import months
 from treelab.data.reading.read_table import read_table
+from treelab.trees.derived.dates import decimal_years
 
 
 def test_each_day_lies_in_its_own_month():

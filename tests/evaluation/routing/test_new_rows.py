@@ -23,7 +23,9 @@ def test_an_absent_column_is_named():
 def test_text_for_a_number_is_named_with_its_row():
     tree, X, _ = stump_and_more()
     frame = X.assign(radius=["1", "big"] + ["2"] * 38)
-    with pytest.raises(ValueError, match=r"'radius' of new\.csv holds 'big' in row 2"):
+    with pytest.raises(
+        ValueError, match=r"new\.csv: Column 'radius' holds 'big' in row 2"
+    ):
         rows_for_model(tree, frame, "new.csv")
     frame = X.assign(radius=pd.Series(["7", None] + ["2"] * 38))
     assert rows_for_model(tree, frame, "new.csv")["radius"][:1].tolist() == [7.0]

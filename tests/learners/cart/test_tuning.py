@@ -11,6 +11,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.learners.cart import tuning
 from treelab.learners.cart.tuning import Candidate
 from treelab.learners.common.folds import repeated_folds
+from treelab.training.checkpointer import Checkpointer
 from treelab.trees.pruning.cut import cut_at
 from treelab.trees.pruning.size_path import within_one_standard_error
 from treelab.trees.pruning.sizes import prune_to_size
@@ -58,8 +59,9 @@ def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
     monkeypatch.setattr("treelab.learners.cart.estimators.POWERS", (0.0, 0.5, 1.0))
     seen = {}
 
-    def recorded(data, search):
-        seen["scores"], seen["search"] = tuning.cross_validate(data, search), search
+    def recorded(data, search, monitor):
+        seen["search"] = search
+        seen["scores"] = tuning.cross_validate(data, search, monitor)
         return seen["scores"]
 
     monkeypatch.setattr("treelab.learners.cart.fit.cross_validate", recorded)
@@ -219,3 +221,29 @@ def test_tuned_trees_grow_on_validation_rows_too_as_folds_hold_rows_out():
     plain = CartClassifier(tune=False, random_state=0).fit(X[::2], y[::2], **given)
     assert plain.tree_.n_rows[0] == len(X[::2])
     assert plain.history_["valid_loss"].notna().all()
+
+
+def test_a_fit_that_was_cut_off_goes_on_with_the_folds_that_were_done(
+    tmp_path, monkeypatch
+):
+    X, y = noisy("regression")
+    whole = CartRegressor(random_state=0).fit(X, y)
+    n_done, fold_sums = 0, tuning._fold_sums
+
+    def cut_off(*args):
+        nonlocal n_done
+        n_done += 1
+        if n_done == 7:
+            raise KeyboardInterrupt
+        return fold_sums(*args)
+
+    monkeypatch.setattr(tuning, "_fold_sums", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        CartRegressor(random_state=0).fit(
+            X, y, callbacks=[Checkpointer(tmp_path, interval=0.0)]
+        )
+    again = CartRegressor(random_state=0).fit(
+        X, y, callbacks=[Checkpointer(tmp_path, interval=0.0)]
+    )
+    assert n_done <= 16 + 1  # fifteen folds, one of them twice, one not written yet
+    assert again.tree_.to_dict() == whole.tree_.to_dict()

@@ -1,7 +1,10 @@
 """A backup holds everything, is made while in use, and cannot write elsewhere."""
 
+import sqlite3
 import threading
 import zipfile
+from contextlib import closing
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,7 +14,7 @@ from tests.runs.conftest import problem_in
 from treelab.runs.care.backup import back_up
 from treelab.runs.care.doctor import examine
 from treelab.runs.care.restore import restore
-from treelab.runs.store.database import writing
+from treelab.runs.store.database import StoreError, writing
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Progress
@@ -40,7 +43,7 @@ def test_what_comes_back_is_what_was_there(store, run_id, tmp_path):
     store.add_snapshot(run_id, 1, stump())
     made = back_up(store.home, tmp_path / "a.zip")
     assert (made.n_runs, made.n_tables) == (1, 1)
-    assert restore(tmp_path / "a.zip", tmp_path / "new") == 1
+    assert restore(tmp_path / "a.zip", tmp_path / "new").n_runs == 1
     new = RunStore(tmp_path / "new")
     assert new.run(run_id) == store.run(run_id)
     assert new.model(run_id).to_dict() == stump().to_dict()
@@ -103,7 +106,7 @@ def test_a_folder_with_files_is_refused(store, file, tmp_path):
     with pytest.raises(FileExistsError, match="is not empty"):
         restore(file, store.home)
     (tmp_path / "empty").mkdir()
-    assert restore(file, tmp_path / "empty") == 1
+    assert restore(file, tmp_path / "empty").n_runs == 1
 
 
 @pytest.mark.parametrize(
@@ -144,7 +147,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused(file, tmp_path):
         (lambda content: content.pop("treelab.sqlite"), "no backup of treelab"),
         (
             lambda content: content.update({"treelab.sqlite": b"text" * 2000}),
-            "database cannot be used",
+            "its database is damaged",
         ),
     ],
 )
@@ -172,9 +175,9 @@ def test_a_run_whose_id_leads_elsewhere_is_refused(store, run_id, tmp_path):
     finished(store)
     with writing(store.home / "treelab.sqlite") as db:
         db.execute("UPDATE runs SET id = ?", (run_id,))
-    back_up(store.home, tmp_path / "a.zip")
+    back_up(store.home, tmp_path / "a.zip", anyway=True)
     with pytest.raises(ValueError, match="it names 'runs/"):
-        restore(tmp_path / "a.zip", tmp_path / "new")
+        restore(tmp_path / "a.zip", tmp_path / "new", anyway=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "home"]
 
 
@@ -186,3 +189,104 @@ def test_a_run_that_waits_still_has_its_folder(store, tmp_path):
     new = RunStore(tmp_path / "new")
     assert new.queued() == [run_id]
     assert new.folder(run_id).is_dir()
+
+
+def table_file(store):
+    """The file of the only table."""
+    return store.home / "tables" / f"{store.tables()[0].id}.parquet"
+
+
+def damage_database(home, page=2):
+    """Overwrite a page of the database, as a failing disk does."""
+    path = home / "treelab.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(path.read_bytes())
+    content[4096 * (page - 1) : 4096 * page] = b"x" * 4096
+    path.write_bytes(content)
+
+
+def empty_database(home):
+    """Delete all runs behind the store's back."""
+    with writing(home / "treelab.sqlite") as db:
+        db.execute("DELETE FROM runs")
+
+
+def drop_events(home):
+    """A database that lacks a table."""
+    with writing(home / "treelab.sqlite") as db:
+        db.execute("DROP TABLE events")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (damage_database, "database"),
+        (drop_events, "no such table: events"),
+        (lambda home: (home / "treelab.sqlite").write_bytes(b""), "no such table"),
+        (lambda home: (home / "treelab.sqlite").write_bytes(b"x" * 9999), "damaged"),
+        (empty_database, "the list of runs"),
+    ],
+)
+def test_a_damaged_database_replaces_no_backup(store, file, damage, words):
+    before = file.read_bytes()
+    damage(store.home)
+    with pytest.raises(StoreError, match=words):
+        back_up(store.home, file)
+    assert file.read_bytes() == before
+    assert sorted(path.name for path in file.parent.iterdir()) == ["a.zip", "home"]
+
+
+def cut(path):
+    """Leave the first half of a file."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path):
+    """Change one byte in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("change", [cut, flip, Path.unlink])
+def test_a_damaged_table_replaces_no_backup(store, file, tmp_path, change):
+    before = file.read_bytes()
+    change(table_file(store))
+    with pytest.raises(StoreError, match="the table 'small' cannot be read"):
+        back_up(store.home, file)
+    assert file.read_bytes() == before
+    made = back_up(store.home, file, anyway=True)
+    assert list(made.damage.values()) == ["the table 'small'"]
+    with pytest.raises(ValueError, match="the table 'small' cannot be read"):
+        restore(file, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    restored = restore(file, tmp_path / "new", anyway=True)
+    assert (restored.n_runs, len(restored.damage)) == (1, 1)
+    assert RunStore(tmp_path / "new").runs()[0].has_model
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+@pytest.mark.parametrize("change", [cut, Path.unlink])
+def test_a_damaged_model_replaces_no_backup(store, run_id, file, change, name):
+    before = file.read_bytes()
+    change(store.folder(run_id) / "model" / name)
+    with pytest.raises(StoreError, match=r"what the run .* saved cannot be read"):
+        back_up(store.home, file)
+    assert file.read_bytes() == before
+    store.delete(run_id)
+    back_up(store.home, file)
+    assert file.read_bytes() != before
+
+
+def test_of_a_zip_file_that_lost_some_bytes_the_rest_is_restored(file, tmp_path):
+    with zipfile.ZipFile(file) as archive:
+        (entry,) = [e for e in archive.infolist() if e.filename.startswith("tables/")]
+    content = bytearray(file.read_bytes())
+    middle = entry.header_offset + 200
+    content[middle : middle + 20] = bytes(20)
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match="--anyway restores the rest"):
+        restore(file, tmp_path / "new")
+    assert len(restore(file, tmp_path / "new", anyway=True).damage) == 1
+    assert RunStore(tmp_path / "new").runs()[0].has_model

@@ -3,13 +3,14 @@
 import shutil
 import sqlite3
 
+import pandas as pd
 import pytest
 
 from tests.runs.care.conftest import dead_process, finished, stump
 from tests.runs.conftest import problem_in
 from treelab.runs.care import leftovers
 from treelab.runs.care.doctor import examine
-from treelab.runs.store.database import writing
+from treelab.runs.store.database import StoreError, writing
 
 
 def trouble(store, repair=False):
@@ -109,7 +110,7 @@ def test_leftovers_are_removed_once_they_are_old(store, run_id, monkeypatch):
 def test_a_folder_of_no_run_stays_when_it_holds_a_model(store, run_id):
     with writing(store.home / "treelab.sqlite") as db:
         db.execute("DELETE FROM runs")
-    assert "belongs to no run" in trouble(store, repair=True)[0]
+    assert "belongs to no run" in trouble(store, repair=True)[1]
     assert (store.folder(run_id) / "model" / "model.json").exists()
 
 
@@ -117,10 +118,10 @@ def test_tables_that_are_lost_or_changed_are_found(store, run_id):
     path = store.home / "tables" / f"{store.run(run_id).problem.table_id}.parquet"
     content = path.read_bytes()
     path.write_bytes(content + b"x")
-    assert "hash differs" in trouble(store, repair=True)[0]
+    assert "is damaged" in trouble(store, repair=True)[0]
     part = path.with_suffix(".7.part")
     path.unlink()
-    assert "is missing" in trouble(store, repair=True)[0]
+    assert "is gone" in trouble(store, repair=True)[0]
     part.write_bytes(content)
     assert "put there" in mended(store)[0]
     assert trouble(store) == []
@@ -166,3 +167,46 @@ def test_a_whole_model_that_only_another_treelab_reads_is_not_removed(store, run
     written.write_text(newer)
     assert "holds a model and stays" in trouble(store, repair=True)[0]
     assert written.read_text() == newer
+
+
+def test_a_table_that_the_database_lost_is_listed_again(store, run_id):
+    before = store.table(table_id := store.tables()[0].id)
+    with writing(store.home / "treelab.sqlite") as db:
+        db.execute("DELETE FROM tables")
+    with pytest.raises(StoreError, match=r"doctor --repair.*lists it again"):
+        store.table(table_id)
+    assert "does not list" in trouble(store)[0]
+    assert "listed again" in mended(store)[0]
+    assert trouble(store) == []
+    pd.testing.assert_frame_equal(store.table(table_id), before)
+    assert (store.tables()[0].n_rows, store.tables()[0].n_columns) == before.shape
+
+
+def test_a_damaged_table_that_no_list_names_is_not_listed(store, run_id):
+    path = store.home / "tables" / f"{'a' * 64}.parquet"
+    path.write_bytes(b"no table")
+    assert trouble(store) == mended(store) == []
+    assert path.exists()
+
+
+@pytest.mark.parametrize("how", ["emptied", "gone"])
+def test_a_lost_database_is_made_anew_and_lists_the_tables(
+    store, run_id, how, monkeypatch
+):
+    path, table_id = store.home / "treelab.sqlite", store.tables()[0].id
+    for each in store.home.glob("treelab.sqlite*"):
+        each.unlink()
+    if how == "emptied":
+        path.write_bytes(b"")
+    (found,) = trouble(store)
+    assert "holds 1 run folder and 1 table. Put a backup in its place" in found
+    assert not path.exists() or path.read_bytes() == b""
+    monkeypatch.setattr(leftovers, "OLD_SECONDS", 60.0)  # however young all is
+    assert len(mended(store)) == 2
+    monkeypatch.setattr(leftovers, "OLD_SECONDS", -1.0)
+    assert len(store.table(table_id)) == 120
+    lost, left = trouble(store)
+    assert "lists no run, but" in lost
+    assert "belongs to no run" in left
+    assert "python -m treelab import" in left
+    assert (store.folder(run_id) / "model" / "model.json").exists()

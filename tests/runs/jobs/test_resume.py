@@ -174,11 +174,69 @@ def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
     assert tree_of(store, killed) == tree_of(store, whole)
 
 
+# One line for each fold or step that is trained; at one the process is killed.
+COUNTING = """
+import os, signal, sys
+from treelab.learners.cart import tuning
+from treelab.learners.gradtree.annealed_trees import AnnealedTrees
+from treelab.runs.jobs.resume import checkpoints
+from treelab.runs.jobs.run_one import run_one
+
+run_id, home, file, last = sys.argv[1:]
+checkpoints.CHECKPOINT_SECONDS = 0.0
+
+def counted(work):
+    def counting(*args):
+        with open(file, "a") as lines:
+            lines.write("x\\n")
+        with open(file) as lines:
+            if len(lines.readlines()) == int(last):
+                os.kill(os.getpid(), signal.SIGKILL)
+        return work(*args)
+    return counting
+
+tuning._fold_sums = counted(tuning._fold_sums)
+AnnealedTrees.batch_loss = counted(AnnealedTrees.batch_loss)
+run_one(run_id, home)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("learner", "settings", "n_pieces", "last"),
+    [
+        ("cart", {}, 15, 9),  # three times five folds
+        # As many steps to train as to cross-validate, in which it is killed.
+        ("gradtree", {"n_restarts": 2, "n_steps": 20, "max_leaf_nodes": 4}, 40, 12),
+    ],
+)
+def test_a_process_killed_in_a_cross_validation_trains_no_fold_again(
+    store, problem, tmp_path, learner, settings, n_pieces, last
+):
+    whole, killed = (
+        store.create(learner, settings, problem, device="cpu") for _ in range(2)
+    )
+
+    def train(run_id, name, last):
+        command = [sys.executable, "-c", COUNTING, run_id, str(store.home)]
+        file = tmp_path / name
+        code = subprocess.run([*command, str(file), str(last)], check=False).returncode
+        return code, len(file.read_text().splitlines())
+
+    assert train(whole, "whole", -1) == (0, n_pieces)
+    assert train(killed, "killed", last) == (-signal.SIGKILL, last)
+    assert store.interrupt_dead_runs() == [killed]
+    assert store.resume(killed)
+    # The piece in which it was killed is done again, and writing may be a piece behind.
+    code, n_done = train(killed, "killed", -1)
+    assert code == 0
+    assert n_pieces < n_done <= n_pieces + 2
+    assert tree_of(store, killed) == tree_of(store, whole)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ["cart", "optimal"])
-def test_a_learner_without_checkpoints_begins_anew_and_ends_with_the_same_tree(
-    store, learner
-):
+def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store, learner):
     if learner == "optimal":
         pytest.importorskip("pystreed")
     frame = small_table(4000)

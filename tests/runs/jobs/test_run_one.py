@@ -81,6 +81,15 @@ def test_the_seed_of_the_problem_is_that_of_the_split_and_the_training(store, pr
     assert to_text(store.model(one.id)) == to_text(store.model(two.id))
 
 
+def test_a_run_on_a_damaged_table_fails_with_a_sentence(store, problem):
+    path = store.home / "tables" / f"{problem.table_id}.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    run = train(store, problem)
+    assert run.state == "failed"
+    assert run.error.startswith("The table 'small' cannot be read. Its file ")
+    assert run.error.endswith("Or put the file back from a backup.")
+
+
 def test_a_failure_is_one_sentence_and_its_traceback_is_in_the_log(store, problem):
     run = train(store, problem, settings={"fail_at": 3})
     assert run.state == "failed"

@@ -11,7 +11,7 @@ from tests.runs.conftest import small_table
 from treelab.data.problem import Problem
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.registry import LEARNERS
-from treelab.runs.store.database import writing
+from treelab.runs.store.database import StoreError, writing
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.snapshots import MOST_SNAPSHOTS
@@ -55,6 +55,48 @@ def test_the_same_table_is_kept_once_whatever_its_index_and_notes(store):
     assert [info.name for info in store.tables()] == ["new name"]
     assert (store.tables()[0].n_rows, store.tables()[0].n_columns) == (120, 3)
     assert store.add_table(small_table(119), "other") != first
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
+def test_a_damaged_table_is_named_and_mended_by_the_same_again(store, damage):
+    table_id = store.add_table(small_table(), "small")
+    path = store.home / "tables" / f"{table_id}.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged = {"cut": content[:-9], "changed": content, "gone": None}[damage]
+    path.unlink()
+    if damaged is not None:
+        path.write_bytes(damaged)
+    for only in ([], ["kind"]):
+        with pytest.raises(StoreError, match=r"'small' cannot be read.*same table"):
+            store.table(table_id, only)
+    assert store.add_table(small_table(), "small") == table_id
+    pd.testing.assert_frame_equal(store.table(table_id), small_table())
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_a_damaged_model_is_named(store, problem, name):
+    run_id = running(store, problem)
+    store.add_model(run_id, grown_tree())
+    store.finish(run_id, "done")
+    path = store.folder(run_id) / "model" / name
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(StoreError, match=r"saved cannot be read.*train it again"):
+        store.model(run_id)
+    path.unlink()
+    with pytest.raises(StoreError, match=r"lacks model.*train it again"):
+        store.model(run_id)
+
+
+def test_runs_that_the_database_lost_are_noticed(store, problem):
+    run_id = running(store, problem)
+    store.add_model(run_id, grown_tree())
+    assert store.why_empty() == ""
+    with writing(store.database) as db:
+        db.execute("DELETE FROM runs")
+    assert "lists no run, but" in store.why_empty()
+    with pytest.raises(LookupError, match="1 run folder and 1 table"):
+        store.run(run_id)
 
 
 def test_a_column_that_cannot_be_stored_is_named(store):

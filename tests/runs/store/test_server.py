@@ -148,3 +148,11 @@ def test_two_workers_train_the_runs_of_a_server_between_them(on_server, tmp_path
     assert {(run.state, run.attempts, run.has_model) for run in runs} == {
         ("done", 1, True)
     }
+
+
+def test_a_table_that_the_server_lost_is_a_sentence(on_server, tmp_path):
+    store = RunStore(tmp_path)
+    with writing(store.database) as db:
+        db.execute("DROP TABLE runs")
+    with pytest.raises(StoreError, match=r"is damaged.*pg_restore"):
+        store.runs()

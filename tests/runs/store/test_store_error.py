@@ -77,3 +77,25 @@ def test_a_mistake_of_ours_is_no_trouble_of_the_store(store):
         database.writing(store.home / "treelab.sqlite") as db,
     ):
         db.execute("INSERT INTO tables (id) VALUES ('a')")
+
+
+def test_an_emptied_file_beside_runs_is_no_new_store(store, problem):
+    store.create("cart", {}, problem)
+    path = store.home / "treelab.sqlite"
+    for each in store.home.glob("treelab.sqlite*"):
+        each.unlink()
+    path.write_bytes(b"")
+    with pytest.raises(StoreError, match=r"is empty, but its folder holds 1 table\."):
+        RunStore(store.home)
+    assert path.read_bytes() == b""
+    with pytest.raises(StoreError, match="is damaged: no such table"):
+        store.runs()
+    shutil.rmtree(store.home / "tables")
+    assert RunStore(store.home).runs() == []
+
+
+def test_a_lost_table_of_the_database_is_damage(store):
+    with database.writing(store.home / "treelab.sqlite") as db:
+        db.execute("DROP TABLE runs")
+    with pytest.raises(StoreError, match=r"damaged: no such table: runs\. Put a copy"):
+        store.runs()

@@ -1,6 +1,7 @@
 """ONNX run by onnxruntime, and PMML read by a slow, obvious evaluator of its own."""
 
 import shlex
+from operator import ge, gt, le, lt
 from xml.etree import ElementTree as xml
 
 import numpy as np
@@ -10,6 +11,12 @@ import pytest
 from treelab.trees.code import to_onnx, to_pmml
 
 onnxruntime = pytest.importorskip("onnxruntime")
+_COMPARISONS = {
+    "lessOrEqual": le,
+    "lessThan": lt,
+    "greaterThan": gt,
+    "greaterOrEqual": ge,
+}
 PMML = "{http://www.dmg.org/PMML-4_4}"
 
 
@@ -89,6 +96,11 @@ def _holds(predicate, values: dict) -> bool | None:
     kind = predicate.tag.removeprefix(PMML)
     if kind in ("True", "False"):
         return kind == "True"
+    if kind == "CompoundPredicate":
+        found = [_holds(each, values) for each in predicate]
+        if None in found:
+            return None
+        return (any if predicate.get("booleanOperator") == "or" else all)(found)
     value = values[predicate.get("field")]
     operator, given = predicate.get("operator"), predicate.get("value")
     if operator in ("isMissing", "isNotMissing"):
@@ -99,10 +111,9 @@ def _holds(predicate, values: dict) -> bool | None:
         listed = shlex.split(predicate[0].text or "")
         assert len(listed) == int(predicate[0].get("n"))
         return (str(value) in listed) == (predicate.get("booleanOperator") == "isIn")
-    if operator == "lessOrEqual":
-        return float(value) <= float(given)
-    assert operator == "greaterThan"
-    return float(value) > float(given)
+    if operator in ("equal", "notEqual"):
+        return (str(value) == given) == (operator == "equal")
+    return _COMPARISONS[operator](float(value), float(given))
 
 
 def _number(element, values: dict) -> float | None:
@@ -110,17 +121,21 @@ def _number(element, values: dict) -> float | None:
     kind = element.tag.removeprefix(PMML)
     if kind == "Constant":
         return float(element.text)
+    if kind == "Apply" and element.get("function") == "if":
+        missing, filled, known = element
+        assert missing.get("function") == "isMissing"
+        return _number(filled if _number(missing[0], values) is None else known, values)
     if kind == "Apply":
         one, other = (_number(each, values) for each in element)
         if one is None or other is None:
             return None
         return one * other if element.get("function") == "*" else one + other
-    fill = element.get("mapMissingTo")
-    fill = None if fill is None else float(fill)
     if kind == "FieldRef":
         value = values[element.get("field")]
-        return fill if value is None else float(value)
+        return None if value is None else float(value)
     assert kind == "MapValues"
+    fill = element.get("mapMissingTo")
+    fill = None if fill is None else float(fill)
     value = values[element.find(f"{PMML}FieldColumnPair").get("field")]
     if value is None:
         return fill

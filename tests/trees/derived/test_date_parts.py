@@ -6,7 +6,6 @@ import pytest
 
 from treelab.data.problem import make_problem
 from treelab.data.problem_check import check_problem
-from treelab.data.reading.dates import decimal_years
 from treelab.data.reading.read_table import read_table
 from treelab.trees.code import to_python
 from treelab.trees.derived.date_parts import (
@@ -17,6 +16,7 @@ from treelab.trees.derived.date_parts import (
     part_name,
     with_date_parts,
 )
+from treelab.trees.derived.dates import decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

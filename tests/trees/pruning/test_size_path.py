@@ -62,7 +62,7 @@ def test_no_tree_is_small_enough_for_one_leaf(path):
 
 
 def test_the_target_is_named_in_each_tree(path):
-    named = path.with_target("weight", "kg")
+    named = path.with_target("weight", target_unit="kg")
     assert {(tree.target, tree.target_unit) for tree in named.trees} == {
         ("weight", "kg")
     }

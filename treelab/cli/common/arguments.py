@@ -56,9 +56,40 @@ def add_table(parser: ArgumentParser) -> None:
     )
 
 
+def add_reading(parser: ArgumentParser) -> None:
+    """Add what a person may say of the cells of a table to learn from."""
+    parser.add_argument(
+        "--missing",
+        metavar="[COLUMN:]CELL",
+        action="append",
+        default=[],
+        help="cells that have no value besides empty ones, NA and the like, such as "
+        "-999 or income:unknown; may be repeated",
+    )
+    parser.add_argument(
+        "--keep-na",
+        metavar="COLUMN",
+        nargs="?",
+        const="",
+        action="append",
+        default=[],
+        help="NA, null, ? and the like are values as others, in this column or in all; "
+        "may be repeated",
+    )
+    parser.add_argument(
+        "--as-text",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="read a column as categories as written, 7.10 not being 7.1; may be "
+        "repeated",
+    )
+
+
 def add_problem(parser: ArgumentParser) -> None:
     """Add a table and what to predict of it."""
     add_table(parser)
+    add_reading(parser)
     parser.add_argument("--target", required=True, help="the column to predict")
     parser.add_argument(
         "--task", choices=TASKS, help="(default: the one the target's values suggest)"

@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from treelab.data.problem import (
     split_problem,
 )
 from treelab.data.problem_check import check_problem
-from treelab.data.reading.read_table import read_table
+from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.split_by import with_test_file
 from treelab.runs.store.run_store import RunStore, default_home
+from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.derived.date_parts import (
     PARTS,
     first_day,
@@ -29,8 +31,11 @@ from treelab.trees.derived.date_parts import (
 
 
 def read_named_table(
-    arguments: Namespace, *, one_column: bool = False
-) -> tuple[pd.DataFrame, str]:
+    arguments: Namespace,
+    *,
+    one_column: bool = False,
+    as_in: Mapping[str, CellForm] | None = None,
+) -> tuple[ReadResult, str]:
     """Read the table of a command with ``add_table``, and print what was unusual.
 
     Parameters
@@ -38,10 +43,12 @@ def read_named_table(
     arguments : Namespace
     one_column : bool, default=False
         Whether a table of one column is allowed.
+    as_in : mapping of str to CellForm, or None
+        How the table was written that a model learned from, see ``read_table``.
 
     Returns
     -------
-    frame : DataFrame
+    read : ReadResult
     name : str
         The file's name without its folder.
 
@@ -53,46 +60,63 @@ def read_named_table(
     if arguments.table.startswith(PREFIX):
         home = Path(getattr(arguments, "home", None) or default_home())
         named = arguments.table.removeprefix(PREFIX)
-        read, title = read_openml(named, home / "openml")
-        for note in read.notes:
-            print(note, file=sys.stderr)
-        return read.frame, title
-    path = Path(arguments.table)
-    read = read_table(
-        path,
-        path.name,
-        header=arguments.header,
-        delimiter=arguments.delimiter,
-        decimal=arguments.decimal,
-        encoding=arguments.encoding,
-        one_column=one_column,
-        sheet=arguments.sheet,
-        query=arguments.query,
-    )
+        read, title = read_openml(named, home / "openml", as_in)
+    else:
+        title = Path(arguments.table).name
+        read = read_table(
+            *(Path(arguments.table), title),
+            as_in=as_in,
+            header=arguments.header,
+            delimiter=arguments.delimiter,
+            decimal=arguments.decimal,
+            encoding=arguments.encoding,
+            one_column=one_column,
+            sheet=arguments.sheet,
+            query=arguments.query,
+            **_said_of_cells(arguments),
+        )
     for note in read.notes:
         print(note, file=sys.stderr)
-    return read.frame, path.name
+    return read, title
 
 
-def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
+def _said_of_cells(arguments: Namespace) -> dict:
+    """Return what a command with ``add_reading`` says of cells; {} for another."""
+    if "missing" not in arguments:
+        return {}
+    missing: dict[str, list[str]] = {}
+    for text in arguments.missing:
+        column, _, cell = text.rpartition(":")
+        missing.setdefault(column, []).append(cell)
+    how = {"keep_na": arguments.keep_na, "as_text": arguments.as_text}
+    return {"missing": missing, **how}
+
+
+def read_problem(
+    arguments: Namespace, as_in: Mapping[str, CellForm] | None = None
+) -> tuple[pd.DataFrame, Problem]:
     """Read the table of a command with ``add_problem``, and what to predict of it.
 
     The table is not stored yet, see ``store_problem``: a command that is refused
-    leaves nothing behind.
+    leaves nothing behind. ``as_in`` is that of ``read_table``.
 
     Raises
     ------
     OSError, ValueError
         If the table cannot be read, lacks the target, or cannot be learned from.
     """
-    frame, name = read_named_table(arguments)
+    read, name = read_named_table(arguments, as_in=as_in)
+    frame = read.frame
+    _refuse_unknown(arguments, frame, name)
     way, _, split_column = arguments.split.partition(":")
     if arguments.test_file is not None:
         if way != "random":
             raise ValueError("Give --split or --test-file, not both.")
         path = Path(arguments.test_file)
-        test = read_table(path, path.name, one_column=True).frame
-        frame, split_column = with_test_file(frame, test, path.name)
+        test = read_table(path, path.name, as_in=forms_of(frame), one_column=True)
+        for note in test.notes:
+            print(f"{path.name}: {note}", file=sys.stderr)
+        frame, split_column = with_test_file(frame, test.frame, path.name)
         way = "given"
     if arguments.target not in frame.columns:
         raise ValueError(
@@ -124,6 +148,18 @@ def read_problem(arguments: Namespace) -> tuple[pd.DataFrame, Problem]:
             raise ValueError(finding.sentence)
         print(finding.sentence, file=sys.stderr)
     return frame, problem
+
+
+def _refuse_unknown(arguments: Namespace, frame: pd.DataFrame, name: str) -> None:
+    """Raise ValueError where cells are spoken of in a column that a table lacks."""
+    how = _said_of_cells(arguments)
+    named = [*how.get("missing", ()), *how.get("keep_na", ()), *how.get("as_text", ())]
+    for column in filter(None, named):
+        if column not in frame.columns:
+            raise ValueError(
+                f"{name} has no column {column!r}; it has "
+                f"{listed([str(each) for each in frame.columns])}."
+            )
 
 
 def _rare(

@@ -1,7 +1,7 @@
 """The columns of a table as numeric features: numbers, target rates, one-hot."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from treelab.data.columns import column_kind
 from treelab.data.encoding.rare import CodedColumn, join_rare
 from treelab.data.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treelab.data.values import categories, numbers
+from treelab.trees.cells import CellForm
 from treelab.trees.feature import Feature
 
 
@@ -41,6 +42,7 @@ def encode_columns(
     one_hot_max: int,
     units: Mapping[str, str],
     rare: Mapping[str, float],
+    forms: Mapping[str, CellForm],
     random_state,
 ) -> list[EncodedColumn]:
     """Turn each column of training rows into features, in the table's order.
@@ -57,6 +59,8 @@ def encode_columns(
     units : mapping of column name to unit
     rare : mapping of column name to float
         Least rows of a category of its own, see ``join_rare``.
+    forms : mapping of column name to CellForm
+        How the cells were written, where they were read from a file.
     random_state : int, RandomState instance or None
         Seeds the folds in which target rates are cross-fitted.
     """
@@ -86,7 +90,12 @@ def encode_columns(
             columns += _target_rates(name, coded[name], encoding, rated.index(name))
         else:
             columns += _one_hot(name, coded[name])
-    return columns
+    return [
+        replace(column, feature=replace(column.feature, form=form))
+        if (form := forms.get(column.feature.column)) is not None
+        else column
+        for column in columns
+    ]
 
 
 def _is_one_hot(column: CodedColumn, *, one_hot_max) -> bool:

@@ -10,7 +10,7 @@ from treelab.data.columns import TASKS, as_frame
 from treelab.data.encoding.encoded_columns import encode_columns
 from treelab.data.encoding.scale import SCALES, Affine
 from treelab.data.values import numbers, refuse_large
-from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.midpoints import midpoint
 
 
@@ -104,6 +104,7 @@ class TableEncoder:
             one_hot_max=self.one_hot_max,
             units=units,
             rare=rare,
+            forms=feature_forms(frame),
             random_state=self.random_state,
         )
         self.features_ = tuple(

@@ -1,22 +1,28 @@
 """The names of a table's columns: each its own, none empty."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
 
 
-def unique_names(names: Sequence[str], columns: list, notes: list[str]) -> list[str]:
-    """Give each column a name of its own; "" for one without name and content."""
+def unique_names(
+    names: Sequence[str], columns: list, notes: list[str], known: Collection[str] = ()
+) -> list[str]:
+    """Give each column a name of its own; "" for one without name and content.
+
+    A column that is ``known`` by the name it would get has a name without content, too.
+    """
     mended, unnamed, twice = [], [], []
     taken = set(names)
     for j, name in enumerate(names):
         new = name
         if not name:
-            if not any(cell.as_py() for cell in columns[j].unique()):
+            new = f"column_{j + 1}"
+            filled = any(cell.as_py() for cell in columns[j].unique())
+            if not filled and new not in known:
                 mended.append("")
                 continue
-            new = f"column_{j + 1}"
         suffix = 2
         while new in mended or (new != name and new in taken):
             new = f"{name or f'column_{j + 1}'}_{suffix}"

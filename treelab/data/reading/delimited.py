@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -15,6 +15,7 @@ import pyarrow.csv
 from treelab.data.reading.delimiter import (
     find_delimiter,
     is_split_by_spaces,
+    n_known,
     spaces_to_tabs,
 )
 from treelab.data.reading.extent import check_extent
@@ -89,6 +90,7 @@ def read_cells(
     header: int | None = None,
     *,
     one_column: bool = False,
+    known: Collection[str] = (),
 ) -> Cells:
     """Split the text of a file into cells.
 
@@ -104,6 +106,9 @@ def read_cells(
         The line that names the columns, from 1; 0 if none does, None finds out.
     one_column : bool, default=False
         Whether a single column will do.
+    known : collection of str
+        Columns of another table that this one is read as: a line that names some of
+        them is the header.
 
     Raises
     ------
@@ -121,7 +126,7 @@ def read_cells(
     if header is not None and header > 1:
         text = _without_lines(text, header - 1, name)
     if delimiter is None:
-        delimiter = find_delimiter(text)
+        delimiter = find_delimiter(text, known)
     if delimiter is None and one_column and not is_split_by_spaces(text):
         delimiter = ","  # which the text does not hold
     elif delimiter is None:
@@ -135,7 +140,12 @@ def read_cells(
         text += b"\n"  # pyarrow finds no line without it
     columns = _parse(text, name, delimiter, one_column)
     if header is None:
-        header = looks_like_header(sample_records(text, delimiter))
+        sample = sample_records(text, delimiter)
+        header = n_known(sample[0], known) > 0
+        # Columns that were made up, as no line named them.
+        made_up = f"column_{len(columns)}" in known or "column_1" in known
+        if not header and not made_up:
+            header = looks_like_header(sample)
         if not header:
             notes.append(
                 "The first line looks like data, so the columns are called column_1, "

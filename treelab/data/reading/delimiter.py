@@ -2,6 +2,7 @@
 
 import io
 from collections import Counter
+from collections.abc import Collection
 
 from treelab.data.reading.records import (
     NUMBER,
@@ -15,8 +16,16 @@ from treelab.data.reading.row_errors import one_column_error
 DELIMITERS = ("\t", ";", "|", ",")  # in this order where a file fits several
 
 
-def find_delimiter(text: bytes) -> str | None:
-    """Return the character that splits the first lines evenly, or None."""
+def find_delimiter(text: bytes, known: Collection[str] = ()) -> str | None:
+    """Return the character that splits the first lines evenly, or None.
+
+    Where columns are ``known``, it is the one that splits the first line into most of
+    their names.
+    """
+    found = {d: n_known(sample_records(text, d)[0], known) for d in DELIMITERS}
+    most = [d for d in DELIMITERS if found[d] == max(found.values())]
+    if len(most) == 1:
+        return most[0]
     shares: dict[str, float] = {}
     for delimiter in DELIMITERS:
         widths = [len(row) for row in sample_records(text, delimiter)]
@@ -25,6 +34,11 @@ def find_delimiter(text: bytes) -> str | None:
     even = [delimiter for delimiter in DELIMITERS if shares[delimiter] > 0.98]
     best = even[0] if even else max(DELIMITERS, key=shares.__getitem__)
     return best if shares[best] > 0 else None
+
+
+def n_known(cells: list[str], known: Collection[str]) -> int:
+    """Count the cells that are names of known columns."""
+    return len({cell.strip() for cell in cells}.intersection(known))
 
 
 def spaces_to_tabs(text: bytes, name: str) -> tuple[bytes, str]:

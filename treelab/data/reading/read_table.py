@@ -1,14 +1,13 @@
 """Read a table from a file of any kind that people keep tables in."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import pandas as pd
 import pyarrow as pa
 
-from treelab.data.columns import column_note
+from treelab.data.columns import column_kind, column_note
 from treelab.data.reading.column_names import unique_names
 from treelab.data.reading.delimited import Cells, read_cells
 from treelab.data.reading.extent import MOST_BYTES, check_bytes
@@ -18,14 +17,23 @@ from treelab.data.reading.file_format import (
     unpack,
 )
 from treelab.data.reading.table_error import TableError
-from treelab.data.reading.text_column import ColumnReading, read_column, read_words
+from treelab.data.reading.text_column import (
+    ColumnReading,
+    Marks,
+    as_written,
+    read_column,
+)
 from treelab.data.reading.text_encoding import to_utf8
+from treelab.data.values import cast_column
+from treelab.trees.cells import CATEGORY, CellForm, note_forms
+from treelab.trees.cells import read_column as as_read
 from treelab.trees.io import read_regular_file
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
 
 
-class ReadOptions(TypedDict, total=False):
+@dataclass(frozen=True)
+class ReadOptions:
     """What a person may say of a file; what is left out, or None, is found out.
 
     Attributes
@@ -47,20 +55,14 @@ class ReadOptions(TypedDict, total=False):
         Which sheet of a workbook, or table of a database, else the only one.
     query : str or None
         A SELECT on a database, else all of one table.
+    missing : mapping of str to sequence of str
+        Cells that have no value besides the usual ones, such as -999, by column; ""
+        is all columns.
+    keep_na : sequence of str
+        Columns in which NA and the like are values as others; "" is all columns.
+    as_text : sequence of str
+        Columns that are categories as written, though they look like numbers or dates.
     """
-
-    delimiter: str | None
-    header: int | None
-    encoding: str | None
-    decimal: str | None
-    one_column: bool
-    sheet: str | None
-    query: str | None
-
-
-@dataclass(frozen=True)
-class _How:
-    """The options of ``read_table``, all of them."""
 
     delimiter: str | None = None
     header: int | None = None
@@ -69,6 +71,14 @@ class _How:
     one_column: bool = False
     sheet: str | None = None
     query: str | None = None
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    keep_na: Sequence[str] = ()
+    as_text: Sequence[str] = ()
+
+    def marks(self, column: str) -> Marks:
+        """Return what counts as missing in a column."""
+        more = (*self.missing.get("", ()), *self.missing.get(column, ()))
+        return Marks(more, not {"", column}.isdisjoint(self.keep_na))
 
 
 @dataclass(frozen=True)
@@ -106,16 +116,29 @@ class ReadResult:
         Columns that hold dates, as years with decimals; ``months`` writes them out.
     text : TextForm or None
         How it was read, where it is a delimited text.
+    written : DataFrame or None
+        The cells as they came, of a table that was read as another one; numbers where
+        they are written as Python writes them, else text.
     """
 
     frame: pd.DataFrame
     notes: list[str]
     dates: list[str]
     text: TextForm | None = None
+    written: pd.DataFrame | None = None
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """The cells as they came, where these are known, else the frame."""
+        return self.frame if self.written is None else self.written
 
 
 def read_table(
-    source: str | Path | bytes, name: str = "", **options: Unpack[ReadOptions]
+    source: str | Path | bytes,
+    name: str = "",
+    *,
+    as_in: Mapping[str, CellForm] | None = None,
+    **options,
 ) -> ReadResult:
     """Read a table from a file, packed by gzip or zip or not.
 
@@ -133,6 +156,10 @@ def read_table(
         The file or its content.
     name : str, default=""
         What messages call the file; the path's own name where there is one.
+    as_in : mapping of str to CellForm, or None
+        How the columns of another table are written, see ``forms_of`` and
+        ``forms_of_model``: these columns are read so, whatever else this table holds,
+        and all rows stay. None finds out how each column is written.
     **options
         What a person says of the file, see ``ReadOptions``.
 
@@ -145,8 +172,8 @@ def read_table(
     ChoiceError
         If the file holds several tables, and ``sheet`` names none of them.
     TableError
-        If it is no file, too large, or no table: the message names what is wrong,
-        where, and what to do.
+        If it is no file, too large, or no table, or a cell is not written as in the
+        other table: the message names what is wrong, where, and what to do.
     FileNotFoundError
         If there is no such file.
     """
@@ -162,15 +189,15 @@ def read_table(
     content = unpack(content, name)
     if not content or content.isspace():
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
-    how = _How(**options)
-    readings, notes, form = _read_content(content, name, how)
-    result = _assemble(readings, notes, name, how.one_column)
+    how = ReadOptions(**options)
+    readings, notes, form = _read_content(content, name, how, as_in or {})
+    result = _assemble(readings, notes, name, how.one_column, as_in is not None)
     pa.default_memory_pool().release_unused()
     return replace(result, text=form)
 
 
 def _read_content(
-    content: bytes, name: str, how: _How
+    content: bytes, name: str, how: ReadOptions, as_in: Mapping[str, CellForm]
 ) -> tuple[list[ColumnReading], list[str], TextForm | None]:
     """Read the columns of a file, with notes, and how it was read if it is a text."""
     kind = format_of(content)
@@ -178,92 +205,154 @@ def _read_content(
         from treelab.data.reading.formats.zipped import unzip
 
         content, name = unzip(content, name)
-        return _read_content(unpack(content, name), name, how)
+        return _read_content(unpack(content, name), name, how, as_in)
     if kind in ("text", "arff", "json lines"):
-        return _read_text(content, name, how, kind)
-    return *_read_format(content, name, how, kind), None
+        return _read_text(content, name, how, kind, as_in)
+    return *_read_format(content, name, how, kind, as_in), None
 
 
 def _read_format(
-    content: bytes, name: str, how: _How, kind: str
+    content: bytes,
+    name: str,
+    how: ReadOptions,
+    kind: str,
+    as_in: Mapping[str, CellForm],
 ) -> tuple[list[ColumnReading], list[str]]:
     """Read the columns of a file that is no text by the reader of its format."""
-    if kind == "parquet":
-        from treelab.data.reading.formats.parquet import read_parquet
-
-        return read_parquet(content, name)
     if kind == "workbook":
         from treelab.data.reading.formats.workbook import sheet_text
 
-        text, header, notes = sheet_text(content, name, how.sheet, how.header)
-        cells = read_cells(text, name, ",", header, one_column=how.one_column)
-        return _read_columns(replace(cells, place="row"), notes)
+        text, header, notes = sheet_text(
+            content, name, how.sheet, how.header, list(as_in)
+        )
+        cells = read_cells(
+            text, name, ",", header, one_column=how.one_column, known=as_in
+        )
+        return _read_columns(replace(cells, place="row"), notes, how, as_in)
     if kind == "sqlite":
         from treelab.data.reading.formats.sqlite import read_sqlite
 
-        return _read_columns(read_sqlite(content, name, how.sheet, how.query), [])
+        cells = read_sqlite(content, name, how.sheet, how.query)
+        return _read_columns(cells, [], how, as_in)
     if kind == "duckdb":
         from treelab.data.reading.formats.duckdb import read_duckdb
 
-        return read_duckdb(content, name, how.sheet, how.query)
-    from treelab.data.reading.formats.guarded import run_guarded
-    from treelab.data.reading.formats.parquet import read_parquet
+        readings, notes = read_duckdb(content, name, how.sheet, how.query)
+    else:
+        from treelab.data.reading.formats.guarded import run_guarded
+        from treelab.data.reading.formats.parquet import read_parquet
 
-    _, written = run_guarded("parquet_process", content, name, kind=kind)
-    return read_parquet(written, name)
+        if kind != "parquet":
+            _, content = run_guarded("parquet_process", content, name, kind=kind)
+        readings, notes = read_parquet(content, name)
+    return [_typed(reading, how, as_in) for reading in readings], notes
+
+
+def _typed(
+    reading: ColumnReading, how: ReadOptions, as_in: Mapping[str, CellForm]
+) -> ColumnReading:
+    """Return a column of a file with types, whose text is read as other text is."""
+    column, name = reading.column, str(reading.column.name)
+    reading.written = column if reading.written is None else reading.written
+    form, marks = as_in.get(name), how.marks(name).more
+    is_number = column_kind(column) == "number"
+    if reading.is_date or column.dtype == bool:
+        return reading
+    if form is None:
+        as_text = not is_number or name in how.as_text
+        form = replace(CATEGORY, missing=("",)) if as_text else CellForm()
+        form = replace(form, missing=(*form.missing, *marks))
+        if is_number and as_text:
+            column = cast_column(column, "category")
+    text = column_kind(column) == "category" and form.kind == "category"
+    kind = "category" if text else "number"
+    try:
+        found = as_read(column, form, kind)
+    except ValueError as error:
+        raise TableError(str(error)) from error
+    for mark in form.missing if found.hasnans else ():
+        held = reading.written.astype("str") == mark
+        if n := int((held & found.isna() & reading.written.notna()).sum()):
+            reading.missing[mark] = n
+    return replace(reading, column=found, form=form)
 
 
 def _read_text(
-    content: bytes, name: str, how: _How, kind: str
+    content: bytes,
+    name: str,
+    how: ReadOptions,
+    kind: str,
+    as_in: Mapping[str, CellForm],
 ) -> tuple[list[ColumnReading], list[str], TextForm | None]:
     """Read the columns of a text: delimited, JSON lines or ARFF."""
     refuse_other_formats(content, name)
-    text, encoding, note = to_utf8(content, name, how.encoding)
+    known = next((form.encoding for form in as_in.values() if form.encoding), "")
+    text, encoding, note = to_utf8(content, name, how.encoding, likely=known)
     notes = [note] if note else []
     if kind == "json lines":
         from treelab.data.reading.formats.json_lines import read_json_lines
 
-        return *_read_columns(read_json_lines(text, name), notes), None
+        cells = read_json_lines(text, name)
+        return *_read_columns(cells, notes, how, as_in), None
     if kind == "arff":
         from treelab.data.reading.formats.arff import read_arff
 
         cells, nominal = read_arff(text, name)
-        return *_read_columns(cells, notes, nominal), None
-    cells = read_cells(text, name, how.delimiter, how.header, one_column=how.one_column)
-    readings, notes = _read_columns(cells, notes, decimal=how.decimal)
-    commas = any(reading.has_decimal_commas for reading in readings)
+        how = replace(how, decimal=None, as_text=(*how.as_text, *nominal))
+        return *_read_columns(cells, notes, how, as_in), None
+    cells = read_cells(
+        *(text, name, how.delimiter, how.header),
+        one_column=how.one_column,
+        known=as_in,
+    )
+    readings, notes = _read_columns(cells, notes, how, as_in)
+    if encoding not in ("utf-8", "utf-16"):
+        for reading in readings:
+            if reading.form is not None and reading.form.kind == "category":
+                reading.form = replace(reading.form, encoding=encoding)
+    forms = [reading.form for reading in readings if reading.form is not None]
+    commas = any(form.decimal == "," for form in forms)
     decimal = how.decimal or ("," if commas else ".")
     form = TextForm(cells.delimiter, decimal, encoding, cells.has_header)
     return readings, notes, form
 
 
 def _read_columns(
-    cells: Cells,
-    notes: list[str],
-    words: Collection[str] = (),
-    decimal: str | None = None,
+    cells: Cells, notes: list[str], how: ReadOptions, as_in: Mapping[str, CellForm]
 ) -> tuple[list[ColumnReading], list[str]]:
-    """Read columns, which are gone from ``cells`` afterwards; ``words`` stay text."""
+    """Read columns of text, which are gone from ``cells`` afterwards."""
     notes = [*notes, *cells.notes]
-    names = unique_names(cells.names, cells.columns, notes)
+    names = unique_names(cells.names, cells.columns, notes, as_in)
     readings = []
     for name in names:
         column = cells.columns.pop(0)  # its text is not needed any longer
-        if name:
-            readings.append(
-                read_words(column, name)
-                if name in words
-                else read_column(column, name, cells.place_of, cells.delimiter, decimal)
-            )
+        if not name:
+            continue
+        form = as_in.get(name)
+        if form is not None and how.decimal is not None and form.kind == "number":
+            form = replace(form, decimal=how.decimal, thousands="")
+        reading = read_column(
+            *(column, name, cells.place_of, cells.delimiter, how.decimal),
+            marks=how.marks(name),
+            as_text=name in how.as_text,
+            as_in=form,
+        )
+        if as_in:  # else no one asks for them
+            reading.written = as_written(column, name)
+        readings.append(reading)
     return readings, notes
 
 
 def _assemble(
-    readings: list[ColumnReading], notes: list[str], name: str, one_column: bool
+    readings: list[ColumnReading],
+    notes: list[str],
+    name: str,
+    one_column: bool,
+    keep_rows: bool,
 ) -> ReadResult:
     """Put columns together and note what is odd about them."""
     frame = pd.DataFrame({str(r.column.name): r.column for r in readings})
-    empty = frame.isna().all(axis=1)
+    empty = frame.isna().all(axis=1) & (not keep_rows)
     if empty.all():
         raise TableError(f"{name} has no value in any row. Choose another file.")
     if empty.any():
@@ -284,9 +373,13 @@ def _assemble(
     notes += _missing_notes(readings)
     for reading in readings:
         notes += reading.notes
-    notes += _odd_columns(frame)
     dates = [str(reading.column.name) for reading in readings if reading.is_date]
-    return ReadResult(frame, notes, dates)
+    forms = {str(r.column.name): r.form for r in readings if r.form is not None}
+    note_forms(frame, forms)
+    if keep_rows:
+        written = {str(r.column.name): r.written for r in readings}
+        return ReadResult(frame, notes, dates, written=pd.DataFrame(written))
+    return ReadResult(frame, [*notes, *_odd_columns(frame)], dates)
 
 
 def _missing_notes(readings: list[ColumnReading]) -> list[str]:

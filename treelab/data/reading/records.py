@@ -10,9 +10,11 @@ import io
 import re
 from collections.abc import Iterator
 
+from treelab.trees.cells import TYPED
+
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 2**18
-NUMBER = re.compile(r"[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
+NUMBER = re.compile(rf"{TYPED}?[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
 MOST_RECORD = 2**24  # letters of one record
 _CHUNK = 2**20
 _LINE_END = re.compile(rb"\r\n|\r|\n")

@@ -1,35 +1,47 @@
 """From a column of text cells to numbers, dates or categories."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treelab.data.reading.dates import date_note, decimal_years, styled_dates
-from treelab.data.values import LARGEST_NUMBER
+from treelab.data.reading.dates import date_note
+from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import (
+    CATEGORY,
+    INFINITE,
+    MISSING,
+    MISSING_NUMBER,
+    SPACES,
+    TYPED,
+    CellForm,
+    plain_numbers,
+    read_words,
+    unread_sentence,
+    without_mark,
+)
+from treelab.trees.derived.dates import find_style
 from treelab.trees.text.numerals import counted
 
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")
-# Marks that may be categories among words, but mean "no value" among numbers.
-MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 
-PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
-INFINITE = r"(?i)^[+-]?inf(inity)?$"
-DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?$"
-THOUSANDS_COMMA = r"^[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$"
-MARKED = r"[1-9]\d{0,2}([ \x{a0}\x{202f}'’]\d{3})+"  # 1 234 567 and 1'234'567
-THOUSANDS_MARK = rf"^[+-]?({MARKED}|\d+)([.,]\d+)?$"
 UNIT = re.compile(r"[$€£¥₹%]")
-DECIMAL_COMMAS = "commas are decimal commas"
-ISO_DATE = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$"
+PLAIN = CellForm()
+# How numbers may be written that Python does not write so.
+STYLED = (
+    CellForm(),
+    CellForm(thousands=" "),
+    CellForm(decimal=",", thousands=" "),
+    CellForm(decimal=",", thousands="."),
+    CellForm(thousands=","),
+)
 
 
 @dataclass
@@ -43,19 +55,45 @@ class ColumnReading:
     missing : dict of str to int
         How many cells held each mark of a missing value.
     notes : list of str
-    is_date : bool
-        Whether the numbers are dates, as years with decimals.
+    form : CellForm or None
+        How its cells are written; None where they are true and false.
+    written : Series or None
+        The cells as they came, where a later table is read as the training rows were.
     """
 
     column: pd.Series
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    is_date: bool = False
+    form: CellForm | None = None
+    written: pd.Series | None = None
 
     @property
-    def has_decimal_commas(self) -> bool:
-        """Whether commas were found to be its decimal signs."""
-        return any(DECIMAL_COMMAS in note for note in self.notes)
+    def is_date(self) -> bool:
+        """Whether the numbers are dates, as years with decimals."""
+        return self.form is not None and self.form.kind == "date"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a person says of the cells that have no value.
+
+    Attributes
+    ----------
+    more : tuple of str
+        Marks that count as missing besides the usual ones.
+    keep_usual : bool
+        Whether the usual marks, NA and the like, are values: then only empty cells
+        and ``more`` are missing.
+    """
+
+    more: tuple[str, ...] = ()
+    keep_usual: bool = False
+
+    def of(self, usual: tuple[str, ...]) -> tuple[str, ...]:
+        """Return all marks of a missing value."""
+        return tuple(
+            dict.fromkeys(("", *(() if self.keep_usual else usual), *self.more))
+        )
 
 
 def read_column(
@@ -64,6 +102,10 @@ def read_column(
     place_of: Callable[[int], str],
     delimiter: str,
     decimal: str | None = None,
+    *,
+    marks: Marks = Marks(),
+    as_text: bool = False,
+    as_in: CellForm | None = None,
 ) -> ColumnReading:
     """Read a column of text.
 
@@ -78,90 +120,150 @@ def read_column(
         Of the file: commas inside its fields mean decimals where it is no comma.
     decimal : {",", "."} or None, default=None
         The decimal sign; None finds it out.
+    marks : Marks
+        What counts as missing.
+    as_text : bool, default=False
+        Whether a person, or the file, says that it holds categories.
+    as_in : CellForm or None, default=None
+        How the column was written at training, and so is read; None finds it out.
 
     Returns
     -------
     ColumnReading
+
+    Raises
+    ------
+    TableError
+        If a cell is not written as at training.
     """
     coded = cells.dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
-    counts = np.bincount(codes, minlength=len(words))
-    missing = _is_in(words, MISSING)
-    infinite = _matches(words, INFINITE) & ~missing
-    absent = missing | infinite
     reading = ColumnReading(pd.Series(dtype="str"))
-
-    words = _with_points(words, absent, decimal)
-    if decimal is not None:  # no comma is left to be taken for a decimal sign
-        delimiter = ","
-    values = _numbers(words, absent, delimiter, name, reading.notes)
-    also_missing = absent | _is_in(words, MISSING_NUMBER)
-    if values is None and not reading.notes and (also_missing & ~absent).any():
-        values = _numbers(words, also_missing, delimiter, name, reading.notes)
-        if values is not None:
-            missing, absent = missing | (also_missing & ~infinite), also_missing
-    if values is None:
-        infinite[:] = False  # a word among words
-        absent = missing
-        values = _dates(words, absent, name, reading.notes)
-        reading.is_date = values is not None
-    reading.missing = {words[k].as_py(): int(counts[k]) for k in np.nonzero(missing)[0]}
-    if values is None:
-        _note_bad_cells(words, codes, counts, absent, name, place_of, reading.notes)
-        known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
+    if as_in is not None:
+        reading.form = as_in
+    elif as_text:
+        reading.form = replace(CATEGORY, missing=marks.of(("", "?")))
+    else:
+        reading.form = find_form(words, name, delimiter, decimal, marks, reading.notes)
+    form = reading.form
+    if form.kind == "category":
+        absent = _is_in(words, form.missing)
+        text = without_mark(words)
+        known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), text)
         texts = pd.array(known.take(coded.indices), dtype="str")
         reading.column = pd.Series(texts, name=name)
-        return reading
-    with np.errstate(invalid="ignore"):
-        large = np.abs(values) > LARGEST_NUMBER
-    infinite |= large
-    values[large] = np.nan
-    if infinite.any():
-        rows = np.nonzero(infinite[codes])[0]
-        more = f" and in {counted(len(rows) - 1, 'more cell')}" if len(rows) > 1 else ""
-        reading.notes.append(
-            f"Column {name!r} holds {words[codes[rows[0]]].as_py()!r} on "
-            f"{place_of(rows[0])}{more}: infinite values count as missing."
-        )
-    numbers = values[codes]
-    if not absent.any() and not large.any() and _matches(words, WHOLE).all():
-        numbers = numbers.astype(np.int64)
-    reading.column = pd.Series(numbers, name=name)
+        if as_in is None and not as_text and not reading.notes:
+            _note_bad_cells(words, codes, absent, name, place_of, reading.notes)
+    else:
+        values, absent, unread = read_words(words, form)
+        if unread.any():
+            row = int(np.argmax(unread[codes]))
+            value = words[codes[row]].as_py()
+            raise TableError(unread_sentence(name, value, form, place_of(row)))
+        reading.column = pd.Series(values[codes], name=name)
+        endless = np.isnan(values) & ~absent
+        if endless.any():
+            _note_infinite(endless[codes], words, codes, name, place_of, reading.notes)
+        is_whole = form.kind == "number" and _matches(words, WHOLE).all()
+        if is_whole and not np.isnan(values).any():
+            reading.column = reading.column.astype(np.int64)
+    counts = np.bincount(codes, minlength=len(words))
+    reading.missing = {words[k].as_py(): int(counts[k]) for k in np.nonzero(absent)[0]}
+    example = next((k for k in range(len(words)) if not absent[k]), None)
+    if as_in is None and example is not None:
+        shown = words[_telling(words, form, example)].as_py().removeprefix(TYPED)
+        reading.form = replace(form, example=shown[:40])
     return reading
 
 
-def read_words(cells: pa.Array, name: str) -> ColumnReading:
-    """Read a column of text (n_rows,) whose file says that it holds categories."""
-    missing = pc.is_in(cells, value_set=pa.array(["", "?"]))
-    marks = pc.value_counts(cells.filter(missing)).to_pylist()
-    known = pc.if_else(missing, pa.scalar(None, pa.string()), cells)
-    return ColumnReading(
-        pd.Series(pd.array(known, dtype="str"), name=name),
-        {mark["values"]: mark["counts"] for mark in marks},
-    )
+def as_written(cells: pa.Array, name: str) -> pd.Series:
+    """Return cells as they came: numbers if all are written as Python does, else text.
+
+    A cell without content is missing.
+    """
+    coded = without_mark(cells).dictionary_encode()
+    values = [_plain_value(text) for text in coded.dictionary.to_pylist()]
+    if any(isinstance(value, str) for value in values):
+        return pd.Series(pd.array(coded.dictionary_decode(), dtype="str"), name=name)
+    numbers = pd.Series(values, dtype=object).infer_objects()
+    return numbers.take(coded.indices).reset_index(drop=True).rename(name)
 
 
-def _with_points(words: pa.Array, absent: np.ndarray, decimal: str | None) -> pa.Array:
-    """Write numbers with the decimal sign that a person named as Python does."""
-    pattern = {",": DECIMAL_COMMA, ".": THOUSANDS_COMMA}.get(decimal or "")
-    present = pa.array(~absent)
-    if pattern is None or not _matches(words.filter(present), pattern).all():
-        return words
-    plain = pc.replace_substring(words, "." if decimal == "," else ",", "")
-    plain = pc.replace_substring(plain, ",", ".")
-    return pc.if_else(present, plain, words)
+def _plain_value(text: str) -> int | float | str | None:
+    """Return the number that Python writes as this text, else the text."""
+    if not text:
+        return None
+    kind = float if "." in text else int
+    try:
+        value = kind(text)
+    except ValueError:
+        return text
+    return value if repr(value) == text and len(text) <= 17 else text
 
 
-def _numbers(
-    words: pa.Array, absent: np.ndarray, delimiter: str, name: str, notes: list[str]
-) -> np.ndarray | None:
-    """Return the number that each word is (n_words,), None if one is no number."""
+def _telling(words: pa.Array, form: CellForm, first: int) -> int:
+    """Return the place of a word that shows how the cells are written."""
+    if form.kind == "date":  # a day above 12 shows which it is
+        found = _matches(
+            words, r"^(1[3-9]|2\d|3[01])\D.*|\d{1,2}\D(1[3-9]|2\d|3[01])\D"
+        )
+    elif form.kind == "number":
+        found = _matches(words, r"^.*\d[^\d\s]\d")
+    else:
+        return first
+    return int(np.argmax(found)) if found.any() else first
+
+
+def find_form(
+    words: pa.Array,
+    name: str,
+    delimiter: str,
+    decimal: str | None,
+    marks: Marks,
+    notes: list[str],
+) -> CellForm:
+    """Return how the cells of a column are written.
+
+    Parameters
+    ----------
+    words : Array of str, (n_words,)
+        The distinct cells.
+    name : str
+        The column, for notes.
+    delimiter, decimal
+        As in ``read_column``.
+    marks : Marks
+        What a person says of missing values.
+    notes : list of str
+        Sentences on what was found are added to it.
+    """
+    usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
+    absent, infinite = _is_in(words, usual), _matches(words, f"^({INFINITE})$")
+    for missing in (absent, _is_in(words, wide)):
+        present = words.filter(pa.array(~missing & ~infinite))
+        form = _number_form(present, name, delimiter, decimal, notes)
+        if form is not None:
+            return replace(form, missing=wide)
+        if notes:
+            break  # it was explained already
     present = words.filter(pa.array(~absent))
-    if len(present) == 0:
-        return np.full(len(words), np.nan)
+    if not notes and len(present):
+        style, note = find_style(pd.Series(present, dtype="str"))
+        if style:
+            notes.append(f"{date_note(name)} {note}".strip())
+            return CellForm("date", wide, date=style)
+        if note:
+            notes.append(f"Column {name!r} {note}")
+    return CellForm("category", usual)
+
+
+def _number_form(
+    present: pa.Array, name: str, delimiter: str, decimal: str | None, notes: list[str]
+) -> CellForm | None:
+    """Return how numbers are written; None if one of the words is no number."""
     if _matches(present, LEADING_ZERO).any():
         code = present.filter(pa.array(_matches(present, LEADING_ZERO)))[0].as_py()
-        if _matches(present, PLAIN).all():
+        if plain_numbers(present, PLAIN)[1].all():
             notes.append(
                 f"Column {name!r} holds codes with leading zeros such as {code!r}, so "
                 "it is a category."
@@ -173,107 +275,86 @@ def _numbers(
             "so it is a category."
         )
         return None
-    if not _matches(present, PLAIN).all():
-        present, found = _plain_numbers(present, delimiter)
-        if present is None:
-            return None
-        notes.append(f"Column {name!r}: {found}")
-    values = np.full(len(words), np.nan)
-    values[~absent] = pc.cast(present, pa.float64()).to_numpy(zero_copy_only=False)
-    return values
+    if decimal is not None:
+        other = "." if decimal == "," else ","
+        form = CellForm(decimal=decimal, thousands=other)
+        if plain_numbers(present, form)[1].all():
+            return replace(form, thousands=other if _holds(present, other) else "")
+    if plain_numbers(present, PLAIN)[1].all() and not _holds(present, ","):
+        return PLAIN
+    return _styled_form(present, name, delimiter if decimal is None else ",", notes)
 
 
-def _plain_numbers(present: pa.Array, delimiter: str) -> tuple[pa.Array | None, str]:
-    """Return numbers as Python writes them, and how they were understood."""
-    first, understood = present[0].as_py(), []
-    present, unit = _without_unit(present)
+def _styled_form(
+    present: pa.Array, name: str, delimiter: str, notes: list[str]
+) -> CellForm | None:
+    """Return how numbers are written that Python does not write so, and note it."""
+    found = UNIT.search(present[0].as_py())
+    unit = found.group() if found else ""
+    if unit and not pc.all(pc.match_substring(present, unit)).as_py():
+        return None
+    spaced = _matches(present, rf"\d{SPACES}\d").any()
+    forms = [
+        replace(form, unit=unit) for form in STYLED if spaced == (form.thousands == " ")
+    ]
+    fits = [form for form in forms if plain_numbers(present, form)[1].all()]
+    if not fits:
+        return None
+    form = fits[0]
+    if form.thousands == "." and fits[-1].thousands == "," and delimiter == ",":
+        form = fits[-1]  # every comma stands before three digits
+    if form.thousands != " ":
+        other = "." if form.decimal == "," else ","
+        form = replace(form, thousands=other if _holds(present, other) else "")
+    plain, _ = plain_numbers(present, form)
+    understood = []
     if unit:
-        understood.append(f"its numbers are in {unit}, {first!r} is {{:g}}")
-    marked = _matches(present, rf"^[+-]?{MARKED}").any()
-    if marked and _matches(present, THOUSANDS_MARK).all():
-        present = pc.replace_substring_regex(present, r"[ \x{a0}\x{202f}'’]", "")
+        first = f"{present[0].as_py()!r} is {float(plain[0].as_py()):g}"
+        understood.append(f"its numbers are in {unit}, {first}")
+    if form.thousands == " ":
         understood.append("spaces or apostrophes separate thousands")
-    if not _matches(present, PLAIN).all():
-        plain, note = _without_commas(present, delimiter)
-        if plain is None:
-            return None, ""
-        present = plain
-        understood.append(note)
-    sentence = "; ".join(understood).format(float(present[0].as_py()))
-    return present, f"{sentence}."
+    if form.decimal == "," or form.thousands == ",":
+        k = int(
+            np.argmax(pc.match_substring(present, ",").to_numpy(zero_copy_only=False))
+        )
+        what = "are decimal commas" if form.decimal == "," else "separate thousands"
+        shown = f"{present[k].as_py()!r} is {float(plain[k].as_py()):g}"
+        understood.append(f"commas {what}, {shown}")
+    notes.append(f"Column {name!r}: {'; '.join(understood)}.")
+    return form
 
 
-def _without_unit(present: pa.Array) -> tuple[pa.Array, str]:
-    """Return numbers without the unit that each of them carries, and the unit."""
-    if not (found := UNIT.search(present[0].as_py())):
-        return present, ""
-    unit = found.group()
-    before = rf"{re.escape(unit)}\s*[+-]?[\d.,][^{unit}]*"
-    after = rf"[\d.,][^{unit}]*{re.escape(unit)}"
-    if not _matches(present, rf"^[+-]?({before}|{after})$").all():
-        return present, ""
-    bare = pc.replace_substring_regex(present, rf"\s*{re.escape(unit)}\s*", "")
-    return bare, unit
-
-
-def _without_commas(present: pa.Array, delimiter: str) -> tuple[pa.Array | None, str]:
-    """Return numbers written with commas without them, and how they were understood."""
-    decimal = bool(_matches(present, DECIMAL_COMMA).all())
-    thousands = bool(_matches(present, THOUSANDS_COMMA).all())
-    if decimal and thousands:  # every comma stands before three digits
-        decimal = delimiter != ","
-    if not (decimal or thousands):
-        return None, ""
-    if decimal:
-        plain = pc.replace_substring(present, ".", "")
-        plain = pc.replace_substring(plain, ",", ".")
-        what = DECIMAL_COMMAS
-    else:
-        plain = pc.replace_substring(present, ",", "")
-        what = "commas separate thousands"
-    k = int(np.argmin(_matches(present, PLAIN)))
-    return plain, f"{what}, {present[k].as_py()!r} is {float(plain[k].as_py()):g}"
-
-
-def _dates(
-    words: pa.Array, absent: np.ndarray, name: str, notes: list[str]
-) -> np.ndarray | None:
-    """Return each word's date in years (n_words,), None if one is no date."""
-    present = words.filter(pa.array(~absent))
-    texts = pd.Series(present.to_pylist(), dtype="str")
-    if _matches(present, ISO_DATE).all():
-        found = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
-        if found.isna().any():
-            return None
-        times, note = found.dt.tz_localize(None), date_note(name)
-    else:
-        styled, understood = styled_dates(texts)
-        if styled is None:
-            if understood:
-                notes.append(f"Column {name!r} {understood}")
-            return None
-        times, note = styled, f"{date_note(name)} {understood}"
-    notes.append(note)
-    values = np.full(len(words), np.nan)
-    values[~absent] = decimal_years(times)
-    return values
+def _note_infinite(
+    rows: np.ndarray,
+    words: pa.Array,
+    codes: np.ndarray,
+    name: str,
+    place_of: Callable[[int], str],
+    notes: list[str],
+) -> None:
+    """Note the cells (a mask of rows) whose numbers are no finite ones."""
+    first, *others = np.flatnonzero(rows)
+    more = f" and in {counted(len(others), 'more cell')}" if others else ""
+    notes.append(
+        f"Column {name!r} holds {words[codes[first]].as_py()!r} on {place_of(int(first))}"
+        f"{more}: infinite values count as missing."
+    )
 
 
 def _note_bad_cells(
     words: pa.Array,
     codes: np.ndarray,
-    counts: np.ndarray,
     absent: np.ndarray,
     name: str,
     place_of: Callable[[int], str],
     notes: list[str],
 ) -> None:
     """Note the cells because of which a column is no column of numbers."""
-    numeric = _matches(words, PLAIN) & ~absent
-    bad = ~numeric & ~absent
+    counts = np.bincount(codes, minlength=len(words))
+    bad = ~plain_numbers(words, PLAIN)[1] & ~absent
     n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
-    if notes or not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
-        return  # it was explained already, or is a column of words
+    if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
+        return  # it is a column of words
     row = int(np.argmax(bad[codes]))
     notes.append(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
@@ -283,13 +364,18 @@ def _note_bad_cells(
     )
 
 
+def _holds(words: pa.Array, sign: str) -> bool:
+    """Whether any word holds a sign."""
+    return bool(pc.any(pc.match_substring(words, sign)).as_py())
+
+
 def _matches(words: pa.Array, pattern: str) -> np.ndarray:
     """Which words a pattern fits, (n_words,), bool."""
     found = pc.match_substring_regex(words, pattern)
     return found.to_numpy(zero_copy_only=False).astype(bool)
 
 
-def _is_in(words: pa.Array, marks: tuple[str, ...]) -> np.ndarray:
+def _is_in(words: pa.Array, marks: Collection[str]) -> np.ndarray:
     """Which words are among some marks, (n_words,), bool."""
-    found = pc.is_in(words, value_set=pa.array(marks))
+    found = pc.is_in(without_mark(words), value_set=pa.array(list(marks), pa.string()))
     return found.to_numpy(zero_copy_only=False).astype(bool)

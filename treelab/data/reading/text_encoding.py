@@ -19,7 +19,9 @@ _BLOCK = 2**20  # bytes decoded at once: a whole text may take four times its by
 _MARK = codecs.BOM_UTF8
 
 
-def to_utf8(content: bytes, name: str, encoding: str | None) -> tuple[bytes, str, str]:
+def to_utf8(
+    content: bytes, name: str, encoding: str | None, likely: str = ""
+) -> tuple[bytes, str, str]:
     """Return the text of a file as UTF-8, its encoding, and a note if it was guessed.
 
     Parameters
@@ -29,20 +31,24 @@ def to_utf8(content: bytes, name: str, encoding: str | None) -> tuple[bytes, str
         The file, in messages.
     encoding : str or None
         None tries UTF-8 and then guesses.
+    likely : str, default=""
+        The encoding of a file before it, which is the guess where it is no UTF-8.
 
     Raises
     ------
     TableError
         If the bytes are no text, or no text in the given encoding.
     """
-    text, encoding, note = _to_utf8(content, name, encoding)
+    text, encoding, note = _to_utf8(content, name, encoding, likely)
     check_bytes(len(text), name)
     if b"\0" in text:
         raise TableError(f"{name} is not a text file. {SAVE_AS_CSV}")
     return text.removeprefix(_MARK), encoding, note
 
 
-def _to_utf8(content: bytes, name: str, encoding: str | None) -> tuple[bytes, str, str]:
+def _to_utf8(
+    content: bytes, name: str, encoding: str | None, likely: str
+) -> tuple[bytes, str, str]:
     """Return what ``to_utf8`` returns, of bytes that may yet be no text."""
     if encoding is not None:
         try:
@@ -60,7 +66,7 @@ def _to_utf8(content: bytes, name: str, encoding: str | None) -> tuple[bytes, st
         return text, "utf-16", "The file was read as UTF-16."
     if (first := _first_not_utf8(content)) is None or b"\0" in content:
         return content, "utf-8", ""
-    guessed = _guess(content, first)
+    guessed = likely or _guess(content, first)
     text = _recoded(content, guessed, errors="replace")
     shown = ""
     if beyond := re.search(rb"[\x80-\xff]", text):

@@ -9,7 +9,9 @@ from treelab.data.columns import column_kind
 from treelab.data.values import cast_column, categories, class_labels
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.routing.new_rows import rows_for_model
+from treelab.trees.cells import noted_form
 from treelab.trees.derived.date_parts import parse_part
+from treelab.trees.feature import known_forms
 from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.text.names import listed
 from treelab.trees.text.numerals import counted
@@ -50,7 +52,7 @@ def new_table(
         If a column is absent, or holds text where the model compares numbers; names
         the column and, for a value, its row.
     """
-    frame = frame.rename(columns=str)
+    frame = frame.rename(columns=str)  # keeps the note on how it was read
     notes = []
     absent = absent_columns(model, frame)
     if absent and fill_absent:
@@ -61,8 +63,27 @@ def new_table(
             f"{listed(absent)} {verb} absent from {name}; {they} as missing in "
             "every row, so the predictions may be poor."
         )
+    _refuse_other_readings(model, frame, name)
     X = rows_for_model(model, frame, name)
     return NewTable(X, (*notes, *_unknown_categories(model, X)))
+
+
+def _refuse_other_readings(model: Model, frame: pd.DataFrame, name: str) -> None:
+    """Raise ValueError where a stored table lost cells that the model reads.
+
+    Its column was taken for numbers, by its own cells alone, and words in it for marks
+    of missing values, which are categories to the model; or the other way round.
+    """
+    for column, form in known_forms(model).items():
+        found = noted_form(frame, column) if column in frame.columns else None
+        if found is None or not frame[column].hasnans:
+            continue
+        if (found.kind, found.unit) != (form.kind, form.unit):
+            raise ValueError(
+                f"Column {column!r} of {name} was read as {found.kind} when it was "
+                f"stored, but the training rows held {form}. Give the file itself, "
+                "which is then read as they were."
+            )
 
 
 def absent_columns(model: Model, frame: pd.DataFrame) -> list[str]:

@@ -19,6 +19,7 @@ from treelab.learners.common.base import TrainingData
 from treelab.learners.common.constrained.setting import constraints_of
 from treelab.learners.common.folds import FEWEST_ROWS, N_FOLDS
 from treelab.learners.common.grown_tree import GrownTree
+from treelab.training.events import Monitor
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.keeping import kept, kept_path, with_note
 from treelab.trees.pruning.cost_complexity import (
@@ -102,7 +103,9 @@ class CartFit(GrownTree):
         """Weights of classes while growing (n_classes,), and to try in the leaves."""
         return np.ones(1), np.ones((1, 1))
 
-    def _grow(self, data: TrainingData, settings: CartSettings) -> SizePath:
+    def _grow(
+        self, data: TrainingData, settings: CartSettings, monitor: Monitor
+    ) -> SizePath:
         """Grow scikit-learn's tree, tuned where there are rows enough."""
         self.constraints_ = constraints_of(self, data.frame)
         if self.constraints_.limits_splits and settings.ccp_alpha:
@@ -111,7 +114,7 @@ class CartFit(GrownTree):
                 "number of leaves, or max_leaf_nodes sets it."
             )
         if settings.tune and len(data.y) >= FEWEST_ROWS:
-            return self._tuned(data, settings)
+            return self._tuned(data, settings, monitor)
         grown = self._grow_plain(data, settings)
         self.best_params_ = {
             name: value
@@ -125,10 +128,12 @@ class CartFit(GrownTree):
         path = unscored_path(kept(simplify(tree), self.constraints_), MOST_LEAVES)
         return kept_path(path, self.constraints_)
 
-    def _tuned(self, data: TrainingData, settings: CartSettings) -> SizePath:
+    def _tuned(
+        self, data: TrainingData, settings: CartSettings, monitor: Monitor
+    ) -> SizePath:
         """Cross-validate every candidate at every size; grow the best of each."""
         search = self._search(settings, data.y)
-        scores = cross_validate(data, search)
+        scores = cross_validate(data, search, monitor)
         best = scores.mean(axis=-1).argmax(axis=0)  # candidate of each size
         of_size = scores[best, np.arange(len(search.sizes))]
         chosen, error = within_one_standard_error(of_size)

@@ -7,6 +7,7 @@ gives the scores of all of them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from sklearn.tree import BaseDecisionTree
@@ -19,6 +20,7 @@ from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.constrained.greedy import Limits, grow_constrained
 from treelab.learners.common.folds import N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.grown_tree import with_node_means
+from treelab.training.events import Monitor
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.keeping import votes
 from treelab.trees.feature import Feature
@@ -152,8 +154,11 @@ class Search:
         ).depth_first()
 
 
-def cross_validate(data: TrainingData, search: Search) -> np.ndarray:
+def cross_validate(data: TrainingData, search: Search, monitor: Monitor) -> np.ndarray:
     """Score every candidate at every number of leaves.
+
+    Each fold is a stage of the monitor's, so that a fit which was cut off goes on with
+    the folds that it had finished.
 
     Returns
     -------
@@ -163,7 +168,7 @@ def cross_validate(data: TrainingData, search: Search) -> np.ndarray:
     """
     part = assign_parts(len(data.y), seed=search.seed)
     sums = [
-        _fold_sums(data, search, held_out, part)
+        monitor.begin_stage().once(partial(_fold_sums, data, search, held_out, part))
         for of_repeat in _folds(data, search)
         for held_out in of_repeat
     ]

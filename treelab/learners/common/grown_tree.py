@@ -43,7 +43,7 @@ class GrownTree(TableEstimator):
         settings = read_settings(self._settings, self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
         data = self._read(X, y, X_valid, y_valid, numbers="none")
-        path = self._grow(data, settings)
+        path = self._grow(data, settings, monitor)
         self.origin_ = Origin(
             self._start,
             trained=False,
@@ -76,8 +76,12 @@ class GrownTree(TableEstimator):
         """What was held out to select by, for the origin; "" for nothing."""
         return ""
 
-    def _grow(self, data: TrainingData, settings) -> SizePath:
-        """Return trees by size, in the user's columns and units."""
+    def _grow(self, data: TrainingData, settings, monitor: Monitor) -> SizePath:
+        """Return trees by size, in the user's columns and units.
+
+        Work that takes long, as each fold of a cross-validation, may be a stage of the
+        monitor's, so that a fit which was cut off goes on.
+        """
         raise NotImplementedError
 
     def _with_rows(

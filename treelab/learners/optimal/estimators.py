@@ -19,6 +19,7 @@ from treelab.learners.common.grown_tree import (
     GrownTree,
 )
 from treelab.learners.optimal.settings import OptimalSettings
+from treelab.training.events import Monitor
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.pruning.sizes import path_of_sizes
@@ -32,7 +33,9 @@ class _Optimal(GrownTree):
     _settings = OptimalSettings
     _start = "search"
 
-    def _grow(self, data: TrainingData, settings: OptimalSettings) -> SizePath:
+    def _grow(
+        self, data: TrainingData, settings: OptimalSettings, monitor: Monitor
+    ) -> SizePath:
         """Search the best tree of each depth up to the largest, which is the model.
 
         A search takes many times as long as that of one level less, so the shallower

@@ -5,41 +5,46 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from treelab.runs.care.contents import Contents, examine_backup, in_words
 from treelab.runs.care.members import DATABASE, is_member
-from treelab.runs.store.database import check_is_file, reading_file
+from treelab.runs.store.database import StoreError, check_is_file, reading_file
 from treelab.runs.store.private import open_private
 
 
 @dataclass(frozen=True)
 class Backup:
-    """What a backup holds."""
+    """What a backup holds; see ``Contents``."""
 
     n_runs: int
     n_tables: int
     n_bytes: int  # of the zip file
+    damage: dict[str, str]
 
 
-def back_up(home: Path, file: Path) -> Backup:
+def back_up(home: Path, file: Path, *, anyway: bool = False) -> Backup:
     """Copy a data folder into a zip file, which only its owner may read.
 
     The database is copied first, as it is at one moment; what runs write later is at
-    most more than it knows. A reader never finds half a backup: the file is moved to
-    its place, over an older one, when it is complete.
+    most more than it knows. The copy is read and compared with what was stored, and
+    only then moved to its place, over an older one.
 
     Parameters
     ----------
     home : Path
     file : Path
         Its name ends in .zip.
+    anyway : bool, default=False
+        Make it also where tables or models are damaged.
 
     Raises
     ------
     OSError
-        If there is no run store, it cannot be read, or the file cannot be written.
+        If there is no run store, it cannot be read or is damaged, or the file cannot
+        be written.
     ValueError
         If the store is on a server, or the file's name does not end in .zip.
     """
@@ -50,25 +55,56 @@ def back_up(home: Path, file: Path) -> Backup:
         raise FileNotFoundError(f"There is no run store in {home}.")
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-            copy = Path(folder) / DATABASE
-            _copy_database(home / DATABASE, copy)
-            n_runs, n_tables = _counts(copy)
-            with (
-                open_private(part, "wb") as raw,
-                ZipFile(raw, "w", ZIP_DEFLATED, compresslevel=1) as archive,
-            ):
-                archive.write(copy, DATABASE)
-                for name, path in members(home):
-                    try:
-                        archive.write(path, name)
-                    except FileNotFoundError:
-                        continue  # deleted since it was listed
+        with tempfile.TemporaryDirectory(dir=file.parent) as name:
+            folder = Path(name)
+            _write(home, part, folder)
+            with ZipFile(part) as archive:
+                contents = _examined(archive, home, folder)
+        damage = contents.damage
+        if damage and not anyway:
+            raise StoreError(
+                f"No backup was made, and an older one stays: in {home} "
+                f"{in_words(damage)} cannot be read. `python -m treelab doctor` says "
+                "why; mend or delete it, or back up the rest with --anyway."
+            )
         n_bytes = part.stat().st_size
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
-    return Backup(n_runs, n_tables, n_bytes)
+    return Backup(contents.n_runs, contents.n_tables, n_bytes, damage)
+
+
+def _write(home: Path, file: Path, folder: Path) -> None:
+    """Write the zip file; the copy of the database passes through an empty folder."""
+    copy = folder / DATABASE
+    _copy_database(home / DATABASE, copy)
+    with (
+        open_private(file, "wb") as raw,
+        ZipFile(raw, "w", ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
+        archive.write(copy, DATABASE)
+        for name, path in members(home):
+            try:
+                archive.write(path, name)
+            except FileNotFoundError:
+                continue  # deleted since it was listed
+    copy.unlink()
+
+
+def _examined(archive: ZipFile, home: Path, folder: Path) -> Contents:
+    """Examine a backup that was just written; what was deleted meanwhile may lack."""
+    try:
+        contents = examine_backup(archive, folder)
+    except ValueError as error:
+        raise StoreError(
+            f"No backup of {home} was made, and an older one stays: {error}. Put that "
+            "one in its place, see `python -m treelab restore --help`."
+        ) from error
+    with reading_file(home / DATABASE) as db:
+        ids = db.execute("SELECT id FROM runs UNION SELECT id FROM tables")
+        left = {"runs", *(row[0] for row in ids)}
+    damage = {id: what for id, what in contents.damage.items() if id in left}
+    return replace(contents, damage=damage)
 
 
 def members(home: Path) -> Iterator[tuple[str, Path]]:
@@ -88,10 +124,3 @@ def _copy_database(source: Path, target: Path) -> None:
     with reading_file(source) as db, closing(sqlite3.connect(target)) as copy:
         db.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
-
-
-def _counts(database: Path) -> tuple[int, int]:
-    """Return the numbers of runs and tables."""
-    with reading_file(database) as db:
-        n_runs = db.execute("SELECT count(*) FROM runs WHERE NOT deleted").fetchone()[0]
-        return n_runs, db.execute("SELECT count(*) FROM tables").fetchone()[0]

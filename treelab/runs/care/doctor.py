@@ -1,6 +1,7 @@
 """An examination of a whole data folder, and the repair of what is safe to repair."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from treelab.runs.care.finding import Finding, note
@@ -13,9 +14,12 @@ from treelab.runs.store.database import (
     StoreError,
     database_of,
     is_there,
+    prepare,
     read_version,
     reading,
+    why_emptied,
 )
+from treelab.runs.store.remains import remains
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
 
@@ -43,11 +47,14 @@ def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Fi
         If there is no run store.
     """
     database = database_of(home)
-    if not is_there(database) or not home.is_dir():
+    is_lost = not is_there(database) and not remains(home)
+    if is_lost or not home.is_dir():
         raise FileNotFoundError(
             f"There is no run store in {home}; --home or TREELAB_HOME names another."
         )
     found = list(check_database(database))
+    if repair:
+        found = [finding.mended() for finding in found]
     if not any(finding.is_trouble for finding in found):
         try:
             store = RunStore(home)
@@ -64,6 +71,15 @@ def check_database(database: Path | Server) -> Iterator[Finding]:
     """Find damage in the database, and which schema it has."""
     errors = ["ok"]
     try:
+        if not isinstance(database, Server) and (why := why_emptied(database)):
+            yield Finding(
+                "database",
+                f"{why} Put a backup in its place.",
+                remedy="A new one is made, which lists the tables; runs are lost but "
+                "for their models.",
+                mend=partial(prepare, database, anew=True),
+            )
+            return
         with reading(database) as db:
             if not isinstance(database, Server):  # a server looks after its own files
                 errors = [row[0] for row in db.execute("PRAGMA integrity_check(5)")]

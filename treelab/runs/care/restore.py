@@ -4,10 +4,11 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, ZipInfo
-from zlib import error as ZlibError
 
+from treelab.runs.care.contents import UNREADABLE, examine_backup, in_words
 from treelab.runs.care.members import DATABASE, is_member
 from treelab.runs.store.database import (
     StoreError,
@@ -25,7 +26,17 @@ ENDED = "It was not finished when the backup was made."
 _BLOCK = 2**20
 
 
-def restore(file: Path, home: Path, *, most_bytes: int = MOST_BYTES) -> int:
+@dataclass(frozen=True)
+class Restored:
+    """What was restored: how many runs, and what lacks; see ``Contents``."""
+
+    n_runs: int
+    damage: dict[str, str]
+
+
+def restore(
+    file: Path, home: Path, *, most_bytes: int = MOST_BYTES, anyway: bool = False
+) -> Restored:
     """Make a data folder from a backup; runs that were under way end as interrupted.
 
     The folder is there when all of it is: what is wrong with the backup leaves nothing.
@@ -37,11 +48,8 @@ def restore(file: Path, home: Path, *, most_bytes: int = MOST_BYTES) -> int:
         There is nothing of this name, or an empty folder.
     most_bytes : int, default=100 GB
         Of all files together.
-
-    Returns
-    -------
-    int
-        The number of runs.
+    anyway : bool, default=False
+        Restore what is whole of a backup whose tables or models are damaged.
 
     Raises
     ------
@@ -64,15 +72,37 @@ def restore(file: Path, home: Path, *, most_bytes: int = MOST_BYTES) -> int:
             entries = archive.infolist()
             check_entries(entries, min(most_bytes, _room(home.parent)))
             make_private_folder(part)
+            damage = _damage(archive, file, part / "examined")
+            if damage and not anyway:
+                raise ValueError(
+                    f"Nothing was restored: {file} is damaged, and {in_words(damage)} "
+                    "cannot be read. --anyway restores the rest."
+                )
             for entry in entries:
-                _extract(archive, entry, part / entry.filename)
+                try:
+                    _extract(archive, entry, part / entry.filename)
+                except UNREADABLE:
+                    if not anyway:
+                        raise
+                    (part / entry.filename).unlink(missing_ok=True)
         n_runs = _settle(part)
         part.replace(home)
-    except (BadZipFile, ZlibError, NotImplementedError, EOFError) as error:
+    except (*UNREADABLE, NotImplementedError) as error:
         raise ValueError(f"{file} is no backup, or it is damaged: {error}.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return n_runs
+    return Restored(n_runs, damage)
+
+
+def _damage(archive: ZipFile, file: Path, folder: Path) -> dict[str, str]:
+    """Return what is damaged in a backup, as ``Contents`` has it."""
+    make_private_folder(folder)
+    try:
+        return examine_backup(archive, folder).damage
+    except ValueError as error:
+        raise ValueError(f"Nothing was restored from {file}: {error}.") from error
+    finally:
+        shutil.rmtree(folder)
 
 
 def check_entries(entries: Sequence[ZipInfo], most_bytes: int) -> None:
@@ -130,10 +160,6 @@ def _settle(home: Path) -> int:
     """Make the database one that nobody uses yet; return its number of runs."""
     path = home / DATABASE
     try:
-        with reading_file(path) as db:
-            damage = [row[0] for row in db.execute("PRAGMA integrity_check(1)")]
-            if damage != ["ok"]:
-                raise ValueError(f"This backup's database is damaged: {damage[0]}.")
         prepare(path)
         with reading_file(path) as db:
             db.execute("PRAGMA journal_mode=WAL")

@@ -8,6 +8,7 @@ from pathlib import Path
 from treelab.runs.care.finding import Finding, note
 from treelab.runs.care.leftovers import is_old
 from treelab.runs.store.database import reading
+from treelab.runs.store.remains import holds_trees
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.io import MODEL_FILES, load
@@ -21,6 +22,8 @@ def check_runs(store: RunStore) -> Iterator[Finding]:
     What holds a model is never removed: one that was written but not put in its place
     is put there, and one beside another stays.
     """
+    if why := store.why_empty():
+        yield Finding("runs", why)
     tables = {info.id for info in store.tables()}
     rows = _rows(store)
     dead = store.dead_runs()
@@ -119,11 +122,12 @@ def _check_strangers(store: RunStore, known: set[str]) -> Iterator[Finding]:
     for folder in sorted(home.glob("*")):
         if folder.name in known or not is_old(folder):
             continue
-        if any(path.suffix in (".json", ".safetensors") for path in folder.rglob("*")):
+        if holds_trees(folder):
             yield Finding(
                 "runs",
                 f"{folder} belongs to no run, but it holds trees, so it stays. "
-                "`python -m treelab import` reads a model's folder.",
+                "`python -m treelab import` reads a model's folder; settings, scores "
+                "and curves are lost with the run's row.",
             )
         else:
             yield _removal("runs", folder)

@@ -1,6 +1,5 @@
 """Stored tables that are missing, damaged or left over."""
 
-import hashlib
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -9,6 +8,7 @@ from pathlib import Path
 from treelab.runs.care.finding import Finding, note
 from treelab.runs.care.leftovers import is_old
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.tables import MEND_TABLE, hash_of, why_damaged
 
 _PART = re.compile(r"([0-9a-f]{64})\.\d+\.part")
 
@@ -16,29 +16,31 @@ _PART = re.compile(r"([0-9a-f]{64})\.\d+\.part")
 def check_tables(store: RunStore) -> Iterator[Finding]:
     """Find tables whose file is missing or not what was stored, and leftovers.
 
-    No file that holds a whole table is ever removed.
+    No file that holds a whole table is ever removed; one that no list names is listed
+    again.
     """
     folder = store.home / "tables"
     known = {info.id: info for info in store.tables()}
     yield from _check_leftovers(folder)
     for info in known.values():
-        path = folder / f"{info.id}.parquet"
-        about = f"table {info.name}"
         try:
-            damaged = content_hash(path) != info.id
-        except FileNotFoundError:
-            yield Finding(about, f"Its file {path} is missing. Restore it.")
+            why = why_damaged(folder / f"{info.id}.parquet")
         except OSError as error:
-            yield Finding(about, f"Its file cannot be read: {error}.")
-        else:
-            if damaged:
-                yield Finding(
-                    about,
-                    f"{path} is not what was stored: its hash differs. Restore it.",
-                )
-    strangers = [path for path in folder.glob("*.parquet") if path.stem not in known]
-    for path in strangers:
-        yield note("tables", f"{path} is in no list of tables; it stays.")
+            why = f"Its file cannot be read: {error}."
+        if why:
+            yield Finding(f"table {info.name}", f"{why} {MEND_TABLE}")
+    for path in sorted(folder.glob("*.parquet")):
+        if path.stem in known:
+            continue
+        if why_damaged(path):
+            yield note("tables", f"{path} is damaged and in no list; it stays.")
+            continue
+        yield Finding(
+            "tables",
+            f"{path} is a whole table that the database does not list.",
+            remedy="It is listed again, by another name.",
+            mend=partial(store.relist_table, path.stem),
+        )
     yield note("tables", f"{len(known):,} stored.")
 
 
@@ -49,7 +51,7 @@ def _check_leftovers(folder: Path) -> Iterator[Finding]:
             continue
         named = _PART.fullmatch(part.name)
         place = folder / f"{named[1]}.parquet" if named else None
-        is_whole = named is not None and content_hash(part) == named[1]
+        is_whole = named is not None and hash_of(part) == named[1]
         if is_whole and place is not None and not place.exists():
             yield Finding(
                 "tables",
@@ -64,9 +66,3 @@ def _check_leftovers(folder: Path) -> Iterator[Finding]:
                 remedy="It is removed.",
                 mend=partial(part.unlink, missing_ok=True),
             )
-
-
-def content_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

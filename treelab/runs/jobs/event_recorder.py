@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from treelab.runs.jobs.model_facts import target_names
+from treelab.runs.jobs.model_facts import target_facts
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Progress, RetainedCurve
@@ -146,10 +146,10 @@ class EventRecorder:
         if not isinstance(model, Tree):
             return None
         try:
-            name, unit = target_names(self._store.run(self._run_id).problem)
+            facts = target_facts(self._store.run(self._run_id).problem)
         except LookupError:  # the run was deleted meanwhile
             return None
-        return replace(model, target=name, target_unit=unit)
+        return replace(model, **facts)
 
 
 def _lowest_and_last(reports: list[Progress]) -> list[Progress]:

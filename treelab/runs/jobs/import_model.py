@@ -191,7 +191,7 @@ def import_model(
     split = problem.split(frame)
     if model.classes is not None:
         _check_labels(model.classes, split, problem.target)
-    model = with_names(model, problem)
+    model = with_names(model, problem, split.X_train)
     if isinstance(model, Tree) and model.n_rows[0] == 0:
         model = model.with_rows(split.X_train, split.y_train)
     if isinstance(model, WeightedTrees) and model.n_rows is None:

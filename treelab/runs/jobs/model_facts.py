@@ -1,11 +1,14 @@
 """What a run adds to a model and reads from it: the target's name, its size."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, DataSplit
+from treelab.trees.cells import noted_form
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
@@ -17,18 +20,23 @@ ON_TOP = (
 )
 
 
-def with_names(model: Model, problem: Problem) -> Model:
-    """Return a model with the target's name and unit, which no learner is given."""
-    name, unit = target_names(problem)
+def with_names(model: Model, problem: Problem, X: pd.DataFrame | None = None) -> Model:
+    """Return a model with what ``target_facts`` says, which no learner is given."""
+    facts = target_facts(problem, X)
     if isinstance(model, PruningPath):
-        trees = (replace(tree, target=name, target_unit=unit) for tree in model.trees)
+        trees = (replace(tree, **facts) for tree in model.trees)
         return replace(model, trees=tuple(trees))
-    return replace(model, target=name, target_unit=unit)
+    return replace(model, **facts)
 
 
-def target_names(problem: Problem) -> tuple[str, str]:
-    """Return the name and the unit of what a problem predicts."""
-    return problem.target, dict(problem.units).get(problem.target, "")
+def target_facts(problem: Problem, X: pd.DataFrame | None = None) -> dict[str, Any]:
+    """Return the name, the unit and the cells' form of what a problem predicts.
+
+    ``X`` is the table that was trained on, with its note on how it was read.
+    """
+    unit = dict(problem.units).get(problem.target, "")
+    form = None if X is None else noted_form(X, problem.target)
+    return {"target": problem.target, "target_unit": unit, "target_form": form}
 
 
 def without_origin(tree: Tree, provenance: str) -> Tree:

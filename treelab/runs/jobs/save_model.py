@@ -12,7 +12,7 @@ from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import (
     fitted_split,
     model_size,
-    target_names,
+    target_facts,
     with_names,
 )
 from treelab.runs.store.run import Run
@@ -38,7 +38,7 @@ def save_fitted(
     metrics, summary : dict
         See ``Run``. Clusters that predict themselves have no metrics.
     """
-    model = with_names(fitted.model, fitted.problem)
+    model = with_names(fitted.model, fitted.problem, fitted.split.X_train)
     metrics = {}
     if not fitted.problem.origin:
         metrics = split_scores(model, fitted.problem.task, fitted.split)
@@ -52,11 +52,11 @@ def save_fitted(
         notes=fitted.notes,
     )
     if fitted.path is not None:
-        names = target_names(fitted.problem)
-        store.add_path(run.id, fitted.path.with_target(*names))
+        facts = target_facts(fitted.problem, fitted.split.X_train)
+        store.add_path(run.id, fitted.path.with_target(**facts))
     if fitted.rashomon is not None:
-        names = target_names(fitted.problem)
-        store.add_rashomon(run.id, fitted.rashomon.with_target(*names))
+        facts = target_facts(fitted.problem, fitted.split.X_train)
+        store.add_rashomon(run.id, fitted.rashomon.with_target(**facts))
     if fitted.origin is not None:
         summary["origin"] = fitted.origin.to_dict()
     return metrics, summary | fitted.measured

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from treelab.runs.store.migrations import apply_steps, migrate, schema_version
 from treelab.runs.store.private import FILE_MODE, make_private_folder, open_private
+from treelab.runs.store.remains import WAY_OUT, remains
 from treelab.runs.store.server import Server, ServerConnection, connected
 
 Database = sqlite3.Connection | ServerConnection  # what is asked
@@ -121,15 +122,21 @@ def open_database(home: Path) -> Path | Server:
     return database
 
 
-def prepare(database: Path | Server) -> None:
+def prepare(database: Path | Server, *, anew: bool = False) -> None:
     """Create the database's tables where there are none; migrate those of older schema.
 
     One of our schema is only read, so that runs can be looked at on a full disk.
 
+    Parameters
+    ----------
+    database : Path or Server
+    anew : bool, default=False
+        Begin a new one also in the place of a file that was emptied.
+
     Raises
     ------
     StoreError
-        If it cannot be read or made.
+        If it cannot be read or made, or was emptied.
     TimeoutError
         If another process prepares it and does not finish.
     ValueError
@@ -146,6 +153,8 @@ def prepare(database: Path | Server) -> None:
     try:
         lock = path.with_suffix(".lock")
         with FileLock(lock, timeout=BUSY_SECONDS, mode=FILE_MODE):
+            if path.exists() and not anew and (why := why_emptied(path)):
+                raise StoreError(f"{why} {WAY_OUT}")
             # SQLite gives its other files the mode of this one.
             open_private(path, "ab").close()
             _create_or_migrate(path)
@@ -154,6 +163,18 @@ def prepare(database: Path | Server) -> None:
             f"{path} was being prepared by another process for {BUSY_SECONDS} s; "
             "end that process, or choose another folder with TREELAB_HOME."
         ) from error
+
+
+def why_emptied(path: Path) -> str:
+    """Return that a SQLite file without tables lies beside runs; "" where none does."""
+    if path.exists():
+        with reading_file(path) as db:
+            n_tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if n_tables:
+            return ""
+    what = "is empty" if path.exists() else "is gone"
+    beside = remains(path.parent)
+    return f"{path} {what}, but its folder holds {beside}." if beside else ""
 
 
 def _create_or_migrate(path: Path) -> None:
@@ -292,7 +313,8 @@ def _explanation(error: sqlite3.Error, path: Path) -> str:
             f"treelab may not write to {folder}: {error}. Make that folder writable, "
             "or name another one with TREELAB_HOME."
         )
-    if basic in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    is_lost = str(error).startswith("no such table")
+    if is_lost or basic in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return (
             f"{path} is damaged: {error}. Put a copy in its place, or move it away to "
             "begin with an empty list of runs; tables and models beside it stay as "

@@ -4,18 +4,26 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
 from treelab.data.problem import Problem
 from treelab.learners.registry import complete_settings, find_spec, learner_title
 from treelab.runs.store import snapshots
-from treelab.runs.store.database import is_there, open_database, reading, writing
+from treelab.runs.store.database import (
+    StoreError,
+    is_there,
+    open_database,
+    reading,
+    writing,
+)
 from treelab.runs.store.events import read_events, replace_events, write_events
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.remains import WAY_OUT, remains
 from treelab.runs.store.run import Run
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
@@ -33,6 +41,8 @@ from treelab.trees.rashomon.rashomon_set import RashomonSet
 from treelab.trees.tree import Tree
 
 __all__ = ["Run", "RunStore", "TableInfo", "default_home"]
+
+T = TypeVar("T")
 
 _ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
 
@@ -98,7 +108,8 @@ class RunStore(RunStates):
     def add_table(self, frame: pd.DataFrame, name: str) -> str:
         """Store a table under its content's hash and return that id.
 
-        The same table again is stored once, under the newer name.
+        The same table again is stored once, under the newer name; where its file was
+        damaged or gone, that mends it.
 
         Raises
         ------
@@ -108,12 +119,28 @@ class RunStore(RunStates):
         return self._tables.add(frame, name)
 
     def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
-        """Read a table, or some columns only; LookupError if there is none."""
+        """Read a table, or some columns only.
+
+        Raises
+        ------
+        LookupError
+            If there is none of this id.
+        StoreError
+            If its file is gone, or is not what was stored.
+        """
         return self._tables.read(table_id, only)
+
+    def table_file(self, table_id: str) -> Path:
+        """Return the Parquet file of a table; raises as ``table`` does."""
+        return self._tables.file(table_id)
 
     def tables(self) -> list[TableInfo]:
         """List the tables, newest first."""
         return self._tables.list()
+
+    def relist_table(self, table_id: str) -> None:
+        """List a table again whose file is there, and whose row was lost."""
+        self._tables.relist(table_id)
 
     def delete_table(self, table_id: str) -> None:
         """Delete a table on which no run is left.
@@ -214,8 +241,21 @@ class RunStore(RunStates):
                 "SELECT * FROM runs WHERE id = ? AND deleted = 0", (run_id,)
             ).fetchone()
         if row is None:
-            raise LookupError(f"There is no run {run_id!r} in {self.home}.")
+            words = f"There is no run {run_id!r} in {self.home}. {self.why_empty()}"
+            raise LookupError(words.strip())
         return Run.from_row(row)
+
+    def why_empty(self) -> str:
+        """Return that all runs were lost from the database; "" where they were not."""
+        with reading(self.database) as db:
+            if db.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None:
+                return ""
+        beside = remains(self.home)
+        if "run" not in beside:
+            return ""
+        return (
+            f"{self.database} lists no run, but {self.home} holds {beside}. {WAY_OUT}"
+        )
 
     def runs(self) -> list[Run]:
         """List the runs, newest first."""
@@ -319,18 +359,28 @@ class RunStore(RunStates):
 
     def snapshot(self, run_id: str, epoch: float) -> Tree:
         """Read the tree of an epoch; LookupError if it is gone."""
-        return snapshots.read_snapshot(self._snapshots(run_id), epoch)
+        run = self.run(run_id)
+        folder = self.folder(run.id) / "snapshots"
+        return _whole(run, lambda own: snapshots.read_snapshot(own, epoch), folder)
 
     def add_model(self, run_id: str, model) -> None:
         """Save a trained model (``Tree``, ``WeightedTrees`` or ``PruningPath``)."""
         self._save(run_id, "model", model)
 
     def model(self, run_id: str):
-        """Load a run's model; LookupError if it has none."""
+        """Load a run's model.
+
+        Raises
+        ------
+        LookupError
+            If it has none.
+        StoreError
+            If its files are gone or damaged.
+        """
         run = self.run(run_id)
         if not run.has_model:
             raise LookupError(f"The run {run.title!r} ({run.state}) has no model.")
-        return load(self.folder(run_id) / "model")
+        return _whole(run, load, self.folder(run_id) / "model")
 
     def add_path(self, run_id: str, path: SizePath) -> None:
         """Save a run's best tree at each number of leaves."""
@@ -338,8 +388,9 @@ class RunStore(RunStates):
 
     def path(self, run_id: str) -> SizePath | None:
         """Load a run's best tree at each number of leaves; None where it has none."""
-        folder = self.folder(self.run(run_id).id) / "path"
-        return SizePath.load(folder) if folder.is_dir() else None
+        run = self.run(run_id)
+        folder = self.folder(run.id) / "path"
+        return _whole(run, SizePath.load, folder) if folder.is_dir() else None
 
     def add_edits(self, run_id: str, log: str) -> None:
         """Save the log of the edits that a run's tree came from, as JSON."""
@@ -363,8 +414,9 @@ class RunStore(RunStates):
 
     def rashomon(self, run_id: str) -> RashomonSet | None:
         """Load a run's Rashomon set; None where none was stored."""
-        folder = self.folder(self.run(run_id).id) / "rashomon"
-        return RashomonSet.load(folder) if folder.is_dir() else None
+        run = self.run(run_id)
+        folder = self.folder(run.id) / "rashomon"
+        return _whole(run, RashomonSet.load, folder) if folder.is_dir() else None
 
     def _write(self, run_id: str, name: str, text: str) -> None:
         """Write JSON into a run's folder, whole or not at all."""
@@ -398,3 +450,14 @@ class RunStore(RunStates):
     def _snapshots(self, run_id: str) -> Path:
         """Folder of a run's snapshots."""
         return self.folder(self.run(run_id).id) / "snapshots"
+
+
+def _whole(run: Run, read: Callable[[Path], T], folder: Path) -> T:
+    """Read what a run saved into a folder; StoreError where it is gone or damaged."""
+    try:
+        return read(folder)
+    except (ValueError, FileNotFoundError) as error:
+        raise StoreError(
+            f"What the run {run.title!r} saved cannot be read. {error} Put its folder "
+            f"{folder.parent} back from a backup, or train it again."
+        ) from error

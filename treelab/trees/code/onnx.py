@@ -111,13 +111,26 @@ class _Graph(Graph):
             )
             threshold = self.constant(tree.threshold[None, oblique])
             sides.append(self.add("LessOrEqual", total, threshold))
-            unknown = self.add("IsNaN", total)
-            if len(axis):  # sides of the others are always known
+            unknown = self._lacking(x, weights)
+            if unknown is not None and len(axis):  # sides of others are always known
                 none = self.constant(np.zeros((1, len(axis)), dtype=bool))
                 none = self.add("Expand", none, self.shape(x, len(axis)))
                 unknown = self.add("Concat", none, unknown, axis=1)
         side = sides[0] if len(sides) == 1 else self.add("Concat", *sides, axis=1)
         return side, np.concatenate([axis, oblique]), unknown
+
+    def _lacking(self, x: dict[int, str], weights: np.ndarray) -> str | None:
+        """Tell which sums lack a number that nothing stands for, (rows, k).
+
+        A sum that is NaN need not: infinity minus infinity is compared as NaN is.
+        """
+        lacking = None
+        for j in np.flatnonzero((weights != 0).any(axis=0)).tolist():
+            if np.isnan(self.tree.features[j].fill):
+                read = self.constant(weights[None, :, j] != 0)
+                here = self.add("And", self.add("IsNaN", x[j]), read)
+                lacking = self.add("Or", lacking, here) if lacking else here
+        return lacking
 
     def _leaf(self, x: dict[int, str]) -> tuple[str, str | None]:
         """Walk every row to its leaf, (rows, 1); and whether it is unknown."""

@@ -24,6 +24,7 @@ from treelab.trees.code.splits import (
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
+_LARGEST = 1.7976931348623157e308
 # XML 1.0 has no way to write these characters.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -105,6 +106,7 @@ class _Document:
         add(self, root)
         xml.indent(root)
         text = xml.tostring(root, encoding="unicode", xml_declaration=False)
+        text = text.replace("\r", "&#13;")  # alone it would be read as a new line
         if _FORBIDDEN.search(text):
             raise ValueError(
                 "A name or a category holds a character that XML cannot hold. Rename "
@@ -121,9 +123,11 @@ class _Document:
                     f"{source.missing_range[1]:g} count as missing, which treelab does "
                     "not write in PMML. Export Python, SQL, C or ONNX."
                 )
-            xml.SubElement(
+            field = xml.SubElement(
                 parent, "DataField", {"name": source.column, **_TYPES[source.kind]}
             )
+            if source.kind == "number":
+                xml.SubElement(field, "Value", value="NaN", property="missing")
         kind = "number" if self.tree.classes is None else "category"
         field = xml.SubElement(
             parent, "DataField", {"name": self.tree.target, **_TYPES[kind]}
@@ -261,17 +265,20 @@ class _TreeModel(_Document):
             name, missing = self.sums[node], False  # a sum is known, or fails
         else:
             name, missing = test.source.column, test.missing_left == left
-        if test.threshold in (inf, -inf):
-            known = (test.threshold == inf) == left
-            _always(parent, name, known, missing)
-            return
-        xml.SubElement(
-            parent,
-            "SimplePredicate",
-            field=name,
-            operator="lessOrEqual" if left else "greaterThan",
-            value=repr(test.threshold),
-        )
+        if test.threshold == inf:
+            _always(parent, name, left, missing)
+        elif test.threshold == -inf:  # only minus infinity itself goes left
+            _simple(parent, name, "lessThan" if left else "greaterOrEqual", -_LARGEST)
+        else:
+            operator = "lessOrEqual" if left else "greaterThan"
+            _simple(parent, name, operator, test.threshold)
+
+
+def _simple(parent, name: str, operator: str, value: float | str) -> None:
+    """Write one comparison of a column."""
+    xml.SubElement(
+        parent, "SimplePredicate", field=name, operator=operator, value=str(value)
+    )
 
 
 def _always(parent, name: str, known: bool, missing: bool) -> None:
@@ -285,14 +292,22 @@ def _always(parent, name: str, known: bool, missing: bool) -> None:
 
 def _among(parent, test: CategoryTest, *, inside: bool) -> None:
     """Write that a category is, or is not, among those listed."""
+    name = test.source.column
+    if any("\\" in each for each in test.listed):  # which no array can hold
+        operator, joined = ("equal", "or") if inside else ("notEqual", "and")
+        if len(test.listed) > 1:
+            parent = xml.SubElement(parent, "CompoundPredicate", booleanOperator=joined)
+        for each in test.listed:
+            _simple(parent, name, operator, each)
+        return
     listed = xml.SubElement(
         parent,
         "SimpleSetPredicate",
-        field=test.source.column,
+        field=name,
         booleanOperator="isIn" if inside else "isNotIn",
     )
     array = xml.SubElement(listed, "Array", type="string", n=str(len(test.listed)))
-    texts = (each.replace("\\", "\\\\").replace('"', '\\"') for each in test.listed)
+    texts = (each.replace('"', '\\"') for each in test.listed)
     array.text = " ".join(f'"{text}"' for text in texts)
 
 
@@ -315,11 +330,27 @@ def _sum(terms: tuple[Term, ...]):
     return total
 
 
+def _filled(name: str, fill: float):
+    """Write a column's number, or what stands for it where it is missing.
+
+    ``mapMissingTo`` of a column would be text to some evaluators, and no number.
+    """
+    choice = xml.Element("Apply", function="if")
+    missing = xml.SubElement(choice, "Apply", function="isMissing")
+    xml.SubElement(missing, "FieldRef", field=name)
+    xml.SubElement(choice, "Constant", dataType="double").text = repr(fill)
+    xml.SubElement(choice, "FieldRef", field=name)
+    return choice
+
+
 def _value(term: Term):
     """Write a term's number: a column, or the score of its category."""
-    fill = {} if isnan(term.fill) else {"mapMissingTo": repr(term.fill)}
     if term.scores is None:
-        return xml.Element("FieldRef", {"field": term.source.column, **fill})
+        name = term.source.column
+        if term.may_fail:
+            return xml.Element("FieldRef", field=name)
+        return _filled(name, term.fill)
+    fill = {} if isnan(term.fill) else {"mapMissingTo": repr(term.fill)}
     default = {} if isnan(term.unseen) else {"defaultValue": repr(term.unseen)}
     mapped = xml.Element(
         "MapValues",

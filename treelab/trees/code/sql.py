@@ -1,4 +1,10 @@
-"""A tree as one CASE expression of standard SQL; NULL is a missing value."""
+"""A tree as one CASE expression of standard SQL; NULL and NaN are missing values.
+
+Databases hold that NaN is larger than every number (PostgreSQL, DuckDB) or that each
+comparison with it is false, and SQLite that text is larger than every number. So a
+condition is written for that side of a split which missing values do not take, such
+that it holds of numbers alone, and ``ELSE`` takes all that is missing.
+"""
 
 from fractions import Fraction
 from math import inf, isinf, ulp
@@ -20,6 +26,7 @@ from treelab.trees.tree import Tree
 # deeper is one list of leaves.
 LEVELS = 8
 _LARGEST = 1.7976931348623157e308
+_WHOLE = 2.0**53  # from here on not every whole number is a float64
 
 
 def to_sql(tree: Tree) -> str:
@@ -35,19 +42,23 @@ def to_sql(tree: Tree) -> str:
         Comments, then an expression of the columns, quoted as standard SQL has it,
         to be put after SELECT: a label, or a value of the target. It predicts as
         ``tree.predict`` does, NULL where that raises ValueError because nothing
-        stands for a missing value. A label that is not text is a number or TRUE and
-        FALSE, unless labels are of several types: then all are text.
+        stands for a missing value. Number columns may have any type of numbers; NULL
+        and NaN are missing, and so is text in a number column of SQLite, which has no
+        types (PostgreSQL and DuckDB refuse it). A label that is not text is a number
+        or TRUE and FALSE, unless labels are of several types: then all are text.
 
     Raises
     ------
     ValueError
-        If it is an ensemble, or a name or a category holds a character that SQL has no
-        way to write.
+        If it is an ensemble, or a name or a category holds a character, or a weighted
+        sum an infinite number, that SQL has no way to write.
     """
     refuse_ensemble(tree, "SQL")
     case = _Case(tree)
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
-    return "\n".join([*lines, *case.nested(0, "", LEVELS)]) + "\n"
+    if case.inputs:
+        lines.append("-- NULL and NaN are missing values.")
+    return "\n".join([*lines, *case.lines()]) + "\n"
 
 
 class _Case(Writer):
@@ -62,6 +73,13 @@ class _Case(Writer):
         types = {type(label) for label in tree.classes or ()}
         self.as_text = len(types) > 1
 
+    def lines(self) -> list[str]:
+        """Write the expression; one of numbers has the type of a column of doubles."""
+        if self.tree.classes is not None:
+            return self.nested(0, "", LEVELS)
+        lines = self.nested(0, "  ", LEVELS)
+        return ["CAST(", *lines, "AS DOUBLE PRECISION)"]
+
     def nested(self, node: int, before: str, levels: int) -> list[str]:
         """Write a branch as nested CASEs down to a number of levels."""
         tree = self.tree
@@ -72,10 +90,14 @@ class _Case(Writer):
         lines = [f"{before}CASE"]
         if unknown := self.unknown(node):
             lines.append(f"{before}  WHEN {unknown} THEN NULL")
-        lines.append(f"{before}  WHEN {self.side(node, True)} THEN")
-        lines += self.nested(int(tree.left[node]), before + "    ", levels - 1)
+        condition, left = self.known_side(node)
+        first, other = tree.left[node], tree.right[node]
+        if not left:
+            first, other = other, first
+        lines.append(f"{before}  WHEN {condition} THEN")
+        lines += self.nested(int(first), before + "    ", levels - 1)
         lines.append(f"{before}  ELSE")
-        lines += self.nested(int(tree.right[node]), before + "    ", levels - 1)
+        lines += self.nested(int(other), before + "    ", levels - 1)
         return [*lines, f"{before}END"]
 
     def listed(self, root: int, before: str) -> list[str]:
@@ -103,15 +125,12 @@ class _Case(Writer):
                 when = " AND ".join([*conditions, f"({unknown})"])
                 lines.append(f"{before}  WHEN {when} THEN NULL")
             left, right = int(tree.left[node]), int(tree.right[node])
-            # A sum may be infinity minus infinity: then only "not left" is sure.
-            left_first = self.n_leaves[left] <= self.n_leaves[right] or isinstance(
-                split_test(tree, node), SumTest
-            )
+            left_first = bool(self.n_leaves[left] <= self.n_leaves[right])
             first, later = (left, right) if left_first else (right, left)
             waiting.append((later, conditions))
-            condition = self.side(node, left_first)
-            if " OR " in condition:
-                condition = f"({condition})"
+            condition, is_left = self.known_side(node)
+            if is_left != left_first:  # it holds, too, where the other is unknown
+                condition = f"CASE WHEN {condition} THEN 0 ELSE 1 END = 1"
             waiting.append((first, (*conditions, condition)))
         return [*lines, f"{before}END"]
 
@@ -122,20 +141,26 @@ class _Case(Writer):
     def number(self, value: float) -> str:
         return number(value)
 
-    def side(self, node: int, left: bool) -> str:
-        """Write the condition that leads to a side of a split; of a sum to the left."""
+    def known_side(self, node: int) -> tuple[str, bool]:
+        """Write the condition that leads to the side that missing values do not take.
+
+        It does not hold where the value is missing. Returned with whether the side is
+        the left one, as it is of a sum.
+        """
         test = split_test(self.tree, node)
         if isinstance(test, SumTest):
-            return self.sum_test(test)
+            return self.sum_test(test), True
+        left = not test.missing_left
         name = quoted_name(test.source)
         if isinstance(test, NumberTest):
-            known = _number_side(name, test.threshold, left)
-        else:
-            known = _category_side(name, test, left)
-        missing = f"{name} IS NULL"
-        if test.missing_left != left:
-            return known or "1 = 0"
-        return f"{known} OR {missing}" if known else missing
+            return _number_side(name, test.threshold, left), left
+        return _category_side(name, test, left), left
+
+    def sum_test(self, test: SumTest) -> str:
+        total = self.sum(test.terms) or "0e0"
+        if test.threshold == inf:  # infinity minus infinity is no number
+            return _is_number(f"({total})")
+        return _compared(total, test.threshold, True)
 
     def class_prediction(self, leaf: int) -> str:
         classes = self.tree.classes or ()
@@ -146,30 +171,63 @@ class _Case(Writer):
         """Write a term's number; NULL where it has none."""
         name = quoted_name(term.source)
         if term.scores is None:
-            return name if term.may_fail else f"COALESCE({name}, {number(term.fill)})"
+            return _number(name, None if term.may_fail else term.fill)
         parts = [f"WHEN {name} IS NULL THEN {number(term.fill)}"]
         parts += [
             f"WHEN {name} = {text(category)} THEN {number(score)}"
             for category, score in term.scores.items()
             if score != term.unseen
         ]
-        return f"CASE {' '.join(parts)} ELSE {number(term.unseen)} END"
+        return _double(f"CASE {' '.join(parts)} ELSE {number(term.unseen)} END")
 
 
 def _number_side(name: str, threshold: float, left: bool) -> str:
-    """Write when a known number goes to a side; "" for never."""
+    """Write when a number goes to a side; never where it is NULL, NaN or text."""
     if threshold == inf:
-        return f"{name} IS NOT NULL" if left else ""
+        return _is_number(name) if left else "1 = 0"
+    # Whole numbers are rounded as the tree reads them; SQLite compares them unrounded.
+    tested = _number(name, None) if abs(threshold) >= _WHOLE else name
+    condition = _compared(tested, threshold, left)
+    return condition if left else f"{condition} AND {_is_number(name)}"
+
+
+def _compared(tested: str, threshold: float, left: bool) -> str:
+    """Write that a number is at most, or above, a threshold below infinity.
+
+    A literal alone is decimal in some databases, where what it is compared with then
+    is, too, and SQLite compares text with it as text; so it is cast.
+    """
     if threshold == -inf:  # only minus infinity itself goes left
-        return f"{name} {'<' if left else '>='} {-_LARGEST!r}"
-    return f"{name} {'<=' if left else '>'} {number(threshold)}"
+        return f"{tested} {'<' if left else '>='} {_double(number(-_LARGEST))}"
+    return f"{tested} {'<=' if left else '>'} {_double(number(threshold))}"
+
+
+def _is_number(name: str) -> str:
+    """Write that a column holds a number; not NULL, NaN, or text (in SQLite).
+
+    NaN and text are larger than each number, or no comparison with them holds, so none
+    is at most 1e308. Nor is infinity, but its opposite is below each number, which that
+    of NaN is not. No literal of infinity itself is read by all databases.
+    """
+    return f"({name} <= {_double('1e308')} OR 0e0 - {name} < -1e308)"
+
+
+def _number(name: str, fill: float | None) -> str:
+    """Write a column's number as a double; ``fill``, or NULL, where it has none."""
+    otherwise = "" if fill is None else f" ELSE {number(fill)}"
+    return f"CASE WHEN {_is_number(name)} THEN {_double(name)}{otherwise} END"
+
+
+def _double(expression: str) -> str:
+    """Write an expression as a float64."""
+    return f"CAST({expression} AS DOUBLE PRECISION)"
 
 
 def _category_side(name: str, test: CategoryTest, left: bool) -> str:
-    """Write when a known category goes to a side; "" for never."""
+    """Write when a category goes to a side; never where it is NULL."""
     inside = test.inside == left
     if not test.listed:
-        return "" if inside else f"{name} IS NOT NULL"
+        return "1 = 0" if inside else f"{name} IS NOT NULL"
     listed = ", ".join(map(text, test.listed))
     return f"{name} {'IN' if inside else 'NOT IN'} ({listed})"
 
@@ -177,19 +235,30 @@ def _category_side(name: str, test: CategoryTest, left: bool) -> str:
 def number(value: float) -> str:
     """Write a number so that databases read back the same float64.
 
+    It has an exponent, without which DuckDB reads a decimal number, not a double.
+
     Databases older than 2023 read a literal with an error of about a thousandth of
     the last place (SQLite 3.40 did so for 1 in 10,000). That matters only where the
     shortest text lies almost halfway to a neighbour; 17 digits never do.
+
+    Raises
+    ------
+    ValueError
+        If it is infinite, which no literal is in all databases.
     """
     value = float(value)
     if value != value:
         return "NULL"
     if isinf(value):
-        return "9e999" if value > 0 else "-9e999"
+        raise ValueError(
+            "A weighted sum of this tree adds an infinite number, which SQL cannot "
+            "write. Export Python, C or ONNX."
+        )
     shortest = repr(value)
     off = abs(Fraction(shortest) - Fraction(value))
     # Within 0.45 of the last place is well within the half that rounds right.
-    return shortest if off * 20 <= 9 * Fraction(ulp(value)) else f"{value:.17g}"
+    written = shortest if off * 20 <= 9 * Fraction(ulp(value)) else f"{value:.17g}"
+    return written if "e" in written else f"{written}e0"
 
 
 def text(value: str) -> str:

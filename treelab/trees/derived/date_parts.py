@@ -5,11 +5,13 @@ has, be it a new one. So a model that was trained on it needs nothing else to pr
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from treelab.trees.cells import CellForm, read_column
 
 # What each part holds; "days" counts from a day that stands in the column's name.
 PARTS = {
@@ -57,7 +59,11 @@ def part_words(name: str) -> str:
     return f"computed from the dates in {column}: {what}"
 
 
-def with_date_parts(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+def with_date_parts(
+    frame: pd.DataFrame,
+    names: Iterable[str],
+    forms: Mapping[str, CellForm] | None = None,
+) -> pd.DataFrame:
     """Return a table with those of these columns that it lacks, where it has the dates.
 
     Parameters
@@ -65,6 +71,13 @@ def with_date_parts(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     frame : DataFrame
     names : iterable of str
         Any names; one that is no part of a column's dates is passed over.
+    forms : mapping of name to CellForm
+        How the dates of each part were written in the training rows.
+
+    Raises
+    ------
+    ValueError
+        If a date is text, and not written so.
     """
     own = {str(name): place for place, name in enumerate(frame.columns)}
     added = {}
@@ -72,6 +85,8 @@ def with_date_parts(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
         found = None if name in own else parse_part(name)
         if found is not None and found[1] in own:
             dates = frame.iloc[:, own[found[1]]]
+            if forms and name in forms:
+                dates = read_column(dates, forms[name], "number")
             added[name] = _part(moments(dates), found[0], found[2])
     if not added:
         return frame

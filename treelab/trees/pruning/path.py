@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from treelab.trees.cells import CellForm
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.io import Stored
 from treelab.trees.labels import most_probable
@@ -108,6 +109,11 @@ class PruningPath(Stored):
     def target_unit(self) -> str:
         """Return the unit of what is predicted."""
         return self.trees[0].target_unit
+
+    @property
+    def target_form(self) -> CellForm | None:
+        """Return how the target's cells of training rows were written."""
+        return self.trees[0].target_form
 
     @property
     def task(self) -> str:

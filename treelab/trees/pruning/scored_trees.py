@@ -59,12 +59,10 @@ class ScoredTrees(Stored):
         """The chosen tree."""
         return self.trees[self.chosen]
 
-    def with_target(self, target: str, target_unit: str = "") -> Self:
-        """Return the same with the name and unit of what the trees predict."""
-        trees = tuple(
-            replace(tree, target=target, target_unit=target_unit) for tree in self.trees
-        )
-        return replace(self, trees=trees)
+    def with_target(self, target: str, **facts) -> Self:
+        """Return the same with the name and other facts of what the trees predict."""
+        trees = (replace(tree, target=target, **facts) for tree in self.trees)
+        return replace(self, trees=tuple(trees))
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""

@@ -13,6 +13,7 @@ from treelab.data.problem import Problem, make_problem, split_problem
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS
 from treelab.data.split_by import WAY_TITLES, with_test_file
+from treelab.trees.cells import forms_of
 
 _HELP = (
     "Trees are fitted to the training rows. Validation rows choose among them, or "
@@ -98,8 +99,11 @@ def _append(problem: Problem, key: str) -> None:
     if file is None or not is_shown(problem):
         return
     try:
-        test = read_table(file.getvalue(), file.name, one_column=True).frame
-        both, column = with_test_file(table(problem.table_id), test, file.name)
+        own = table(problem.table_id)
+        test = read_table(
+            file.getvalue(), file.name, as_in=forms_of(own), one_column=True
+        )
+        both, column = with_test_file(own, test.frame, file.name)
         name = f"{problem.table_name}, tested on {file.name}"
         table_id = store().add_table(both, name)
         fresh = make_problem(

@@ -34,7 +34,7 @@ def pick_given_table(loaded: LoadedRun) -> GivenTable | None:
     if given is None:
         return None
     try:
-        found = _read(*given)
+        found = _read(loaded, *given)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -70,7 +70,8 @@ def _stored() -> GivenTable:
         width=360,
     )
     table_id = stored_table_id(key)
-    return GivenTable(table(table_id), titles[key], table_id)
+    frame = table(table_id)
+    return GivenTable(frame, frame, titles[key], table_id)
 
 
 def _file() -> tuple[bytes, str, str] | None:
@@ -92,15 +93,17 @@ def _pasted() -> tuple[bytes, str, str] | None:
     return content, "Pasted table", sha256(content).hexdigest()
 
 
-def _read(content: bytes, name: str, key: str) -> GivenTable:
+def _read(loaded: LoadedRun, content: bytes, name: str, key: str) -> GivenTable:
     """Read what was brought; of several sheets the visitor chooses one."""
     sheet = None
     try:
-        found = read_given(key, name, sheet, content)
+        found = read_given(loaded, key, name, sheet, content)
     except ChoiceError as several:
         sheet = st.selectbox(
             "Sheet or table", several.choices, key=f"predict-sheet-{key}", width=360
         )
-        found = read_given(key, name, sheet, content)
+        found = read_given(loaded, key, name, sheet, content)
     title = f"{name}, {sheet}" if sheet else name
-    return GivenTable(found.frame, title, f"{key} {sheet or ''}", tuple(found.notes))
+    return GivenTable(
+        found.frame, found.cells, title, f"{key} {sheet or ''}", tuple(found.notes)
+    )

@@ -126,7 +126,10 @@ def _show_rows(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
     predicted = predicted_columns(loaded, given, fill_absent, chosen)
     try:
         shown = with_predictions(
-            given.frame.head(MOST_SHOWN), predicted.head(MOST_SHOWN), chosen, given.name
+            given.written.head(MOST_SHOWN),
+            predicted.head(MOST_SHOWN),
+            chosen,
+            given.name,
         )
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")

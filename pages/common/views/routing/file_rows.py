@@ -1,5 +1,7 @@
 """Rows from a file that the visitor brings, sent through the tree and not stored."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
@@ -9,6 +11,7 @@ from pages.common.widgets.upload import KINDS, LABEL
 from pages.common.words import plain
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.reading.table_error import ChoiceError
+from treelab.trees.feature import forms_of_model
 from treelab.trees.text.names import listed
 
 
@@ -33,12 +36,12 @@ def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
     try:
         sheet = None
         try:
-            read = _read(file.file_id, file.name, sheet, file)
+            read = _read(*loaded.key, file.file_id, file.name, sheet, file, loaded)
         except ChoiceError as several:
             sheet = st.selectbox(
                 "Sheet or table", several.choices, key=f"routing-sheet-{file.file_id}"
             )
-            read = _read(file.file_id, file.name, sheet, file)
+            read = _read(*loaded.key, file.file_id, file.name, sheet, file, loaded)
         file_key = f"{file.file_id} {sheet or ''}"
         routed = routed_file(loaded, estimator, read, file_key, file.name)
     except ValueError as error:
@@ -52,6 +55,10 @@ def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
 
 
 @st.cache_resource(show_spinner="Reading the file…", max_entries=2)
-def _read(file_id: str, name: str, sheet: str | None, _file) -> ReadResult:
-    """Read an uploaded file, once."""
-    return read_table(_file.getvalue(), name, one_column=True, sheet=sheet)
+def _read(
+    home: Path, run_id: str, epoch, file_id, name, sheet, _file, _loaded
+) -> ReadResult:
+    """Read an uploaded file as the run's model does, once."""
+    forms = forms_of_model(_loaded.model)
+    content = _file.getvalue()
+    return read_table(content, name, as_in=forms, one_column=True, sheet=sheet)

@@ -12,6 +12,7 @@ from treelab.runs.jobs.splits.repeats import (
     run_kind,
     runs_by_seed,
 )
+from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 
@@ -49,6 +50,27 @@ def test_runs_are_repeated_on_the_same_splits_and_none_is_made_twice(store):
     assert [own.problem.seed for own in later] == [3, 3]
     store.request_stop(first[1].id)  # one that ended without a model is made anew
     assert [own.problem.seed for own in made(store, [cart, gradtree], 1)] == [2]
+
+
+def test_a_repeat_that_was_cut_off_goes_on(store):
+    run = add_run(store, "cart")
+    first, second = made(store, [run], 2)
+    for own, state in ((first, "interrupted"), (second, "failed")):
+        store.start(own.id, ProcessId.here())
+        store.finish(own.id, state)
+    again = made(store, [run], 2)
+    assert [own.problem.seed for own in again] == [1, 2]
+    assert again[0].id == first.id  # from where it was
+    assert again[1].id != second.id  # which would fail again
+
+
+def test_an_edited_tree_that_was_cut_off_is_no_repeat(store):
+    run = add_run(store, "cart")
+    (edited,) = made(store, [run], 1)
+    store.add_edits(edited.id, "{}")
+    store.start(edited.id, ProcessId.here())
+    store.finish(edited.id, "interrupted")
+    assert made(store, [run], 1)[0].id != edited.id
 
 
 def test_a_repeat_of_a_repeat_belongs_to_the_first_run(store):

@@ -3,7 +3,7 @@
 import json
 
 from treelab.data.reading.delimited import Cells
-from treelab.data.reading.formats.text_columns import TextColumns
+from treelab.data.reading.formats.text_columns import TextColumns, typed_text
 from treelab.data.reading.records import lines
 from treelab.data.reading.table_error import TableError
 from treelab.trees.text.names import listed
@@ -32,10 +32,8 @@ def read_json_lines(text: bytes, name: str) -> Cells:
         for key, value in record.items():
             if isinstance(value, (dict, list)):
                 nested.add(key)
-            elif value is not None:
-                row[key] = value if isinstance(value, str) else str(value)
             else:
-                row[key] = ""
+                row[key] = typed_text(value)
         columns.add(row)
     cells = columns.cells("record")
     if nested:

@@ -8,10 +8,12 @@ import pyarrow.parquet
 from pyarrow import types
 
 from treelab.data.reading.column_names import unique_names
-from treelab.data.reading.dates import date_note, decimal_years
+from treelab.data.reading.dates import date_note
 from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import ColumnReading
+from treelab.trees.cells import CellForm
+from treelab.trees.derived.dates import ISO, decimal_years
 
 BATCH_CELLS = 2**20
 
@@ -154,7 +156,8 @@ def _parquet_column(
         times = pd.to_datetime(column.to_pandas(), utc=True).dt.tz_localize(None)
         notes.append(date_note(name))
         years = decimal_years(times.astype("datetime64[ns]")).rename(name)
-        return ColumnReading(years, is_date=True)
+        form = CellForm("date", date=ISO)
+        return ColumnReading(years, form=form, written=times.rename(name))
     if types.is_integer(kind) and column.null_count == 0:
         return ColumnReading(
             column.cast(pa.int64(), safe=False).to_pandas().rename(name)

@@ -17,7 +17,12 @@ Merge = tuple[tuple[int, int], tuple[int, int]]  # first and last (row, column)
 
 
 def sheet_as_text(
-    content: bytes, name: str, sheet: str | None, header: int | None
+    content: bytes,
+    name: str,
+    sheet: str | None,
+    header: int | None,
+    known: list[str],
+    mark: str,
 ) -> tuple[dict, bytes]:
     """Return a sheet as CSV, a line for each row, and what was done to it.
 
@@ -31,6 +36,10 @@ def sheet_as_text(
         None takes the only sheet that is filled.
     header : int or None
         The row that names the columns, from 1; 0 if none does, None finds it.
+    known : list of str
+        Names of columns that are expected: the row with most of them is the header.
+    mark : str
+        Goes ahead of a number with decimals, so that it is not taken for text.
     """
     import python_calamine as calamine
 
@@ -59,7 +68,10 @@ def sheet_as_text(
     rows = _fill_merges(
         (row[:width] for row in islice(page.iter_rows(), height)), merges
     )
-    text, has_header = _as_csv(rows, width, header, merges, notes)
+    head = list(islice(rows, max(HEAD, header or 0) + 1))
+    if header is None:
+        header = _known_header(head, known)
+    text, has_header = _as_csv(head, rows, width, header, merges, notes, mark)
     check_bytes(len(text), name)
     about = {"notes": notes, "sheet": page.name, "header": has_header}
     return {**about, "n_sheets": len(book.sheet_names)}, text
@@ -115,15 +127,22 @@ def _fill_merges(rows: Iterable[Row], merges: list[Merge]) -> Iterator[Row]:
         yield row
 
 
+def _known_header(head: list[Row], known: list[str]) -> int | None:
+    """Return the row, from 1, that names most of the expected columns; None if none."""
+    found = [len(_words(row).intersection(known)) for row in head]
+    return found.index(max(found)) + 1 if max(found) else None
+
+
 def _as_csv(
+    head: list[Row],
     rows: Iterator[Row],
     width: int,
     header: int | None,
     merges: list[Merge],
     notes: list[str],
+    mark: str,
 ) -> tuple[bytes, bool | None]:
     """Return rows as CSV, and whether the first names the columns, if that is known."""
-    head = list(islice(rows, max(HEAD, header or 0) + 1))
     start = _first_row(head, width, merges) if header is None else max(header - 1, 0)
     while start < len(head) - 1 and not _words(head[start]):
         start += 1
@@ -155,8 +174,9 @@ def _as_csv(
         )
     text = _Text()
     text.write("\n" * (start + depth - 1))  # a line's number is that of its row
-    for row in chain([first], head[start + depth :], rows):
-        text.add(row)
+    text.add([_text(cell) for cell in first])
+    for row in chain(head[start + depth :], rows):
+        text.add(row, mark)
     return text.content(), _has_header(header, depth)
 
 
@@ -219,13 +239,15 @@ class _Text:
         """Write some text, as the csv module asks for it."""
         self._bytes.write(text.encode("utf-8", errors="replace"))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: Row, mark: str = "") -> None:
         """Write a row, unless there is too much text already."""
         if self._bytes.tell() <= MOST_BYTES:
-            # Most cells are numbers, which the csv module writes as _text does.
+            # Numbers say that they are such: as text, 1.234 may be 1234.
             self._writer.writerow(
                 [
-                    cell if type(cell) is float and cell % 1 else _text(cell)
+                    f"{mark}{cell!r}"
+                    if type(cell) is float and cell % 1
+                    else _text(cell)
                     for cell in row
                 ]
             )

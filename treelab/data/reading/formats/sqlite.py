@@ -5,7 +5,7 @@ import time
 from contextlib import closing
 
 from treelab.data.reading.delimited import Cells
-from treelab.data.reading.formats.text_columns import TextColumns
+from treelab.data.reading.formats.text_columns import TextColumns, typed_text
 from treelab.data.reading.table_error import TableError, pick_table
 
 MOST_SECONDS = 20
@@ -118,9 +118,7 @@ def _rows(database: sqlite3.Connection, query: str, name: str) -> Cells:
 
 def _text(value: object) -> str:
     """Return a cell as text."""
-    if value is None or isinstance(value, bytes):  # pictures and the like
-        return ""
-    return str(value)
+    return "" if isinstance(value, bytes) else typed_text(value)  # pictures: nothing
 
 
 def _refusal(error: sqlite3.Error, name: str, began: float) -> TableError:

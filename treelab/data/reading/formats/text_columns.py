@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from treelab.data.reading.delimited import Cells
 from treelab.data.reading.extent import check_bytes, check_extent
+from treelab.trees.cells import TYPED
 
 ROWS_AT_ONCE = 10_000
 
@@ -64,6 +65,16 @@ class TextColumns:
             pieces.append(pa.array(encoded, pa.binary()).cast(pa.string()))
         self._n_stored += len(self._rows)
         self._rows = []
+
+
+def typed_text(value: object) -> str:
+    """Return a value of a file with types as text; None is empty.
+
+    A number with decimals says that it is one: as text, 1.234 may be 1234.
+    """
+    if isinstance(value, float) and value % 1:
+        return f"{TYPED}{value!r}"
+    return "" if value is None else str(value)
 
 
 def _empty(n_rows: int) -> pa.Array:

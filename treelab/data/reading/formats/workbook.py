@@ -2,10 +2,15 @@
 
 from treelab.data.reading.formats.guarded import run_guarded
 from treelab.data.reading.formats.zipped import check_parts
+from treelab.trees.cells import TYPED
 
 
 def sheet_text(
-    content: bytes, name: str, sheet: str | None, header: int | None
+    content: bytes,
+    name: str,
+    sheet: str | None,
+    header: int | None,
+    known: list[str],
 ) -> tuple[bytes, int | None, list[str]]:
     """Return a sheet as CSV text, whether its first line is a header, and notes.
 
@@ -21,6 +26,9 @@ def sheet_text(
         None takes the only sheet that is filled.
     header : int or None
         The row that names the columns, from 1; 0 if none does, None finds it.
+    known : list of str
+        Columns of another table that this one is read as; the row that names most of
+        them is the header.
 
     Raises
     ------
@@ -32,7 +40,11 @@ def sheet_text(
     if content[:2] == b"PK":
         check_parts(content, name)
     about, text = run_guarded(
-        "sheet_process", content, name, sheet=sheet, header=header
+        *("sheet_process", content, name),
+        sheet=sheet,
+        header=header,
+        known=known,
+        mark=TYPED,
     )
     notes = about["notes"]
     if about["n_sheets"] > 1:

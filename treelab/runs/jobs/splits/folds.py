@@ -7,7 +7,12 @@ from dataclasses import replace
 from treelab.data.folds import fold_name
 from treelab.data.problem import Problem, folds_problem
 from treelab.learners.registry import complete_settings, learner_title
-from treelab.runs.jobs.splits.repeats import can_be_repeated, run_kind, runs_by_seed
+from treelab.runs.jobs.splits.repeats import (
+    can_be_repeated,
+    cut_off_runs,
+    run_kind,
+    runs_by_seed,
+)
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import to_json
@@ -25,7 +30,8 @@ def create_folds(
     """Create the runs of a cross-validation that are not there yet, one at a time.
 
     The run of the first fold stands for all; the others are its repeats. A fold on
-    which a run of this kind was trained, or waits, counts as done.
+    which a run of this kind was trained, or waits, counts as done; one whose run was
+    cut off goes on where that was.
 
     Parameters
     ----------
@@ -46,10 +52,17 @@ def create_folds(
     """
     complete = complete_settings(learner, problem.task, dict(settings))
     known = folds_of(store, learner, settings, problem)
+    kind = learner, str(json.loads(to_json(complete))), replace(problem, seed=0), ""
+    cut_off = cut_off_runs(store)
     title, first = learner_title(learner), problem.seed
     original = known[first].repeat_of or known[first].id if first in known else ""
     for seed in range(first, first + problem.n_folds * n_repeats):
         if seed in known:
+            continue
+        waiting = cut_off.get((kind, seed), "")
+        if waiting and store.resume(waiting):
+            original = original or store.run(waiting).repeat_of or waiting
+            yield waiting
             continue
         name = f"{title}, {fold_name(seed, problem.n_folds)}"
         if not original:

@@ -7,6 +7,7 @@ from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
+CUT_OFF = ("interrupted", "paused")  # states from which a run goes on by itself
 # What a run's summary names the run by from which its tree was taken.
 BY_HAND = ("pruned_from", "edited_from", "more_from", "chosen_from")
 
@@ -56,12 +57,29 @@ def repeats_of(run: Run, runs: Iterable[Run]) -> list[Run]:
     return [own for own in runs if own.repeat_of == original and own.id != run.id]
 
 
+def cut_off_runs(store: RunStore) -> dict[tuple[tuple, int], str]:
+    """Return the runs that were interrupted or paused, by their kind and seed.
+
+    Those that a learner trains by itself: none that searches settings, trains an
+    edited tree or finds more trees.
+    """
+    found: dict[tuple[tuple, int], str] = {}
+    for run in store.runs():
+        is_cut_off = run.state in CUT_OFF and can_be_repeated(run)
+        if is_cut_off and store.may_change(run):
+            asked = (store.edits(run.id), store.more(run.id), store.sweep(run.id))
+            if asked == (None, None, None):
+                found.setdefault((run_kind(run), run.problem.seed), run.id)
+    return found
+
+
 def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[str]:
     """Create the runs that repeat some runs on more data splits; return their ids.
 
     Runs with the same test rows are repeated on the same splits, those of the seeds
     that follow theirs. A seed on which all of them were trained counts as done, and a
-    run that one of them has on a seed is not made twice.
+    run that one of them has on a seed is not made twice. One that was cut off there
+    goes on.
 
     Parameters
     ----------
@@ -83,6 +101,7 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
         for run in store.runs()
         if run.state == "done" or not run.is_finished
     }
+    cut_off = cut_off_runs(store)
     made: list[str] = []
     seeds_left = n_splits
     seed = min((run.problem.seed for run in runs), default=0)
@@ -90,7 +109,11 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
         seed += 1
         absent = {run_kind(run): run for run in runs}
         absent = {k: run for k, run in absent.items() if (k, seed) not in known}
-        made += [_create_repeat(store, run, seed) for run in absent.values()]
+        for kind, run in absent.items():
+            waiting = cut_off.get((kind, seed), "")
+            if not (waiting and store.resume(waiting)):
+                waiting = _create_repeat(store, run, seed)
+            made.append(waiting)
         seeds_left -= bool(absent)
     return made
 

@@ -78,7 +78,7 @@ def check_version(payload: Payload) -> None:
 
 def table_content(store: RunStore, table_id: str) -> bytes:
     """Read the Parquet file of a table."""
-    return (store.home / "tables" / f"{table_id}.parquet").read_bytes()
+    return store.table_file(table_id).read_bytes()
 
 
 def plain_run(run: Run) -> dict[str, Any]:

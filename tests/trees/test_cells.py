@@ -1,0 +1,155 @@
+"""The form of cells: what it reads, what it refuses, and how it is kept."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treelab.trees.cells import (
+    CATEGORY,
+    TYPED,
+    CellForm,
+    as_form,
+    forms_of,
+    note_forms,
+    noted_form,
+    read_column,
+    read_words,
+)
+from treelab.trees.derived.dates import decimal_years
+
+FORMS = [
+    CellForm(decimal=decimal, thousands=thousands, unit=unit)
+    for decimal, thousands in [(".", ""), (".", ","), (",", ""), (",", "."), (",", " ")]
+    for unit in ("", "%", "$")
+]
+
+
+def written(value: float, form: CellForm) -> str:
+    """Write a number in a form, slowly."""
+    text = f"{value:,.2f}"
+    marks = {",": form.thousands, ".": form.decimal}
+    return "".join(marks.get(c, c) for c in text) + form.unit
+
+
+@given(st.floats(-1e9, 1e9), st.sampled_from(FORMS))
+def test_a_number_that_was_written_in_a_form_is_read_back(value, form):
+    read, absent, unread = read_words(pa.array([written(value, form)]), form)
+    assert not absent.any() and not unread.any()
+    assert read[0] == pytest.approx(round(value, 2), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("form", "cell"),
+    [
+        (CellForm(), "1,234"),
+        (CellForm(), "5%"),
+        (CellForm(), "1.234.567"),
+        (CellForm(decimal=","), "1.5"),
+        (CellForm(decimal=","), "1.234"),
+        (CellForm(thousands=","), "1,23"),
+        (CellForm(unit="%"), "5"),
+        (CellForm(unit="%"), f"{TYPED}0.05"),
+        (CellForm("date", date="%d %m %Y"), "2021/03/11"),
+        (CellForm("date", date="%d %m %Y"), "31/02/2021"),
+        (CellForm("date", date="ISO8601"), "03/11/2021"),
+    ],
+)
+def test_a_cell_of_another_form_is_not_read(form, cell):
+    _, absent, unread = read_words(pa.array([cell]), form)
+    assert unread.all() and not absent.any()
+
+
+@pytest.mark.parametrize(
+    ("form", "cell", "number"),
+    [
+        (CellForm(), "1,234.5", 1234.5),  # only thousands can be meant
+        (CellForm(decimal=","), "1.234,5", 1234.5),
+        (CellForm(decimal=",", thousands="."), f"{TYPED}1.234", 1.234),
+        (CellForm(unit="$"), "1200", 1200),
+        (CellForm(), "inf", np.nan),
+        (CellForm(), "1e200", np.nan),
+        (CellForm(), "unknown", np.nan),
+        (CellForm(), "007", 7),
+        (CellForm(missing=("", "-999")), "-999", np.nan),
+    ],
+)
+def test_a_cell_is_read_alone(form, cell, number):
+    read, _, unread = read_words(pa.array([cell]), form)
+    np.testing.assert_equal(read, [number])
+    assert not unread.any()
+
+
+@pytest.mark.parametrize("style", ["%d %m %Y", "%m %d %Y", "%d %b %Y", "ISO8601"])
+def test_dates_are_read_in_their_style_and_as_iso(style):
+    days = pd.Series(pd.to_datetime(["2021-11-03", "2020-02-29", "1999-12-31"]))
+    form = CellForm("date", date=style)
+    for text in (style.replace(" ", "/").replace("ISO8601", "%Y-%m-%d"), "%Y-%m-%d"):
+        read, _, unread = read_words(pa.array(days.dt.strftime(text)), form)
+        assert not unread.any()
+        np.testing.assert_array_equal(read, decimal_years(days))
+
+
+def test_numbers_of_a_frame_are_the_category_that_is_written_like_them():
+    levels = ("1", "2.50", "TRUE", "A1")
+    column = pd.Series([1.0, 2.5, 7.0, np.nan])
+    read = read_column(column, CATEGORY, "category", levels)
+    assert read.tolist()[:3] == ["1", "2.50", "7.0"] and read.isna().tolist()[3]
+    read = read_column(pd.Series([True, False]), CATEGORY, "category", levels)
+    assert read.tolist() == ["TRUE", "False"]
+
+
+def test_a_number_that_counts_as_missing_does_so_in_a_frame_too():
+    form = CellForm(missing=("", "-999"))
+    read = read_column(pd.Series([-999, 5]), form, "number")
+    np.testing.assert_array_equal(read, [np.nan, 5])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *FORMS,
+        CATEGORY,
+        CellForm("category", ("",), example="A1", encoding="cp1252"),
+        CellForm("date", date="%d %m %Y", example="31/01/2021"),
+    ],
+)
+def test_a_form_is_kept_as_plain_data(form, tmp_path):
+    assert as_form(json.loads(json.dumps(form.to_dict()))) == form
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "c": ["x", "y"]})
+    note_forms(frame, {"a": form})
+    frame.to_parquet(tmp_path / "table.parquet")
+    again = pd.read_parquet(tmp_path / "table.parquet")
+    assert forms_of(again) == {"a": form, "b": CellForm(), "c": CATEGORY}
+    assert noted_form(again, "a") == form
+    assert noted_form(frame.rename(columns=str), "a") == form
+    assert noted_form(pd.DataFrame({"a": [1]}), "a") is None
+
+
+@pytest.mark.parametrize(
+    "stored", [{"kind": "word"}, {"decimal": ";"}, {"other": 1}, {"date": "%H"}, 7]
+)
+def test_a_damaged_form_is_refused(stored):
+    with pytest.raises(ValueError, match="cells"):
+        as_form(stored)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (CellForm(example="7.5"), "numbers, such as '7.5'"),
+        (
+            CellForm(decimal=",", thousands="."),
+            "decimal commas and with points between",
+        ),
+        (CellForm("date", date="%d %m %Y"), "dates, day first, such as 2020-01-31"),
+        (CATEGORY, "categories"),
+    ],
+)
+def test_a_form_says_what_training_rows_held(form, words):
+    assert re.search(words, str(form))

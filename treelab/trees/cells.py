@@ -1,0 +1,409 @@
+"""How the cells of a column are written, and what each of them means by that.
+
+Reading a table finds the form of each column once, at training. A model keeps it, and
+reads every later cell by it: what a cell means never depends on the cells beside it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pandas.api.types import (
+    is_bool_dtype,
+    is_complex_dtype,
+    is_datetime64_any_dtype,
+    is_numeric_dtype,
+)
+
+from treelab.trees.derived.dates import ISO, STYLES, decimal_years, read_dates
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")
+# Marks that may be categories among words, but mean "no value" among numbers.
+MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
+LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
+TYPED = "\ue000"  # ahead of a number that a file holds as one, and not as text
+INFINITE = r"(?i)[+-]?inf(inity)?"
+_BOOLS = ("true", "false")
+SPACES = r"[ \x{a0}\x{202f}'’]"  # between thousands: 1 234 567 and 1'234'567
+ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
+
+
+@dataclass(frozen=True)
+class CellForm:
+    """How the cells of a column are written.
+
+    Parameters
+    ----------
+    kind : {"number", "date", "category"}, default="number"
+        What they hold; dates become years with decimals.
+    missing : tuple of str
+        Cells that have no value; infinite numbers have none either.
+    decimal : {".", ","}, default="."
+        The decimal sign.
+    thousands : {"", ".", ",", " "}, default=""
+        What separates thousands; a space stands for apostrophes, too.
+    unit : str, default=""
+        A sign that each number carries, such as %.
+    date : str, default=""
+        The style of dates: one of ``STYLES``, or ``ISO``.
+    example : str, default=""
+        A cell that training rows held.
+    encoding : str, default=""
+        Of the file that held the text, where it was not UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If kind, decimal sign, separator or style is none of these.
+    """
+
+    kind: str = "number"
+    missing: tuple[str, ...] = MISSING + MISSING_NUMBER
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+    date: str = ""
+    example: str = ""
+    encoding: str = ""
+
+    def __post_init__(self):
+        object.__setattr__(self, "missing", tuple(map(str, self.missing)))
+        known = {
+            "kind": ("number", "date", "category"),
+            "decimal": (".", ","),
+            "thousands": ("", ".", ",", " "),
+            "date": ("", ISO, *STYLES),
+        }
+        for name, values in known.items():
+            if getattr(self, name) not in values:
+                raise ValueError(
+                    f"The {name} of a column's cells must be one of {values}, got "
+                    f"{getattr(self, name)!r}."
+                )
+
+    @property
+    def missing_numbers(self) -> tuple[float, ...]:
+        """Marks of a missing value that are numbers, such as -999."""
+        numbers = pd.to_numeric(pd.Series(self.missing, dtype="str"), errors="coerce")
+        return tuple(numbers.dropna())
+
+    def to_dict(self) -> dict:
+        """Return what differs from a plain form of the kind, for JSON."""
+        plain = asdict(_plain_form(self.kind))
+        differs = {key: v for key, v in asdict(self).items() if v != plain[key]}
+        return differs if self.kind == "number" else {"kind": self.kind, **differs}
+
+    def __str__(self):
+        """Say what training rows held."""
+        shown = f", such as {self.example!r}" if self.example else ""
+        if self.kind == "category":
+            return f"categories{shown}"
+        if self.kind == "date":
+            style = "year, month and day" if self.date == ISO else STYLES[self.date][1]
+            return f"dates, {style}{shown or ', such as 2020-01-31'}"
+        how = [f"in {self.unit}"] if self.unit else []
+        if self.decimal == ",":
+            how.append("with decimal commas")
+        if self.thousands:
+            sign = {".": "points", ",": "commas", " ": "spaces"}[self.thousands]
+            how.append(f"with {sign} between thousands")
+        return " ".join(["numbers", " and ".join(how)]).strip() + shown
+
+
+CATEGORY = CellForm("category", MISSING)
+
+
+def read_words(
+    words: pa.Array, form: CellForm
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what texts mean as numbers or dates, and which mean nothing.
+
+    Parameters
+    ----------
+    words : Array of str, (n_words,)
+    form : CellForm
+        Of numbers or of dates.
+
+    Returns
+    -------
+    values : float64 array of shape (n_words,)
+        NaN where there is no value, or none that can be read.
+    absent : bool array of shape (n_words,)
+        Which are marks of a missing value.
+    unread : bool array of shape (n_words,)
+        Which are neither a mark nor written in this form.
+    """
+    marks = pa.array([*form.missing, None], pa.string())
+    absent = pc.is_in(without_mark(words), value_set=marks)
+    absent = absent.to_numpy(zero_copy_only=False)
+    values = np.full(len(words), np.nan)
+    present = words.filter(pa.array(~absent))
+    if form.kind == "date":
+        dates = decimal_years(read_dates(pd.Series(present, dtype="str"), form.date))
+        values[~absent] = dates
+        return values, absent, np.isnan(values) & ~absent
+    plain, fits = plain_numbers(present, form)
+    found = np.full(len(present), np.nan)
+    found[fits] = pc.cast(plain.filter(pa.array(fits)), pa.float64())
+    infinite = _matches(present, INFINITE)
+    unread = np.zeros(len(words), dtype=bool)
+    unread[~absent] = ~fits & ~infinite
+    with np.errstate(invalid="ignore"):
+        found[np.abs(found) > LARGEST_NUMBER] = np.nan
+    values[~absent] = found
+    return values, absent, unread
+
+
+def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray]:
+    """Return numbers as Python writes them, and which of the words are such numbers.
+
+    Parameters
+    ----------
+    words : Array of str, (n_words,)
+    form : CellForm
+
+    Returns
+    -------
+    plain : Array of str, (n_words,)
+    fits : bool array of shape (n_words,)
+        A number has the unit, if there is one (a currency may be left out), and
+        separators only where the form knows them, or where a decimal sign follows.
+    """
+    number = _number_pattern(form)
+    fits = _matches(words, rf"[+-]?{number}")
+    plain = words
+    if form.unit:
+        unit = re.escape(form.unit)
+        with_unit = rf"[+-]?({unit}\s*[+-]?{number}|{number}\s*{unit})"
+        has_unit = _matches(words, with_unit)
+        fits = has_unit if form.unit == "%" else fits | has_unit
+        plain = pc.replace_substring_regex(plain, rf"\s*{unit}\s*", "")
+    other = re.escape("." if form.decimal == "," else ",")
+    plain = pc.replace_substring_regex(plain, f"{SPACES}|{other}", "")
+    plain = pc.replace_substring(plain, ",", ".")
+    if form.unit != "%":  # of a number with a format 5% is 0.05, of a text 5
+        typed = pc.starts_with(words, TYPED)
+        plain = pc.if_else(typed, without_mark(words), plain)
+        fits = fits | typed.to_numpy(zero_copy_only=False)
+    return plain, fits
+
+
+def _number_pattern(form: CellForm) -> str:
+    """What a number without its sign looks like."""
+    decimal = re.escape(form.decimal)
+    # Where a decimal sign follows, the other sign can only separate thousands.
+    other = re.escape("." if form.decimal == "," else ",")
+    grouped = rf"\d{{1,3}}({other}\d{{3}})+{decimal}\d+"
+    if form.thousands == " ":
+        grouped = rf"[1-9]\d{{0,2}}({SPACES}\d{{3}})+({decimal}\d+)?|{grouped}"
+    elif form.thousands:
+        grouped = rf"\d{{1,3}}({other}\d{{3}})+({decimal}\d+)?"
+    plain = rf"(\d+{decimal}?\d*|{decimal}\d+)([eE][+-]?\d+)?"
+    return rf"({plain}|{grouped})"
+
+
+def read_column(
+    column: pd.Series,
+    form: CellForm | None,
+    kind: str,
+    levels: tuple[str, ...] = (),
+    place_of: Callable[[int], str] = lambda row: f"row {row + 1:,}",
+) -> pd.Series:
+    """Return a column of any table as a model reads it.
+
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+        Text is read by the form; numbers are taken to be in the model's own unit.
+    form : CellForm or None
+        How training rows were written; None where they were no text: then numbers are
+        written plainly, and a category is its text.
+    kind : {"number", "category"}
+        What the model reads.
+    levels : tuple of str
+        The categories of training rows, as written.
+    place_of : callable
+        Where a row (from 0) stands, for messages.
+
+    Returns
+    -------
+    Series of float64 or of str, shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If a cell cannot be read so; names column, row, value and what training saw.
+    """
+    dtype = column.dtype
+    if is_complex_dtype(dtype) or is_datetime64_any_dtype(dtype):
+        raise ValueError(
+            f"Column {column.name!r} should hold numbers or text, but holds {dtype} "
+            "values."
+        )
+    if kind == "number" and is_numeric_dtype(dtype):  # true and false, too
+        marks = () if form is None else form.missing_numbers
+        if not marks or is_bool_dtype(dtype):
+            return column
+        numbers = column.astype("float64")
+        return numbers.mask(numbers.isin(marks))
+    codes, distinct = pd.factorize(column)
+    values = distinct.tolist()
+    read: list
+    if kind == "number" or (form is not None and form.kind != "category"):
+        read = _as_numbers(values, form or CellForm(), column, codes, place_of)
+        if kind == "category":
+            read = [np.nan if np.isnan(x) else number_text(x) for x in read]
+    else:
+        read = _as_categories(values, form, levels, column, codes, place_of)
+    found = pd.Series(read, dtype="float64" if kind == "number" else "str")
+    table = found.reindex(range(len(values) + 1))  # the last is missing, for code -1
+    result = table.array.take(np.where(codes < 0, len(values), codes))
+    return pd.Series(result, index=column.index, name=column.name)
+
+
+def _as_numbers(values, form, column, codes, place_of) -> list[float]:
+    """Return each distinct value as a number, read by the form where it is text."""
+    is_text = np.array([isinstance(value, str) for value in values], dtype=bool)
+    read = np.full(len(values), np.nan)
+    try:
+        read[~is_text] = [v for v, text in zip(values, is_text) if not text]
+    except (TypeError, ValueError) as error:
+        other = next(value for value in values if not isinstance(value, str))
+        raise ValueError(
+            f"Column {column.name!r} should hold numbers, but holds "
+            f"{type(other).__name__} values."
+        ) from error
+    words = pa.array([v.strip() for v in values if isinstance(v, str)], pa.string())
+    # A column of text that a person made a number: what is none counts as missing.
+    lenient = form.kind == "category"
+    found, _, unread = read_words(words, CellForm() if lenient else form)
+    if unread.any() and not lenient:
+        place = np.flatnonzero(is_text)[int(np.argmax(unread))]
+        row = int(np.argmax(codes == place))
+        raise ValueError(
+            unread_sentence(column.name, values[place], form, place_of(row))
+        )
+    read[is_text] = found
+    return read.tolist()
+
+
+def without_mark(words: pa.Array) -> pa.Array:
+    """Return text without the mark of numbers."""
+    marked = pc.starts_with(words, TYPED)
+    return pc.if_else(marked, pc.utf8_slice_codeunits(words, 1), words)
+
+
+def unread_sentence(name: object, value: object, form: CellForm, place: str) -> str:
+    """Say that a cell is not written as those of training were."""
+    return (
+        f"Column {name!r} holds {str(value).removeprefix(TYPED)!r} in {place}, but the "
+        f"training rows held {form}. Write it in that way, or leave the cell empty."
+    )
+
+
+def _as_categories(values, form, levels, column, codes, place_of) -> list:
+    """Return each distinct value as the category that it is, NaN where it is a mark."""
+    missing = form.missing if form is not None else ()
+    read: list = []
+    by_value: dict | None = None
+    for place, value in enumerate(values):
+        if isinstance(value, str):
+            text = value if form is None else value.strip().removeprefix(TYPED)
+            read.append(np.nan if text in missing else text)
+            continue
+        if form is None and str(value) in levels:
+            read.append(str(value))
+            continue
+        # As written in a file 7.1 and 7.10 are two categories, and as numbers one.
+        by_value = _levels_by_value(levels) if by_value is None else by_value
+        is_bool = isinstance(value, bool)
+        found = by_value.get((is_bool, value)) or by_value.get((not is_bool, value))
+        found = found or [str(value)]
+        if len(found) > 1:
+            row = int(np.argmax(codes == place))
+            raise ValueError(
+                f"Column {column.name!r} holds the number {value} in {place_of(row)}, "
+                f"which may be {found[0]!r} or {found[1]!r}: its categories are text. "
+                "Give the column as text."
+            )
+        read += found
+    return read
+
+
+def _levels_by_value(levels: tuple[str, ...]) -> dict[tuple[bool, float], list[str]]:
+    """Return the categories that mean a number, or true and false.
+
+    The keys are whether it is true or false, and the value.
+    """
+    found: dict[tuple[bool, float], list[str]] = {}
+    for level in levels:
+        word = level.lower()
+        try:
+            key = (True, word == "true") if word in _BOOLS else (False, float(level))
+        except ValueError:
+            continue  # no number
+        found.setdefault(key, []).append(level)
+    return found
+
+
+def number_text(value) -> str:
+    """Write a number as a category, whole ones without a point."""
+    value = value.item() if hasattr(value, "item") else value
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def note_forms(frame: pd.DataFrame, forms: Mapping[str, CellForm]) -> None:
+    """Note on a data frame how its columns were read; plain numbers need no note."""
+    noted = {
+        name: form.to_dict()
+        for name, form in forms.items()
+        if form != CellForm(example=form.example)
+    }
+    frame.attrs[ATTRIBUTE] = json.dumps(noted)
+
+
+def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
+    """Return how a column was read by the note on its table; None without a note."""
+    if ATTRIBUTE not in frame.attrs:
+        return None
+    return as_form(json.loads(frame.attrs[ATTRIBUTE]).get(column, {}))
+
+
+def forms_of(frame: pd.DataFrame) -> dict[str, CellForm]:
+    """Return how each column of a data frame is written: as noted, else plainly."""
+    noted = json.loads(frame.attrs.get(ATTRIBUTE, "{}"))
+    forms: dict[str, CellForm] = {}
+    for name, dtype in zip(map(str, frame.columns), frame.dtypes):
+        is_number = is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
+        plain = CellForm() if is_number else CATEGORY
+        forms[name] = as_form(noted.get(name)) or plain
+    return forms
+
+
+def as_form(value) -> CellForm | None:
+    """Return a form as ``to_dict`` describes it; None stays None."""
+    if value is None or isinstance(value, CellForm):
+        return value
+    known = {field.name for field in fields(CellForm)}
+    if not isinstance(value, Mapping) or not set(value) <= known:
+        raise ValueError(f"A column's cells have no such form: {value!r}.")
+    return replace(_plain_form(value.get("kind", "number")), **value)
+
+
+def _plain_form(kind: str) -> CellForm:
+    """Return the form from which others of a kind differ."""
+    return CATEGORY if kind == "category" else CellForm()
+
+
+def _matches(words: pa.Array, pattern: str) -> np.ndarray:
+    """Which words a pattern fits from end to end, (n_words,), bool."""
+    flags = "(?i)" if pattern.startswith("(?i)") else ""
+    found = pc.match_substring_regex(
+        words, f"{flags}^({pattern.removeprefix('(?i)')})$"
+    )
+    return found.to_numpy(zero_copy_only=False).astype(bool)

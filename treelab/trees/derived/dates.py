@@ -1,0 +1,129 @@
+"""Dates as text: years with decimals, so that trees can split them as numbers."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+ISO = "ISO8601"  # how pandas calls 2020-01-31 and 2020-01-31 12:30:00+01:00
+ISO_PATTERN = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
+_TIME = r"( \d{1,2}:\d\d(:\d\d)?)?"
+# How people write dates, once one space separates their parts: what each style looks
+# like, its sentence, and how its days are parsed, the first that can.
+STYLES = {
+    "%Y %m %d": (rf"\d{{4}} \d{{1,2}} \d{{1,2}}{_TIME}", "year first", ()),
+    "%d %m %Y": (rf"\d{{1,2}} \d{{1,2}} \d{{4}}{_TIME}", "day first", ()),
+    "%m %d %Y": (rf"\d{{1,2}} \d{{1,2}} \d{{4}}{_TIME}", "month first", ()),
+    "%d %b %Y": (
+        rf"\d{{1,2}} [A-Za-z]{{3,9}} \d{{4}}{_TIME}",
+        "day before the month's name",
+        ("%d %B %Y",),
+    ),
+    "%b %d %Y": (
+        rf"[A-Za-z]{{3,9}} \d{{1,2}} \d{{4}}{_TIME}",
+        "month's name first",
+        ("%B %d %Y",),
+    ),
+}
+
+
+def read_dates(texts: pd.Series, style: str) -> pd.Series:
+    """Return dates that are written in one style, or as ISO 8601 has them.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Without missing values.
+    style : str
+        ``ISO``, or one of ``STYLES``.
+
+    Returns
+    -------
+    Series of datetime64
+        In UTC, without a time zone; NaT where a text is no such date.
+    """
+    iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
+    found = pd.to_datetime(iso, format=ISO, utc=True, errors="coerce")
+    found = found.dt.tz_localize(None)
+    if style != ISO:
+        found = found.fillna(_styled(texts, style))
+    return found
+
+
+def _styled(texts: pd.Series, style: str) -> pd.Series:
+    """Return dates of one of ``STYLES``, NaT for other texts."""
+    pattern, _, others = STYLES[style]
+    plain = _plain(texts)
+    plain = plain[plain.str.fullmatch(pattern)]
+    if plain.empty:
+        return pd.Series(np.datetime64("NaT"), index=texts.index)
+    parts = plain.str.split(" ", n=3)
+    days = parts.str[:3].str.join(" ")
+    found = pd.to_datetime(days, format=style, errors="coerce")
+    for other in others:
+        found = found.fillna(pd.to_datetime(days, format=other, errors="coerce"))
+    times = parts.str[3].astype("str").fillna("0:00")
+    times = times.where(times.str.count(":") == 2, times + ":00")
+    return (found + pd.to_timedelta(times, errors="coerce")).reindex(texts.index)
+
+
+def _plain(texts: pd.Series) -> pd.Series:
+    """Return texts with one space between the parts of a date."""
+    return texts.str.replace(r"[-/., T]+(?=[^:]*\d)", " ", regex=True).str.strip()
+
+
+def find_style(texts: pd.Series) -> tuple[str, str]:
+    """Return the style in which all of some dates are written, and what to note.
+
+    Points say that the day comes first; else the column must show it by a day above
+    12.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Without missing values; all of one column.
+
+    Returns
+    -------
+    style : str
+        "" if they are no dates, or it is unclear which is the day.
+    note : str
+        What to say of it; "" for nothing.
+    """
+    if texts.empty or not re.match(r"\d|[A-Za-z]{3}", texts.iloc[0]):
+        return "", ""
+    head = texts.iloc[:100]  # most columns of words are known by their first
+    plain = _plain(head)
+    styles = [s for s, (look, *_) in STYLES.items() if plain.str.fullmatch(look).all()]
+    if head.str.fullmatch(ISO_PATTERN).all():
+        styles.insert(0, ISO)
+    read = {style: read_dates(texts, style) for style in styles}
+    fits = {style: dates for style, dates in read.items() if dates.notna().all()}
+    if ISO in fits:
+        return ISO, "They are written as ISO 8601 has it."
+    if len(fits) == 2 and texts.str.match(r"\d+\.").all():
+        fits = {"%d %m %Y": fits["%d %m %Y"]}
+    if not fits:
+        return "", ""
+    (style, dates), *others = fits.items()
+    if others and not dates.equals(others[0][1]):
+        return "", (
+            f"holds dates such as {texts.iloc[0]!r}, of which it is unclear what is "
+            "the day and what the month, so it is a category. Write them as 2020-01-31 "
+            "to have them read as dates."
+        )
+    return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."
+
+
+def decimal_years(times: pd.Series) -> pd.Series:
+    """Return times as years with decimals, the middle of 2019 being 2019.5."""
+    moment = times.to_numpy(dtype="datetime64[ns]")
+    year = moment.astype("datetime64[Y]")
+    start, end = year.astype("datetime64[ns]"), (year + 1).astype("datetime64[ns]")
+    share = (moment - start) / (end - start)
+    number = year.astype(np.float64) + 1970
+    return pd.Series(
+        np.where(np.isnat(moment), np.nan, number + share),
+        index=times.index,
+        name=times.name,
+    )
