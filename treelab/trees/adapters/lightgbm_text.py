@@ -3,8 +3,8 @@
 Source: the model's format, in src/boosting/gbdt_model_text.cpp and src/io/tree.cpp of
 LightGBM, and how it predicts, in include/LightGBM/tree.h; written against version 4.7.
 
-treelite 4.8 reads these files, too, but a damaged one ends the process, zeros that count
-as missing are read wrongly without a word, and names of categories are lost.
+treelite 4.8 reads these files, too, but a damaged one ends the process, zeros that
+count as missing are read wrongly without a word, and names of categories are lost.
 """
 
 import json
