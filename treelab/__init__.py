@@ -25,6 +25,7 @@ _HOMES = {
     "WeightedTrees": "treelab.trees.ensemble",
     "compare": "treelab.figures.comparison.models",
     "frontier": "treelab.figures.comparison.models",
+    "from_lightgbm": "treelab.trees.adapters",
     "from_sklearn": "treelab.trees.adapters",
     "from_xgboost": "treelab.trees.adapters",
     "load": "treelab.trees.io",

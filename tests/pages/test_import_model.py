@@ -2,6 +2,7 @@
 
 import json
 
+import lightgbm
 import pytest
 import xgboost
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -105,6 +106,34 @@ def test_a_model_of_xgboost_learns_its_classes_from_the_page(store, visit, n_tre
     assert store.runs()[0].metrics["test"]["accuracy"] < 0.15
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert "classes may be in the wrong order" in notes
+
+
+def test_what_an_xgboost_file_does_not_tell_is_asked_on_the_page(store, visit):
+    app = train(visit)
+    assert not [field for field in app.number_input if field.key == "import-missing"]
+    gone = X.mask(X["mean radius"] > 15, -1)
+    model = xgboost.XGBClassifier(n_estimators=5, max_depth=2, missing=-1)
+    model.fit(gone, (Y == "malignant").astype(int))
+    text = bytes(model.get_booster().save_raw("json"))
+    app.file_uploader(key="import-file").upload("m.json", text, "application/json")
+    app.run().number_input(key="import-missing").set_value(-1.0)
+    app.number_input(key="import-rounds").set_value(4)
+    app = app.button(key="import-start").click().run()
+    assert not app.error
+    saved = store.model(store.runs()[0].id)
+    assert saved.n_estimators == 4
+    wanted = model.predict_proba(gone, iteration_range=(0, 4))
+    assert saved.predict_proba(gone) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_model_of_lightgbm_becomes_a_run_and_is_shown(store, visit):
+    model = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1).fit(X, Y)
+    text = model.booster_.model_to_string()
+    app = import_file(train(visit), text, "theirs.txt")
+    assert not app.error
+    saved = store.model(store.runs()[0].id)  # LightGBM wrote mean_radius
+    assert saved.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
+    assert "mean radius" in {feature.column for feature in saved.features}
 
 
 @pytest.mark.parametrize("text", ["", "\x80\x04cos", "[1]", '{"type": "Tree"}'])

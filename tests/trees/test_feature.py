@@ -47,6 +47,36 @@ def test_categories_are_known_by_their_text(values):
     assert matrix[:, 0].tolist() == [7, 8, 7]
 
 
+@pytest.mark.parametrize("names", [("0", "1"), ("0.0", "1.0"), ("False", "True")])
+@pytest.mark.parametrize("dtype", [bool, int, float, "int8", "boolean", object])
+def test_equal_numbers_are_one_category_however_they_are_written(names, dtype):
+    feature = Feature("a", "category", categories=names, scores=(7, 8), unseen=9)
+    table = pd.DataFrame({"a": pd.Series([1, 0, 1], dtype=dtype)})
+    assert feature_matrix([feature], table)[:, 0].tolist() == [8, 7, 8]
+    assert feature_matrix([feature], table[:1])[0, 0] == 8
+
+
+def test_text_is_one_category_as_it_is_written_alone():
+    feature = Feature("a", "category", categories=("1", "7.1"), scores=(7, 8), unseen=9)
+    table = pd.DataFrame({"a": ["1", "1.0", "True", "7.1", "7.10"]})
+    assert feature_matrix([feature], table)[:, 0].tolist() == [7, 9, 9, 8, 9]
+    huge = pd.DataFrame({"a": pd.Series([10**400, float("inf"), 7.1], dtype=object)})
+    assert feature_matrix([feature], huge)[:, 0].tolist() == [9, 9, 8]
+
+
+def test_numbers_in_a_range_may_count_as_missing():
+    table = pd.DataFrame({"a": [-999.0, -1000, -998, np.nan, 5], "b": ["-999"] * 5})
+    features = [Feature(name, missing_range=(-999.5, -998.5)) for name in "aba"]
+    matrix = feature_matrix([*features, Feature("a")], table)
+    wanted = [np.nan, -1000, -998, np.nan, 5]
+    np.testing.assert_array_equal(matrix[:, 0], wanted)
+    np.testing.assert_array_equal(matrix[:, 2], wanted)
+    assert np.isnan(matrix[:, 1]).all()
+    assert matrix[0, 3] == -999
+    assert table["a"][0] == -999
+    assert features[0].reading != Feature("a").reading
+
+
 def test_two_features_may_read_one_column():
     other = Feature("job", "category", categories=("Tech",), scores=(1.0,))
     matrix = feature_matrix([JOB, other], pd.DataFrame({"job": ["Tech", "Sales"]}))

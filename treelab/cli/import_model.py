@@ -7,7 +7,11 @@ from pathlib import Path
 from treelab.cli.common.arguments import add_json, add_problem, add_run
 from treelab.cli.common.run_report import print_report
 from treelab.cli.common.tables import read_problem, store_problem
-from treelab.runs.jobs.import_model import import_model, read_model
+from treelab.runs.jobs.import_model import (
+    import_model,
+    read_categories,
+    read_model,
+)
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.feature import known_forms
 
@@ -20,18 +24,40 @@ def add_command(commands) -> None:
         description="Saves a model as a run that is done, scored on a table, so that "
         "the app shows it. It may be a folder that a model was saved in (in Python, "
         "treelab.from_sklearn(model).save('folder')), the one file of 'export --format "
-        "model', JSON of 'export --format json', or JSON of an xgboost model. Nothing "
-        "in it is run.",
+        "model', JSON of 'export --format json', JSON of an xgboost model or text of a "
+        "LightGBM model. Nothing in it is run.",
     )
     parser.add_argument(
-        "model", metavar="FILE", help="a .treelab or .json file, or a folder"
+        "model", metavar="FILE", help="a .treelab, .json or .txt file, or a folder"
     )
     add_problem(parser)
     parser.add_argument(
         "--classes",
         nargs="+",
         metavar="LABEL",
-        help="labels in the order of xgboost's numbers (default: 0, 1, ...)",
+        help="labels in the order of xgboost's or LightGBM's numbers (default: 0, 1, "
+        "...)",
+    )
+    parser.add_argument(
+        "--model-missing",
+        type=float,
+        metavar="NUMBER",
+        help="number that counted as missing when an xgboost model was trained, such "
+        "as -999 (its file does not tell)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        metavar="N",
+        help="read only the first N boosting rounds of an xgboost or LightGBM model",
+    )
+    parser.add_argument(
+        "--categories",
+        nargs="+",
+        default=[],
+        metavar="COLUMN=A,B,...",
+        help="categories in the order of an xgboost or LightGBM model's codes, where "
+        "its file lacks them",
     )
     add_run(parser)
     add_json(parser, "print the run as JSON, its scores among it")
@@ -40,7 +66,13 @@ def add_command(commands) -> None:
 
 def import_run(arguments: Namespace) -> int:
     """Import a model and print its scores; return 0 when it was saved."""
-    model = read_model(Path(arguments.model), arguments.classes)
+    model = read_model(
+        Path(arguments.model),
+        arguments.classes,
+        missing=arguments.model_missing,
+        iteration_range=None if arguments.rounds is None else (0, arguments.rounds),
+        categories=read_categories(arguments.categories),
+    )
     frame, problem = read_problem(arguments, known_forms(model) or None)
     store = RunStore(arguments.home)
     problem = store_problem(store, frame, problem)

@@ -321,7 +321,9 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
             continue
         # As written in a file 7.1 and 7.10 are two categories, and as numbers one.
         by_value = _levels_by_value(levels) if by_value is None else by_value
-        found = by_value.get((isinstance(value, bool), value), [str(value)])
+        is_bool = isinstance(value, bool)
+        found = by_value.get((is_bool, value)) or by_value.get((not is_bool, value))
+        found = found or [str(value)]
         if len(found) > 1:
             row = int(np.argmax(codes == place))
             raise ValueError(

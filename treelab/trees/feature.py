@@ -52,6 +52,9 @@ class Feature:
     form : CellForm or None, default=None
         How the cells of training rows were written, by which those of every later
         table are read; None where they were numbers or plain text of a data frame.
+    missing_range : tuple of (float, float) or None
+        Numbers from the first to the second count as missing, as in a table where -999
+        stands for it; None: only what is missing does.
     spread : float, default=nan
         Standard deviation of the training rows, in the column's unit (or of scores);
         by it the columns of a weighted sum are ordered. NaN: not known.
@@ -73,6 +76,7 @@ class Feature:
     spread: float = nan
     rare: tuple[str, ...] = ()
     form: CellForm | None = None
+    missing_range: tuple[float, float] | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -91,6 +95,9 @@ class Feature:
             "rare": tuple(str(c) for c in self.rare),
             "form": as_form(self.form),
         }
+        if self.missing_range is not None:
+            low, high = self.missing_range
+            plain["missing_range"] = (float(low), float(high))
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         if len(self.categories) != len(self.scores):
@@ -113,7 +120,7 @@ class Feature:
         unseen = None if np.isnan(self.unseen) else self.unseen
         return (
             *(self.column, self.kind, self.categories, self.scores, unseen),
-            self.form,
+            *(self.form, self.missing_range),
         )
 
     @cached_property
@@ -132,6 +139,16 @@ class Feature:
         if place_of is None:
             return read_column(column, self.form, self.kind, levels)
         return read_column(column, self.form, self.kind, levels, place_of)
+
+    def lacks(self, cell) -> bool:
+        """Whether one cell of the column is missing, or counts as such."""
+        if pd.isna(cell) or self.missing_range is None:
+            return bool(pd.isna(cell))
+        return self.missing_range[0] <= float(cell) <= self.missing_range[1]
+
+    def category(self, cell) -> str:
+        """Return one cell as the category that it is; an unknown one as its text."""
+        return str(self.read(pd.Series([cell], name=self.column)).iloc[0])
 
 
 def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
@@ -239,7 +256,7 @@ class FeatureReader:
             self._positions.setdefault(str(name), []).append(position)
         self._types = self._X.dtypes.to_numpy()
         # Several features may read one column.
-        self._codes: dict[str, tuple[np.ndarray, list[str]]] = {}
+        self._codes: dict[tuple, tuple[np.ndarray, list[str]]] = {}
 
     def matrix(
         self, features: Sequence[Feature], used: np.ndarray | None = None
@@ -259,10 +276,15 @@ class FeatureReader:
                 read = feature.read(_column(X, self._positions, name))
                 matrix[:, index] = read.to_numpy(dtype=np.float64, na_value=np.nan)
             else:
-                if name not in self._codes:
+                key = name, feature.categories  # by which numbers are named
+                if key not in self._codes:
                     column = _column(X, self._positions, name)
-                    self._codes[name] = _categories(column, feature)
-                matrix[:, index] = _scores(feature, *self._codes[name])
+                    self._codes[key] = _categories(column, feature)
+                matrix[:, index] = _scores(feature, *self._codes[key])
+        for index in wanted:
+            if (missing := features[index].missing_range) is not None:
+                x = matrix[:, index]
+                x[(x >= missing[0]) & (x <= missing[1])] = np.nan
         return matrix
 
     def _plain_numbers(

@@ -3,6 +3,7 @@
 import json
 import os
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,6 +137,69 @@ def test_boosted_trees_become_an_ensemble(home, table, capsys):
     assert stored.predict_proba(encoded()) == pytest.approx(
         model.predict_proba(encoded()), abs=1e-5
     )
+
+
+def test_what_an_xgboost_file_does_not_tell_is_given_beside_it(home, table, capsys):
+    X = encoded()
+    X.loc[::3, "size"] = -999
+    y = (small_table()["kind"] == "yes").astype(int)
+    model = xgboost.XGBClassifier(n_estimators=6, max_depth=2, missing=-999).fit(X, y)
+    model.save_model(home / "model.json")
+    given = ["--target", "kind", "--classes", "no", "yes"]
+    options = ["--model-missing", "-999", "--rounds", "4"]
+    run = imported(capsys, home / "model.json", table, *given, *options)
+    stored = RunStore().model(run.id)
+    assert stored.n_estimators == 4
+    wanted = model.predict_proba(X, iteration_range=(0, 4))
+    assert stored.predict_proba(X) == pytest.approx(wanted, abs=1e-6)
+    assert "-999 counts as missing, as in the training of this model." in stored.notes
+    run = imported(capsys, home / "model.json", table, *given)
+    notes = RunStore().model(run.id).notes
+    assert any("does not tell which number" in note for note in notes)
+
+
+def test_a_model_of_lightgbm_becomes_a_run(home, table, capsys):
+    X, y = encoded(), small_table()["kind"]
+    model = lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=2, verbose=-1)
+    model.fit(X, y).booster_.save_model(home / "model.txt")
+    given = ["--target", "kind", "--classes", *model.classes_]
+    run = imported(capsys, home / "model.txt", table, *given)
+    stored = RunStore().model(run.id)
+    assert stored.n_estimators == 5
+    wanted = model.predict_proba(X)
+    assert stored.predict_proba(X) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_lost_categories_can_be_named(home, capsys):
+    names = ["rød", "blå", "grün"]
+    frame = pd.DataFrame({"hue": names * 40, "n": np.arange(120.0)})
+    frame["y"] = np.where(frame["hue"] == "blå", frame["n"], 200.0)
+    frame.to_csv(home / "hues.csv", index=False)
+    X = frame[["hue", "n"]].astype({"hue": pd.CategoricalDtype(names)})
+    model = xgboost.XGBRegressor(
+        n_estimators=2, max_depth=2, enable_categorical=True
+    ).fit(X, frame["y"])
+    model.save_model(home / "m.json")
+    given = [home / "m.json", home / "hues.csv", "--target", "y"]
+    assert "are lost" in refused(capsys, *given)
+    assert "column=name" in refused(capsys, *given, "--categories", "rød,blå")
+    run = imported(capsys, *given, "--categories", f"hue={','.join(names)}")
+    predicted = RunStore().model(run.id).predict(frame)
+    assert predicted == pytest.approx(model.predict(X), rel=1e-5)
+
+
+def test_what_a_file_tells_itself_cannot_be_given(home, table, capsys):
+    model = DecisionTreeClassifier(max_depth=2).fit(encoded(), small_table()["kind"])
+    ours = treelab.from_sklearn(model)
+    ours.save(home / "folder")
+    (home / "ours.json").write_text(json.dumps(ours.to_dict()))
+    for name in ("folder", "ours.json"):
+        given = [home / name, table, "--target", "kind", "--model-missing", "-999"]
+        assert "tells this itself" in refused(capsys, *given)
+    booster = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1)
+    booster.fit(encoded(), small_table()["kind"]).booster_.save_model(home / "m.txt")
+    given = [home / "m.txt", table, "--target", "kind", "--model-missing", "-999"]
+    assert "tells itself what counts as missing" in refused(capsys, *given)
 
 
 def test_a_forest_of_classes_becomes_a_run_that_predicts_alike(home, table, capsys):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.trees.adapters.float32 import float32_thresholds
+from treelab.trees.adapters.float32 import float32_range, float32_thresholds
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -38,3 +38,12 @@ def test_every_value_near_a_threshold_keeps_its_side(strict, threshold):
 def test_an_infinite_threshold_stays():
     for threshold in (-np.inf, np.inf):
         assert float32_thresholds([threshold], strict=False) == [threshold]
+
+
+@pytest.mark.parametrize("value", [-999, 0, 1, 99999.9, -0.1, 1e30])
+def test_a_range_holds_all_that_rounds_to_one_float32_and_no_more(value):
+    low, high = float32_range(value)
+    inside = np.array([low, value, np.float32(value), high], dtype=np.float64)
+    outside = np.array([np.nextafter(low, -np.inf), np.nextafter(high, np.inf)])
+    assert (inside.astype(np.float32) == np.float32(value)).all()
+    assert (outside.astype(np.float32) != np.float32(value)).all()

@@ -7,6 +7,8 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import treelab
 from tests.trees.adapters.test_scikit_learn import hard_rows, rows
@@ -81,6 +83,45 @@ def test_categories_known_missing_and_new_go_the_same_way():
     assert {"colour", "code", "a"} <= tested
     assert next(f for f in ours.features if f.column == "a").unit == "cm"
     check(model, lambda _: (mixed(1), mixed(2, extra=True)))
+
+
+@pytest.mark.parametrize("kind", ["booleans", "whole", "with gaps", "halves"])
+@pytest.mark.parametrize("as_array", [False, True])
+def test_categories_that_are_no_text_go_the_same_way(kind, as_array):
+    def table(seed: int):
+        rng = np.random.default_rng(seed)
+        code = rng.integers(0, 5, 400)
+        held = {
+            "booleans": code > 2,
+            "whole": code,
+            "with gaps": np.where(code == 1, np.nan, code),
+            "halves": code / 2,
+        }[kind]
+        X = pd.DataFrame({"a": rng.normal(size=400), "c": held})
+        return X.to_numpy(float) if as_array else X.astype({"c": "category"})
+
+    X, later = table(0), table(1)
+    held = X[:, 1] if as_array else X["c"].astype(float)
+    y = np.nan_to_num(held, nan=4) * (held != 2) + np.random.default_rng(0).normal()
+    chosen = [1] if as_array else "from_dtype"
+    model = HistGradientBoostingRegressor(categorical_features=chosen, **SMALL)
+    model.fit(X, y)
+    ours = treelab.from_sklearn(model)
+    assert any(f.kind == "category" for f in ours.features)
+    assert np.array_equal(ours.predict(later), model.predict(later))
+    some = later[:3] if as_array else later.iloc[:3]
+    for row in (some[:1], some[1:2]):
+        assert ours.predict(row) == model.predict(row)
+
+
+def test_a_pipeline_is_refused_with_what_to_pass():
+    X = mixed(0)
+    whole = make_pipeline("passthrough", HistGradientBoostingRegressor(**SMALL))
+    with pytest.raises(ValueError, match=r"pipeline\[:-1\].transform"):
+        treelab.from_sklearn(whole.fit(X[["a", "d"]], truth(X)))
+    search = GridSearchCV(HistGradientBoostingRegressor(**SMALL), {"max_iter": [2]})
+    with pytest.raises(ValueError, match="pass its best_estimator_"):
+        treelab.from_sklearn(search.fit(X[["a", "d"]], truth(X)))
 
 
 def test_an_ensemble_of_them_can_be_saved(tmp_path):

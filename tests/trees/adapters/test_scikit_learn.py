@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn import ensemble, tree
 from sklearn.linear_model import LinearRegression
+from sklearn.multiclass import OneVsRestClassifier
 
 import treelab
 from treelab.trees.adapters import Forest
@@ -99,6 +100,26 @@ def test_names_may_be_given_where_the_model_has_none():
     assert treelab.from_sklearn(model, list("wxyz")).columns == ("w",)
     with pytest.raises(ValueError, match="2 names, the model 4 columns"):
         treelab.from_sklearn(model, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ensemble.VotingClassifier([("a", tree.DecisionTreeClassifier())]),
+        ensemble.StackingClassifier([("a", tree.DecisionTreeClassifier())]),
+        ensemble.BaggingClassifier(tree.DecisionTreeClassifier(), 2),
+        ensemble.AdaBoostClassifier(n_estimators=2),
+        ensemble.IsolationForest(n_estimators=2),
+        OneVsRestClassifier(tree.DecisionTreeClassifier()),
+        treelab.CartClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_combinations_of_trees_are_refused(model):
+    X = rows(60, 0, 0.0)
+    model.fit(X, np.digitize(X["a"], [-0.5, 0.5]))
+    with pytest.raises(ValueError, match=f"{type(model).__name__} is none"):
+        treelab.from_sklearn(model)
 
 
 @pytest.mark.parametrize(

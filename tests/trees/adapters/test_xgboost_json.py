@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import treelab
 from tests.trees.adapters.test_scikit_learn import hard_rows, rows
@@ -91,6 +93,105 @@ def test_early_stopping_leaves_later_rounds_out():
     )
     proba = ours.predict_proba(later)
     assert proba == pytest.approx(model.predict_proba(later), abs=1e-6)
+
+
+@pytest.mark.parametrize("missing", [-999, 0, 1, -999.9])
+@pytest.mark.parametrize("kind", ["frame", "categories", "array", "float32"])
+def test_a_number_that_counts_as_missing_is_the_estimators(missing, kind, tmp_path):
+    def table(seed: int):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.choice([0, 1, 2.5, -1], (400, 3)), columns=[*"abc"])
+        X = X.mask(rng.random(X.shape) < 0.2, missing).mask(rng.random(X.shape) < 0.1)
+        if kind == "categories":
+            X["d"] = pd.Categorical(rng.choice(["x", "y", "z"], 400), ["z", "x", "y"])
+        if kind in ("frame", "categories"):
+            return X
+        return X.to_numpy(np.float32 if kind == "float32" else None)
+
+    X, later = table(0), table(1)
+    numbers = np.asarray(X)[:, :3].astype(float)
+    numbers[np.isnan(numbers) | np.isclose(numbers, missing)] = 7
+    y = numbers @ [1, -2, 1] + (X["d"] == "z" if kind == "categories" else 0)
+    model = xgboost.XGBRegressor(
+        n_estimators=4, missing=missing, enable_categorical=True, max_depth=4
+    ).fit(X, y)
+    if kind == "array":  # numbers that are -999, say, once they are float32
+        later = later.copy()
+        later[:2, 0] = np.nextafter(missing, [-np.inf, np.inf])
+    wanted = model.predict(later)
+    model.save_model(tmp_path / "model.json")
+    for ours in (
+        treelab.from_xgboost(model),
+        treelab.from_xgboost(tmp_path / "model.json", missing=missing),
+    ):
+        assert ours.predict(later) == pytest.approx(wanted, rel=1e-6, abs=1e-4)
+        assert "counts as missing" in ours.notes[0]
+        stored = ours.to_weighted_trees()
+        assert stored.predict(later) == pytest.approx(wanted, rel=1e-6, abs=1e-4)
+    unknown = treelab.from_xgboost(tmp_path / "model.json")
+    assert "does not tell which number" in unknown.notes[0]
+    assert not np.allclose(unknown.predict(later), wanted, rtol=1e-3)
+
+
+def test_rounds_can_be_named_and_boosters_predict_with_all(tmp_path):
+    X, later = rows(300, 0), rows(300, 1)
+    y = OBJECTIVES["multi:softprob"]
+    model = xgboost.XGBClassifier(
+        n_estimators=30, early_stopping_rounds=2, num_parallel_tree=2
+    )
+    model.fit(X, y(X), eval_set=[(later, 2 - y(later))], verbose=False)
+    a_round, n_rounds = 3 * 2, model.get_booster().num_boosted_rounds()
+    assert model.best_iteration + 1 < n_rounds
+    model.save_model(tmp_path / "model.json")
+    best = treelab.from_xgboost(tmp_path / "model.json", missing=np.nan)
+    assert len(best) == a_round * (model.best_iteration + 1)
+    assert best.predict_proba(later) == pytest.approx(model.predict_proba(later))
+    old = json.loads((tmp_path / "model.json").read_text())
+    del old["learner"]["gradient_booster"]["model"]["iteration_indptr"]  # before 2.0
+    assert len(treelab.from_xgboost(old)) == len(best)
+    some = treelab.from_xgboost(model, iteration_range=(1, 3))
+    wanted = model.predict_proba(later, iteration_range=(1, 3))
+    assert some.predict_proba(later) == pytest.approx(wanted)
+    booster = treelab.from_xgboost(model.get_booster(), missing=np.nan)
+    assert len(booster) == a_round * n_rounds
+    assert "all predict" in booster.notes[0]
+    check_margins(booster, model.get_booster(), later)
+    with pytest.raises(ValueError, match=f"The model has {n_rounds} rounds"):
+        treelab.from_xgboost(model, iteration_range=(0, n_rounds + 1))
+
+
+def test_codes_of_categories_in_an_array_go_the_same_way():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=400), rng.integers(0, 9, 400)])
+    X[rng.random(400) < 0.1, 1] = np.nan
+    y = np.isin(X[:, 1], [1, 4, 5]) + X[:, 0]
+    model = xgboost.XGBRegressor(
+        n_estimators=5, feature_types=["q", "c"], enable_categorical=True
+    ).fit(X, y)
+    ours = treelab.from_xgboost(model)
+    wanted = model.predict(X, output_margin=True)
+    assert np.array_equal(ours.decision_function(X)[:, 0], wanted)
+
+
+def test_nodes_that_pruning_cut_off_are_left_out():
+    X = rows(300, 0)
+    y = OBJECTIVES["reg:squarederror"](X) + np.random.default_rng(0).normal(size=300)
+    model = boosted("reg:squarederror", X, y, tree_method="exact", gamma=3.0)
+    trees = json.loads(bytes(model.save_raw("json")))["learner"]["gradient_booster"]
+    trees = trees["model"]["trees"]
+    assert any(int(tree["tree_param"]["num_deleted"]) for tree in trees)
+    check_margins(treelab.from_xgboost(model), model, rows(2000, 1))
+
+
+def test_leaves_of_several_outputs_and_pipelines_are_refused():
+    X = rows(100, 0)
+    model = xgboost.XGBClassifier(n_estimators=2, multi_strategy="multi_output_tree")
+    model.fit(X, OBJECTIVES["multi:softprob"](X))
+    with pytest.raises(ValueError, match="leaves of several outputs"):
+        treelab.from_xgboost(model)
+    whole = make_pipeline(StandardScaler(), xgboost.XGBRegressor(n_estimators=2))
+    with pytest.raises(ValueError, match=r"Pass that step, pipeline\[-1\]"):
+        treelab.from_xgboost(whole.fit(X, X["e"].fillna(0)))
 
 
 def with_categories(seed: int) -> pd.DataFrame:

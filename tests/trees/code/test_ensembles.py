@@ -135,6 +135,39 @@ def test_c_predicts_as_the_ensemble_does(kind, tmp_path):
     check_c(make_ensemble(rng, kind, weighting), make_rows(rng, 200), tmp_path)
 
 
+def test_numbers_that_count_as_missing_do_so_in_every_language(tmp_path):
+    rng = np.random.default_rng(5)
+    model = make_ensemble(rng, "numbers", "softmax")
+    marked = tuple(
+        replace(f, missing_range=(0.2, 0.4)) if f.kind == "number" else f
+        for f in model.features
+    )
+    model, rows = replace(model, features=marked), make_rows(rng, 200)
+    gone = rows.copy()
+    for name in ("age", "pay"):
+        gone[name] = rows[name].mask(rows[name].between(0.2, 0.4))
+    assert np.array_equal(model.predict(rows), model.predict(gone))
+    check_python(model, rows)
+    check_onnx(model, rows)
+    check_c(model, rows, tmp_path)
+
+
+def test_python_knows_numbers_as_the_categories_that_they_are():
+    rng = np.random.default_rng(5)
+    model = make_ensemble(rng, "numbers", "softmax")
+    feature = model.features[-1]
+    held = replace(
+        feature, categories=("1", "2.5", "3.0"), scores=(0.1, 0.5, 0.9), rare=()
+    )
+    model = replace(model, features=(*model.features[:-1], held))
+    rows = make_rows(rng, 6)
+    rows["job"] = [True, 2.5, 3, 1.0, "1", "3"]
+    check_python(model, rows)
+    tree = model.estimator(0)
+    wanted = tree.predict(rows).tolist()
+    assert python_predictions(tree, rows) == wanted
+
+
 def test_one_tree_and_no_split_are_an_ensemble_too(tmp_path):
     rng = np.random.default_rng(0)
     table = make_rows(rng, 20)

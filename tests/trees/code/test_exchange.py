@@ -50,6 +50,25 @@ def test_labels_that_are_whole_numbers_stay_numbers_in_onnx():
     assert run_onnx(tree, table)["label"].tolist() == tree.predict(table).tolist()
 
 
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("threshold", [-2000.0, 0.5])
+def test_numbers_that_count_as_missing_do_so_in_every_language(
+    missing_left, threshold, tmp_path
+):
+    marked = Feature("a b", missing_range=(-999.5, -999))
+    tree = stump(marked, threshold, missing_left=[missing_left] * 3)
+    ends = [-999.5, np.nextafter(-999.5, -1e4), -999, np.nextafter(-999, 0), -999.2]
+    table = pd.DataFrame({"a b": [*ends, np.nan, 0, 1, -3000]})
+    assert tree.predict(table)[0] == tree.predict(table)[5]
+    check_all(tree, table, tmp_path)
+    assert run_onnx(tree, table)["label"].tolist() == tree.predict(table).tolist()
+    with pytest.raises(ValueError, match="count as missing, which treelab does not"):
+        to_pmml(tree)
+    tree.save(tmp_path / "model")
+    (stored,) = Tree.load(tmp_path / "model").features
+    assert stored.reading == marked.reading
+
+
 @pytest.mark.parametrize("name", ["label", "probabilities", "_Gather_1", "a b & <c>"])
 def test_any_name_of_a_column_will_do(name):
     tree = stump(Feature(name))

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.figures.small_trees import oblique_tree, stump_and_more
+from tests.trees.code.test_code import stump
 from tests.trees.make import make_table, make_tree
 from treelab.trees.feature import Feature
 from treelab.trees.text.cells import path_lines, value_within
@@ -50,3 +51,16 @@ def test_a_value_lies_within_its_interval_as_shown(seed):
             shown = parse(value_within(tree, condition, row).removesuffix(" cm"))
             assert shown > parse(condition.low_text or "−∞")
             assert shown <= parse(condition.high_text or "∞")
+
+
+def test_a_cell_is_named_as_the_model_reads_it():
+    marked = stump(Feature("a", missing_range=(-999, -999)))
+    told = [path_lines(marked, pd.DataFrame({"a": [v]}))[0] for v in (-999, -5)]
+    assert told == ["a > 0.5: it is missing", "a ≤ 0.5: it is −5"]
+    names = Feature("a", "category", categories=("0", "1", "2"), scores=(0, 1, 2))
+    told = [
+        path_lines(stump(names), pd.DataFrame({"a": [v]}))[0] for v in (True, 2.0, 7)
+    ]
+    assert told[0] == "a is not 0: it is 1"
+    assert told[1].endswith("it is 2")
+    assert told[2].endswith("it is 7, which no training row held")

@@ -21,7 +21,7 @@ from treelab.figures.viewer.wording import (
     brief_name,
     plain_number,
 )
-from treelab.trees.feature import as_table
+from treelab.trees.feature import Feature, as_table
 from treelab.trees.rows_at import RowsAt
 from treelab.trees.statistics import check_target, with_leaves
 from treelab.trees.text.conditions import (
@@ -274,7 +274,7 @@ class TreeWriter:
     def _category_bars(self, node: int, rows: np.ndarray) -> dict | None:
         """Bars of a category column at some rows, none of which misses it."""
         feature = self.tree.features[self.tree.feature[node]]
-        codes, names = self._category_codes(feature.column)
+        codes, names = self._category_codes(feature)
         side = split_condition(self.tree, node)
         assert isinstance(side, CategoryCondition)
         known = set(feature.categories)
@@ -283,12 +283,13 @@ class TreeWriter:
         )
         return category_bars(names, left, codes[rows], self.code[rows], self.n_codes)
 
-    def _category_codes(self, column: str) -> tuple[np.ndarray, list[str]]:
+    def _category_codes(self, feature: Feature) -> tuple[np.ndarray, list[str]]:
         """A column's categories: the code of each row, and the name of each code."""
+        column = feature.column
         if column not in self._columns:
             place = [str(name) for name in self.X.columns].index(column)
             codes, values = pd.factorize(self.X.iloc[:, place], use_na_sentinel=True)
-            self._columns[column] = codes, [str(value) for value in values]
+            self._columns[column] = codes, [feature.category(v) for v in values]
         return self._columns[column]
 
 

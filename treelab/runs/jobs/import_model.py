@@ -1,6 +1,7 @@
 """A model from elsewhere becomes a run, so that every page shows it."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from treelab.runs.jobs.model_facts import with_names
 from treelab.runs.jobs.save_model import save_model
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.adapters import Forest, from_xgboost
+from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import (
     MOST_BYTES,
@@ -39,15 +40,15 @@ NOTE = (
 MUCH_BETTER = 0.2  # accuracy that another order of the classes must gain to be noted
 
 
-def read_model(path: Path, classes: list | None = None) -> Model:
-    """Read a model that may come from anyone: JSON or a treelab folder, never pickle.
+def read_model(path: Path, classes: list | None = None, **unsaid) -> Model:
+    """Read a model that may come from anyone: data or a treelab folder, never pickle.
 
     Parameters
     ----------
     path : Path
         A folder that a model was saved in, or a file as ``model_from_bytes`` reads.
-    classes : list or None
-        Labels in the order of xgboost's numbers.
+    classes, **unsaid
+        As ``model_from_bytes`` takes them.
 
     Raises
     ------
@@ -57,12 +58,16 @@ def read_model(path: Path, classes: list | None = None) -> Model:
         If it is none of these, or an ensemble that a run cannot store.
     """
     if path.is_dir():
+        _refuse_unsaid(path.name, unsaid)
         return load(path)
-    return model_from_bytes(read_regular_file(path, MOST_BYTES), path.name, classes)
+    text = read_regular_file(path, MOST_BYTES)
+    return model_from_bytes(text, path.name, classes, **unsaid)
 
 
-def model_from_bytes(text: bytes, name: str, classes: list | None = None) -> Model:
-    """Read a treelab model in one file, or JSON that treelab or xgboost wrote.
+def model_from_bytes(
+    text: bytes, name: str, classes: list | None = None, **unsaid
+) -> Model:
+    """Read a file that treelab, xgboost (JSON) or LightGBM (text) wrote.
 
     Parameters
     ----------
@@ -70,7 +75,12 @@ def model_from_bytes(text: bytes, name: str, classes: list | None = None) -> Mod
     name : str
         The file's name in error messages.
     classes : list or None
-        Labels in the order of xgboost's numbers; other models name their own.
+        Labels in the order of xgboost's or LightGBM's numbers; other models name their
+        own.
+    **unsaid
+        What a file of these two does not tell: ``missing`` (of xgboost),
+        ``iteration_range`` and ``categories``, as ``from_xgboost`` takes them. None
+        is not given.
 
     Raises
     ------
@@ -81,21 +91,68 @@ def model_from_bytes(text: bytes, name: str, classes: list | None = None) -> Mod
         raise ValueError(
             f"{name} is larger than {MOST_BYTES // 2**20} MiB, the most that is read."
         )
+    given = {word: value for word, value in unsaid.items() if value is not None}
+    if text.startswith(b"tree"):
+        return _as_run(from_lightgbm(text, classes=classes, **_no_missing(name, given)))
     if text.startswith(b"PK"):
+        _refuse_unsaid(name, given)
         return _checked(model_from_zip(text, name), name)
     try:
         stored = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{name} is not JSON. Give a model's folder, one file or JSON that "
-            "treelab's export wrote, or JSON that xgboost's save_model wrote."
+            "treelab's export wrote, JSON of xgboost's save_model, or text of "
+            "LightGBM's."
         ) from error
     if isinstance(stored, dict) and "type" in stored:
+        _refuse_unsaid(name, given)
         return _checked(model_from_dict(stored), name)
     if not isinstance(stored, dict | list):  # a text would be taken for a path
         raise ValueError(f"{name} holds no model.")
-    model = from_xgboost(stored, classes=classes)
+    return _as_run(from_xgboost(stored, classes=classes, **given))
+
+
+def _as_run(model: Tree | Forest) -> Model:
+    """Return what a run can store."""
     return model.to_weighted_trees() if isinstance(model, Forest) else model
+
+
+def _no_missing(name: str, given: dict) -> dict:
+    """Return what is given of a LightGBM file, which tells what counts as missing."""
+    if "missing" in given:
+        raise ValueError(
+            f"{name} is a LightGBM model, which tells itself what counts as missing."
+        )
+    return given
+
+
+def _refuse_unsaid(name: str, unsaid: dict) -> None:
+    """Raise ValueError where something is given that a treelab model tells itself."""
+    given = [word for word, value in unsaid.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"{name} is a treelab model, which tells this itself: {listed(given)}."
+        )
+
+
+def read_categories(lines: Iterable[str]) -> dict[str, list[str]] | None:
+    """Read lines such as "colour=red,green,blue"; None where there is none.
+
+    Raises
+    ------
+    ValueError
+        If a line is not of this form.
+    """
+    found = {}
+    for line in lines:
+        column, sign, names = line.partition("=")
+        if not sign or not column.strip():
+            raise ValueError(
+                f"Categories are written as column=name,name,..., not {line!r}."
+            )
+        found[column.strip()] = [name.strip() for name in names.split(",")]
+    return found or None
 
 
 def _checked(read, name: str) -> Model:
@@ -129,6 +186,7 @@ def import_model(
         If the model does not fit the table.
     """
     frame = store.table(problem.table_id)
+    model = _with_spaces(model, frame)
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
     if model.classes is not None:
@@ -159,6 +217,22 @@ def import_model(
         raise
     store.finish(run_id, "done", metrics=scores, summary=summary)
     return run_id
+
+
+def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:
+    """Give columns their spaces back, for which LightGBM writes "_"."""
+    if isinstance(model, PruningPath):
+        return model
+    written: dict[str, list[str]] = {}
+    for name in map(str, frame.columns):
+        written.setdefault(name.replace(" ", "_"), []).append(name)
+    features = []
+    for feature in model.features:
+        meant = written.get(feature.column, [])
+        if feature.column not in frame.columns and len(meant) == 1:
+            feature = replace(feature, column=meant[0])
+        features.append(feature)
+    return replace(model, features=tuple(features))
 
 
 def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:

@@ -1,6 +1,9 @@
 """Boosted trees of another program, which are added up, as a Forest."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from treelab.trees.adapters.forest import Forest
 from treelab.trees.feature import Feature
@@ -53,3 +56,38 @@ def boosted_forest(
         link=link,
         dtype=dtype,
     )
+
+
+def boosted_model(
+    grown: Sequence[dict],
+    features: Sequence[Feature],
+    *,
+    notes: tuple[str, ...] = (),
+    **summed,
+) -> Tree | Forest:
+    """Return a Forest, or where there is one tree, a Tree that predicts alone.
+
+    Parameters
+    ----------
+    grown, features
+        As ``boosted_forest`` takes them.
+    notes : tuple of str
+        Sentences that must be shown with it.
+    **summed
+        What else ``boosted_forest`` takes.
+    """
+    if len(grown) > 1:
+        forest = boosted_forest(grown, features, **summed)
+        return replace(forest, notes=notes)
+    (arguments,), classes = grown, summed["classes"]
+    dtype, link = summed["dtype"], summed["link"]
+    sums = np.array(summed["base"][0], dtype) + arguments["value"].astype(dtype)
+    value = sums.astype(np.float64)  # (n_nodes, 1)
+    if link == "logistic":
+        value = 1 / (1 + np.exp(-value))
+        if classes is not None:
+            value = np.column_stack([1 - value, value])
+    elif link == "exp":
+        value = np.exp(value)
+    shown = {"classes": classes, "target": summed["target"], "notes": notes}
+    return Tree(tuple(features), **arguments | {"value": value}, **shown)

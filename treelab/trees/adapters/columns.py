@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from treelab.trees.adapters.float32 import float32_range
 from treelab.trees.feature import Feature
 
 MOST_COLUMNS = 10_000  # as a table may have
@@ -20,6 +21,8 @@ class Columns:
         Unit of each column that has one.
     categories : mapping of int to sequence of str
         Names of the categories of each category column, in the order of their codes.
+    missing : float, default=nan
+        Number, or code of a category, that counts as missing once it is a float32.
 
     Attributes
     ----------
@@ -32,9 +35,14 @@ class Columns:
         names: Sequence[str],
         units: Mapping[str, str],
         categories: Mapping[int, Sequence[str] | None],
+        missing: float = np.nan,
     ):
-        self.names, self.categories = names, categories
-        self.features = [Feature(name, unit=units.get(name, "")) for name in names]
+        self.names, self.categories, self.missing = names, categories, missing
+        marked = None if np.isnan(missing) else float32_range(missing)
+        self.features = [
+            Feature(name, unit=units.get(name, ""), missing_range=marked)
+            for name in names
+        ]
         self._sets: dict[tuple[int, frozenset[int]], int] = {}
         self._n_scores = 0
 
@@ -72,7 +80,9 @@ class Columns:
                 )
             if known is None:  # a code of no set goes left, however large
                 known, unseen = [str(code) for code in range(n_known)], 0.0
-            scores = tuple(1.0 if code in right else 0.0 for code in range(n_known))
+            scores = [1.0 if code in right else 0.0 for code in range(n_known)]
+            if self.missing in range(n_known):
+                scores[int(self.missing)] = np.nan
             name = self.names[column]
             self._sets[column, right] = len(self.features)
             self.features.append(

@@ -1,4 +1,4 @@
-"""Thresholds of programs that read a table as float32, for tables of float64."""
+"""Numbers of programs that read a table as float32, for tables of float64."""
 
 import numpy as np
 
@@ -36,3 +36,14 @@ def float32_thresholds(threshold, *, strict: bool) -> np.ndarray:
         rounds_down = middle.astype(np.float32) == last
         found = np.where(rounds_down, middle, np.nextafter(middle, -np.inf))
     return np.where(np.isinf(threshold), threshold, found)
+
+
+def float32_range(value: float) -> tuple[float, float]:
+    """Return the smallest and the largest float64 that round to the same float32."""
+    return _lowest(np.float32(value)), -_lowest(-np.float32(value))
+
+
+def _lowest(value: np.float32) -> float:
+    """Return the smallest float64 that rounds to this float32."""
+    below = float32_thresholds([np.nextafter(value, np.float32(-np.inf))], strict=False)
+    return -np.inf if np.isinf(below[0]) else float(np.nextafter(below[0], np.inf))

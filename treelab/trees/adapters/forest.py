@@ -40,6 +40,8 @@ class Forest(Sequence):
         What turns sums into the prediction.
     dtype : {"float32", "float64"}, default="float64"
         What sums are added up in.
+    notes : tuple of str
+        Sentences that must be shown with it.
 
     Raises
     ------
@@ -55,6 +57,7 @@ class Forest(Sequence):
     output: tuple[int, ...] = ()
     link: str = "identity"
     dtype: str = "float64"
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self):
         if not self.trees:

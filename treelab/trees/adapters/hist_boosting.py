@@ -61,9 +61,16 @@ def _encoded(model) -> tuple[np.ndarray, dict[int, list[str]]]:
     order = np.concatenate([np.flatnonzero(is_category), np.flatnonzero(~is_category)])
     found = model._preprocessor.named_transformers_["encoder"].categories_
     return order, {
-        j: [str(plain_label(value)) for value in known if value == value]
+        j: [_category_name(value) for value in known if value == value]
         for j, known in enumerate(found)
     }
+
+
+def _category_name(value) -> str:
+    """Return a category as text; 3.0 is 3, as a column of 3 with gaps holds floats."""
+    value = plain_label(value)
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value)
 
 
 def _tree(predictor, columns: Columns) -> dict:

@@ -11,6 +11,7 @@ import numpy as np
 from treelab.trees.adapters.float32 import float32_thresholds
 from treelab.trees.adapters.forest import Forest
 from treelab.trees.adapters.hist_boosting import from_hist_boosting
+from treelab.trees.adapters.wrapped import refuse_wrapped
 from treelab.trees.feature import Feature
 from treelab.trees.labels import plain_label
 from treelab.trees.tree import Tree
@@ -47,6 +48,7 @@ def from_sklearn(
     ValueError
         If the model is not fitted, has several targets, or is none of these.
     """
+    refuse_wrapped(model)
     units = units or {}
     names = _names(model, feature_names)
     if hasattr(model, "_baseline_prediction"):
@@ -60,10 +62,11 @@ def from_sklearn(
         )
     if classes is not None:
         classes = tuple(plain_label(label) for label in classes)
-    if hasattr(model, "tree_"):
+    if hasattr(getattr(model, "tree_", None), "children_left"):
         return _tree(model, features, classes, target)
     members = getattr(model, "estimators_", None)
-    averages = not hasattr(model, "estimator_weights_") and not hasattr(
+    # Voting, stacking and one-vs-rest have members, too, but no mean of their trees.
+    averages = hasattr(model, "bootstrap") and not hasattr(
         model, "estimators_features_"
     )
     if (
@@ -75,7 +78,7 @@ def from_sklearn(
         raise ValueError(
             f"from_sklearn reads fitted DecisionTree, ExtraTree, RandomForest, "
             f"ExtraTrees and HistGradientBoosting estimators; {type(model).__name__} "
-            "is none, or not fitted."
+            "is none, or not fitted. from_xgboost and from_lightgbm read those."
         )
     trees = [_tree(member, features, classes, target) for member in members]
     note = f"One of {len(trees):,} trees; the forest predicts by their mean."

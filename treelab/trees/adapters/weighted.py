@@ -82,7 +82,7 @@ def weighted_trees(forest: "Forest") -> WeightedTrees:
         np.zeros((n_trees, n_leaves)),
         classes=forest.classes,
         target=forest.target,
-        notes=(f"The {n_trees:,} trees of this model {how}.",),
+        notes=(f"The {n_trees:,} trees of this model {how}.", *forest.notes),
         leaf_output="probabilities" if probabilities else "logits",
     )
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from treelab.trees.adapters.boosted import boosted_forest
+from treelab.trees.adapters.boosted import boosted_model
 from treelab.trees.adapters.columns import MOST_COLUMNS, Columns
 from treelab.trees.adapters.forest import Forest
+from treelab.trees.adapters.wrapped import refuse_wrapped
 from treelab.trees.adapters.xgboost_nodes import (
     Nodes,
     dumped_nodes,
@@ -39,6 +40,8 @@ _LINKS = {
     "reg:tweedie": "exp",
 }
 
+_NO_TREE = "This xgboost model holds no tree."
+
 
 @dataclass
 class _Model:
@@ -51,6 +54,7 @@ class _Model:
     link: str = "identity"
     n_classes: int = 0
     categories: dict[int, list[str] | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def from_xgboost(
@@ -59,6 +63,8 @@ def from_xgboost(
     *,
     classes=None,
     categories: dict | None = None,
+    missing: float | None = None,
+    iteration_range: tuple[int, int] | None = None,
     target: str = "target",
     units: dict | None = None,
 ) -> Tree | Forest:
@@ -72,8 +78,6 @@ def from_xgboost(
     model : str, Path, dict, list, or a model of xgboost
         A JSON file of ``save_model`` or ``dump_model``, or what it holds. A dump knows
         no objective and no base score: a Forest of it predicts its trees' plain sum.
-        Where early stopping recorded a best round, later rounds are left out, as
-        xgboost's scikit-learn estimators do.
     feature_names : sequence of str or None
         Columns in the order of training; by default those in the file, else x0, x1, ...
     classes : sequence or None
@@ -81,6 +85,14 @@ def from_xgboost(
     categories : dict of str to sequence, or None
         Names of a category column's categories, in the order of their codes; by
         default those in the file, else the codes as text.
+    missing : float or None, default=None
+        Number that counts as missing, as xgboost's ``missing``. An estimator knows its
+        own; a file or a booster does not, and a note says so where None is given.
+    iteration_range : tuple of (int, int) or None, default=None
+        First round that predicts, and the one behind the last; 0 is behind them all.
+        None: what the model itself predicts with. That is all rounds, or, of a
+        scikit-learn estimator and its file, those up to the best that early stopping
+        recorded.
     target : str, default="target"
     units : dict of str to str or None
         Unit of each column that has one.
@@ -96,11 +108,18 @@ def from_xgboost(
         If the model is not of trees, has several targets or an objective that is not
         read, or is damaged.
     """
+    refuse_wrapped(model)
+    of_estimator = hasattr(model, "get_booster")
+    if of_estimator and missing is None:
+        missing = np.nan if model.missing is None else model.missing
     with _refusing_damage():
         stored = _load(model)
-        read = _dump(stored) if isinstance(stored, list) else _saved(stored)
-    if not read.nodes:
-        raise ValueError("This xgboost model holds no tree.")
+        if isinstance(stored, list):
+            read = _dump(stored)
+        else:
+            read = _saved(stored, iteration_range, of_estimator=of_estimator)
+    if isinstance(stored, list) and iteration_range is not None:
+        raise ValueError("A dump of xgboost does not say which trees are one round.")
     if feature_names is not None:
         names = [str(name) for name in feature_names]
         if len(names) < len(read.names):
@@ -110,8 +129,23 @@ def from_xgboost(
             )
         read.names = names
     _name_categories(read, categories or {})
+    read.notes += _missing_notes(missing)
     with _refusing_damage():
-        return _to_trees(read, classes, target, units or {})
+        missing = np.nan if missing is None else float(missing)
+        return _to_trees(read, classes, missing, target, units or {})
+
+
+def _missing_notes(missing: float | None) -> tuple[str, ...]:
+    """Say what counts as missing, or that the file does not tell."""
+    if missing is None:
+        return (
+            "An xgboost file does not tell which number counted as missing in "
+            "training; here only empty values do. If one did, read the file with "
+            "missing=-999, or whichever it was.",
+        )
+    if np.isnan(missing):
+        return ()
+    return (f"{missing:g} counts as missing, as in the training of this model.",)
 
 
 @contextmanager
@@ -167,6 +201,8 @@ def _load(model):
 
 def _dump(stored: list) -> _Model:
     """Read a dump: a list of trees, each a dict or its JSON."""
+    if not stored:
+        raise ValueError(_NO_TREE)
     names: list[str] = []
     trees = [json.loads(tree) if isinstance(tree, str) else tree for tree in stored]
     nodes = [dumped_nodes(tree, names) for tree in trees]
@@ -174,7 +210,9 @@ def _dump(stored: list) -> _Model:
     return _Model(nodes, names, [0] * len(nodes), [0.0])
 
 
-def _saved(stored: dict) -> _Model:
+def _saved(
+    stored: dict, iteration_range: tuple[int, int] | None, *, of_estimator: bool
+) -> _Model:
     """Read a saved model."""
     learner = stored["learner"]
     booster, parameters = learner["gradient_booster"], learner["learner_model_param"]
@@ -190,16 +228,15 @@ def _saved(stored: dict) -> _Model:
         raise ValueError("This xgboost model has several targets; treelab reads one.")
     scale = booster.get("weight_drop")  # dart: how much of each tree counts
     model = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
+    if not model["trees"]:
+        raise ValueError(_NO_TREE)
     nodes = [saved_nodes(tree) for tree in model["trees"]]
     for i, factor in enumerate(scale or ()):
         nodes[i].value[...] *= np.float32(factor)
-    n_used = _n_used_trees(learner.get("attributes", {}), model, len(nodes))
     link = _LINKS[objective]
     n_outputs = int(parameters["num_class"]) if link == "softmax" else 1
-    output = [int(k) for k in model["tree_info"][:n_used]]
-    if len(output) != len(nodes[:n_used]) or not all(
-        0 <= k < n_outputs for k in output
-    ):
+    output = [int(k) for k in model["tree_info"]]
+    if len(output) != len(nodes) or not all(0 <= k < n_outputs for k in output):
         raise ValueError(
             f"This xgboost model has {n_outputs:,} outputs, and trees of others: it "
             "is damaged."
@@ -210,14 +247,16 @@ def _saved(stored: dict) -> _Model:
             "and each class has trees of its own: it is damaged."
         )
     classes = {"binary:logistic": 2}.get(objective, n_outputs * (link == "softmax"))
+    used, notes = _used_trees(learner, model, iteration_range, of_estimator)
     return _Model(
-        nodes[:n_used],
+        nodes[used],
         _column_names(learner.get("feature_names"), parameters),
-        output,
+        output[used],
         _margins(parameters["base_score"], link, n_outputs),
         link,
         classes,
         _category_names(model.get("cats", {})),
+        notes,
     )
 
 
@@ -237,19 +276,51 @@ def _check_columns(n_columns: int) -> None:
         )
 
 
-def _n_used_trees(attributes: dict, model: dict, n_trees: int) -> int:
-    """Return how many trees predict: all, or those up to the best round."""
-    best, starts = attributes.get("best_iteration"), model.get("iteration_indptr")
-    return n_trees if best is None or starts is None else starts[int(best) + 1]
+def _used_trees(
+    learner: dict,
+    model: dict,
+    iteration_range: tuple[int, int] | None,
+    of_estimator: bool,
+) -> tuple[slice, tuple[str, ...]]:
+    """Return which trees predict, and a note where the file leaves that open."""
+    starts = model.get("iteration_indptr")
+    if starts is None:  # as xgboost wrote before version 2
+        a_round = int(model["gbtree_model_param"].get("num_parallel_tree") or 1)
+        a_round *= max(int(learner["learner_model_param"].get("num_class", 0)), 1)
+        starts = range(0, len(model["trees"]) + 1, a_round)
+    starts = [int(start) for start in starts]
+    n_rounds, attributes = len(starts) - 1, learner.get("attributes", {})
+    best = attributes.get("best_iteration")
+    notes: tuple[str, ...] = ()
+    if iteration_range is None:
+        iteration_range = (0, 0)
+        if best is not None and (of_estimator or "scikit_learn" in attributes):
+            iteration_range = (0, int(best) + 1)
+        elif best is not None and int(best) + 1 < n_rounds:
+            notes = (
+                f"Early stopping found the first {int(best) + 1:,} of {n_rounds:,} "
+                "rounds best; all predict, as xgboost's Booster.predict has it. "
+                f"iteration_range=(0, {int(best) + 1}) reads the best alone.",
+            )
+    first, end = (int(number) for number in iteration_range)
+    end = end or n_rounds
+    if not 0 <= first < end <= n_rounds:
+        raise ValueError(
+            f"The model has {n_rounds:,} rounds, of which iteration_range="
+            f"({first}, {end}) names none, or more than there are."
+        )
+    return slice(starts[first], starts[end]), notes
 
 
 def _margins(text: str, link: str, n_outputs: int) -> list[float]:
     """Return what the sums start from, in float32 as xgboost computes it."""
     base = np.array(json.loads(text), dtype=np.float32).reshape(-1)
+    # As C's logf: numpy's own of float32 may be one step off.
     if link == "logistic":
-        base = -np.log(np.float32(1) / base - np.float32(1))
+        odds = np.float32(1) / base - np.float32(1)
+        base = -np.log(odds.astype(np.float64)).astype(np.float32)
     elif link == "exp":
-        base = np.log(base)
+        base = np.log(base.astype(np.float64)).astype(np.float32)
     return [float(value) for value in np.broadcast_to(base, n_outputs)]
 
 
@@ -276,7 +347,9 @@ def _category_names(stored: dict) -> dict[int, list[str] | None]:
     return found
 
 
-def _to_trees(read: _Model, classes, target: str, units: dict) -> Tree | Forest:
+def _to_trees(
+    read: _Model, classes, missing: float, target: str, units: dict
+) -> Tree | Forest:
     """Return what was read as a Tree or a Forest."""
     if read.n_classes:
         classes = range(read.n_classes) if classes is None else classes
@@ -289,15 +362,9 @@ def _to_trees(read: _Model, classes, target: str, units: dict) -> Tree | Forest:
         raise ValueError(
             "This model predicts numbers (or is a dump); it has no labels."
         )
-    columns = Columns(read.names, units, read.categories)
-    if len(read.nodes) == 1:
-        arguments = tree_arguments(read.nodes[0], columns, _predictions_alone(read))
-        return Tree(
-            tuple(columns.features), classes=classes, target=target, **arguments
-        )
-    grown = [tree_arguments(n, columns, n.value[:, None]) for n in read.nodes]
-    return boosted_forest(
-        grown,
+    columns = Columns(read.names, units, read.categories, missing)
+    return boosted_model(
+        [tree_arguments(nodes, columns) for nodes in read.nodes],
         columns.features,
         target=target,
         classes=classes,
@@ -305,15 +372,5 @@ def _to_trees(read: _Model, classes, target: str, units: dict) -> Tree | Forest:
         output=read.output,
         link=read.link,
         dtype="float32",
+        notes=read.notes,
     )
-
-
-def _predictions_alone(read: _Model) -> np.ndarray:
-    """Return what the nodes of a single tree predict."""
-    sums = np.float32(read.base[0]) + read.nodes[0].value  # float32 (n_nodes,)
-    total = sums.astype(np.float64)
-    if read.link == "logistic":
-        total = 1 / (1 + np.exp(-total))
-        if read.n_classes:
-            return np.column_stack([1 - total, total])
-    return (np.exp(total) if read.link == "exp" else total)[:, None]

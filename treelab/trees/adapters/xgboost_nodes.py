@@ -70,7 +70,33 @@ def saved_nodes(tree: dict) -> Nodes:
     arrays = (nodes.right, nodes.column, condition, nodes.missing_left, weight)
     if any(array.shape != (len(left),) for array in (left, *arrays)):
         raise ValueError("A tree of this xgboost model lacks nodes: it is damaged.")
-    return nodes
+    n_deleted = int(tree["tree_param"].get("num_deleted", 0))
+    return _without_pruned(nodes) if n_deleted else nodes
+
+
+def _without_pruned(nodes: Nodes) -> Nodes:
+    """Leave out the nodes that pruning cut off, which xgboost saves as well."""
+    reached, place = [0], np.full(len(nodes.left), -1)
+    for node in reached:  # grows as it is walked
+        if len(reached) > len(place):
+            raise ValueError("A tree of this xgboost model is a circle.")
+        if nodes.left[node] >= 0:
+            reached += [int(nodes.left[node]), int(nodes.right[node])]
+    place[reached] = np.arange(len(reached))
+    left, right = (
+        np.where(side < 0, -1, place[side])
+        for side in (nodes.left[reached], nodes.right[reached])
+    )
+    sets = nodes.categories.items()
+    return Nodes(
+        left,
+        right,
+        nodes.column[reached],
+        nodes.condition[reached],
+        nodes.missing_left[reached],
+        nodes.value[reached],
+        {int(place[node]): codes for node, codes in sets if place[node] >= 0},
+    )
 
 
 def _whole(tree: dict, name: str) -> np.ndarray:
@@ -127,7 +153,7 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
     return Nodes(left, right, column, condition, missing_left, value, categories)
 
 
-def tree_arguments(nodes: Nodes, columns: Columns, value: np.ndarray) -> dict:
+def tree_arguments(nodes: Nodes, columns: Columns) -> dict:
     """Return the arguments of ``Tree`` for these nodes; new sets join ``columns``."""
     leaf = nodes.left < 0
     feature = np.full(len(leaf), LEAF)
@@ -143,7 +169,7 @@ def tree_arguments(nodes: Nodes, columns: Columns, value: np.ndarray) -> dict:
         "feature": feature,
         "threshold": threshold,
         "missing_left": nodes.missing_left & ~leaf,
-        "value": value,
+        "value": nodes.value[:, None],
         "n_rows": np.zeros(len(leaf)),
         "impurity": np.full(len(leaf), np.nan),
     }

@@ -1,6 +1,6 @@
 """A tree as a function in C99; NaN and NULL are missing values."""
 
-from treelab.trees.code.c_parts import HELPERS, c_text, number, struct_lines
+from treelab.trees.code.c_parts import HELPERS, c_text, member, number, struct_lines
 from treelab.trees.code.ensembles.c import ensemble_to_c
 from treelab.trees.code.names import comment, heading
 from treelab.trees.code.nested import NestedWriter, Style
@@ -132,7 +132,7 @@ class _File(NestedWriter):
         return number(value)
 
     def number_test(self, test: NumberTest) -> str:
-        name = f"row->{self.names[test.source]}"
+        name = member(test.source, self.names[test.source])
         condition = f"{name} <= {number(test.threshold)}"
         return f"{condition} || isnan({name})" if test.missing_left else condition
 
@@ -151,7 +151,7 @@ class _File(NestedWriter):
 
     def value(self, term: Term) -> str:
         """Write a term's number; NAN where it has none."""
-        name = f"row->{self.names[term.source]}"
+        name = member(term.source, self.names[term.source])
         if term.scores is None:
             return name if term.may_fail else f"filled({name}, {number(term.fill)})"
         self.scores[term.index] = _score_function(term)

@@ -13,6 +13,12 @@ static int same(const char *text, const char *other)
     return text != NULL && strcmp(text, other) == 0;
 }
 """,
+    "unless": """
+static double unless(double value, double low, double high)
+{
+    return low <= value && value <= high ? NAN : value;
+}
+""",
     "filled": """
 static double filled(double value, double fill)
 {
@@ -31,6 +37,14 @@ def struct_lines(names: Mapping[Input, str]) -> list[str]:
         members.append(f"    {TYPES[source.kind]}{name}; /* {column} */")
     members = members or ["    char unused; /* no column is read */"]
     return ["struct tree_row {", *members, "};"]
+
+
+def member(source: Input, name: str) -> str:
+    """Write how a row's column is read."""
+    if source.missing_range is None:
+        return f"row->{name}"
+    low, high = map(number, source.missing_range)
+    return f"unless(row->{name}, {low}, {high})"
 
 
 def number(value: float) -> str:

@@ -109,7 +109,7 @@ class Graph:
         """Read one feature, (rows, 1); NaN where it is missing."""
         feature = self.features[j]
         if source_of(feature).kind == "number":
-            return feature.column
+            return self._number(feature)
         if "" in feature.categories:
             raise ValueError(
                 f"Column {feature.column!r} has a category without letters, which in "
@@ -126,6 +126,19 @@ class Graph:
         )
         scores = self.constant(np.array([*feature.scores, np.nan, feature.unseen]))
         return self.add("Gather", scores, code)
+
+    def _number(self, feature: Feature) -> str:
+        """Read a number, NaN where it lies in the range that counts as missing."""
+        if feature.missing_range is None:
+            return feature.column
+        low, high, missing = (
+            self.constant(np.array([value]))
+            for value in (*feature.missing_range, np.nan)
+        )
+        above = self.add("GreaterOrEqual", feature.column, low)
+        below = self.add("LessOrEqual", feature.column, high)
+        inside = self.add("And", above, below)
+        return self.add("Where", inside, missing, feature.column)
 
     def shape(self, x: dict[int, str], columns: int) -> str:
         """Return the shape (rows, columns)."""

@@ -117,6 +117,12 @@ class _Document:
     def _dictionary(self, parent) -> None:
         """Write the columns and the target."""
         for source in self.inputs:
+            if source.missing_range is not None:
+                raise ValueError(
+                    f"Numbers of {source.column!r} from {source.missing_range[0]:g} to "
+                    f"{source.missing_range[1]:g} count as missing, which treelab does "
+                    "not write in PMML. Export Python, SQL, C or ONNX."
+                )
             field = xml.SubElement(
                 parent, "DataField", {"name": source.column, **_TYPES[source.kind]}
             )

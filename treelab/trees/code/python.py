@@ -3,7 +3,12 @@
 from treelab.trees.code.ensembles.python import ensemble_to_python
 from treelab.trees.code.names import heading
 from treelab.trees.code.nested import NestedWriter, Style
-from treelab.trees.code.python_helpers import PREDICT_CLASS, READERS, needed_helpers
+from treelab.trees.code.python_helpers import (
+    PREDICT_CLASS,
+    category_keys,
+    needed_helpers,
+    reading,
+)
 from treelab.trees.code.splits import CategoryTest, NumberTest, Term
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -73,8 +78,7 @@ class _Module(NestedWriter):
                 '    """Return the probability of each of CLASSES for one row."""',
             ]
         for source, name in self.names.items():
-            reader = READERS[source.kind]
-            lines.append(f"    {name} = {reader}(row[{source.column!r}])")
+            lines.append(f"    {name} = {reading(source)}")
         return [*lines, *self.body(0)]
 
     def _branch(self, root: int) -> list[str]:
@@ -99,7 +103,8 @@ class _Module(NestedWriter):
     def category_test(self, test: CategoryTest) -> str:
         name = self.names[test.source]
         missing_listed = test.missing_left == test.inside
-        listed = [*map(repr, test.listed), *(["None"] if missing_listed else [])]
+        keys = [repr(key) for c in test.listed for key in category_keys(c)]
+        listed = [*keys, *(["None"] if missing_listed else [])]
         # "in ()" is never true, and {} would be a dict.
         group = f"{{{', '.join(listed)}}}" if listed else "()"
         return f"{name} {'in' if test.inside else 'not in'} {group}"
@@ -121,7 +126,9 @@ class _Module(NestedWriter):
     def _table(self, term: Term) -> str:
         """Name the table of a category column's scores, which goes to the top."""
         table = f"_SCORES_{term.index}"
-        entries = {None: term.fill} | (term.scores or {})
+        entries: dict = {None: term.fill}
+        for category, score in (term.scores or {}).items():
+            entries |= dict.fromkeys(category_keys(category), score)
         rows = [f"    {category!r}: {score!r}," for category, score in entries.items()]
         self.scores[term.index] = [f"{table} = {{", *rows, "}"]
         return table

@@ -1,5 +1,9 @@
 """Python functions that exported code carries along."""
 
+from math import isfinite
+
+from treelab.trees.code.splits import Input
+
 READERS = {"number": "_number", "category": "_text"}
 HELPERS = {
     "_missing": '''
@@ -13,10 +17,18 @@ def _number(value):
     """Return a value as float; NaN where it is missing."""
     return nan if _missing(value) else float(value)
 ''',
+    "_unless": '''
+def _unless(value, low, high):
+    """Return a number; NaN where it lies from low to high, which counts as missing."""
+    return nan if low <= value <= high else value
+''',
     "_text": '''
 def _text(value):
-    """Return a category as text; None where it is missing."""
-    return None if _missing(value) else str(value)
+    """Return a category as text, or a number as it is; None where it is missing."""
+    if _missing(value):
+        return None
+    is_number = hasattr(value, "__float__") and not isinstance(value, str)
+    return value if is_number else str(value)
 ''',
     "_filled": '''
 def _filled(value, fill):
@@ -35,6 +47,32 @@ PREDICT_CLASS = '''def predict(row):
     """Return the most probable of CLASSES for one row."""
     probabilities = predict_proba(row)
     return CLASSES[probabilities.index(max(probabilities))]'''
+
+
+def category_keys(category: str) -> list:
+    """Return what is the category in Python: its text, and the number that it writes.
+
+    True, 1 and 1.0 are one key of a set there, as they are one category of a feature.
+    """
+    if category in ("True", "False"):
+        return [category, category == "True"]
+    for kind in (int, float):
+        try:
+            number = kind(category)
+        except ValueError:
+            continue
+        if str(number) == category and isfinite(number):
+            return [category, number]
+    return [category]
+
+
+def reading(source: Input) -> str:
+    """Write how a row's column is read."""
+    read = f"{READERS[source.kind]}(row[{source.column!r}])"
+    if source.missing_range is None:
+        return read
+    low, high = source.missing_range
+    return f"_unless({read}, {low!r}, {high!r})"
 
 
 def needed_helpers(body: str) -> list[str]:

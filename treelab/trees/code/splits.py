@@ -14,11 +14,15 @@ from treelab.trees.walk import OBLIQUE, used_features
 
 @dataclass(frozen=True)
 class Input:
-    """A column that the code reads: its name, "number" or "category", its unit."""
+    """A column that the code reads: its name, "number" or "category", its unit.
+
+    Numbers from the first to the second of ``missing_range`` count as missing.
+    """
 
     column: str
     kind: str
     unit: str
+    missing_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ Test = NumberTest | CategoryTest | SumTest
 
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
-    return Input(feature.column, feature.kind, feature.unit)
+    return Input(feature.column, feature.kind, feature.unit, feature.missing_range)
 
 
 def inputs(model: Tree | WeightedTrees) -> list[Input]:

@@ -273,8 +273,12 @@ def text(value: str) -> str:
 
 
 def quoted_name(source: Input) -> str:
-    """Write a column's name as a quoted identifier."""
-    return _quoted(source.column, '"')
+    """Write a column's name as a quoted identifier; NULL where it counts as missing."""
+    name = _quoted(source.column, '"')
+    if source.missing_range is None:
+        return name
+    low, high = map(number, source.missing_range)
+    return f"CASE WHEN {name} BETWEEN {low} AND {high} THEN NULL ELSE {name} END"
 
 
 def _quoted(value: str, quote: str) -> str:

@@ -1,7 +1,6 @@
 """What one row holds, in words: a value, and where it lies within a condition."""
 
 import numpy as np
-import pandas as pd
 
 from treelab.trees.feature import as_table
 from treelab.trees.text.conditions import (
@@ -90,7 +89,7 @@ def value_within(tree: Tree, condition: Condition, row) -> str:
         total = threshold - float(tree.margin(table)[0, node])
         return value_text(total, threshold, parse(rounded(threshold)))
     cell = table[condition.column].iloc[0]
-    if not isinstance(condition, NumberCondition) or pd.isna(cell):
+    if not isinstance(condition, NumberCondition) or condition.feature.lacks(cell):
         return cell_text(condition.feature, cell)
     low, high = condition.low_text or "−∞", condition.high_text or "∞"
     text = shortest(float(cell))
@@ -101,10 +100,10 @@ def value_within(tree: Tree, condition: Condition, row) -> str:
 
 def cell_text(feature, cell) -> str:
     """Return a cell of a feature's column: "0.2 cm", "Sales" or "missing"."""
-    if pd.isna(cell):
+    if feature.lacks(cell):
         return "missing"
     if feature.kind == "number":
         return with_unit(shortest(float(cell)), feature.unit)
-    text = quoted(str(cell))
-    known = str(cell) in feature.categories
+    name = feature.category(cell)
+    text, known = quoted(name), name in feature.categories
     return text if known else f"{text}, which no training row held"

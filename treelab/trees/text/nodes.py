@@ -212,8 +212,8 @@ def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
     cell: Any = table.iloc[0, names.index(feature.column)]
     if pd.isna(cell):
         return "missing"
-    text = quoted(str(cell))
-    known = str(cell) in feature.categories
+    name = feature.category(cell)
+    text, known = quoted(name), name in feature.categories
     return text if known else f"{text}, which no training row held"
 
 

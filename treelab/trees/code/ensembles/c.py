@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.trees.code.c_parts import HELPERS, c_text, number, struct_lines
+from treelab.trees.code.c_parts import HELPERS, c_text, member, number, struct_lines
 from treelab.trees.code.ensembles.heading import FAR_BELOW, ensemble_heading
 from treelab.trees.code.names import identifiers
 from treelab.trees.code.splits import inputs, source_of
@@ -79,7 +79,8 @@ def _features(model: WeightedTrees, used: list[int], names) -> list[list[str]]:
         lines += ["    (void)row;", "    x[0] = 0;"]
     for i, j in enumerate(used):
         feature = model.features[j]
-        value = f"row->{names[source_of(feature)]}"
+        source = source_of(feature)
+        value = member(source, names[source])
         if feature.kind != "number":
             score = [f"static double score_{j}(const char *category)", "{"]
             score.append("    if (category == NULL) return NAN;")
@@ -89,8 +90,9 @@ def _features(model: WeightedTrees, used: list[int], names) -> list[list[str]]:
             functions.append([*score, f"    return {number(feature.unseen)};", "}"])
             value = f"score_{j}({value})"
         lines.append(f"    x[{i}] = {value};")
-    helper = [[HELPERS["same"]]] if functions else []
-    return [*helper, *functions, [*lines, "}"]]
+    used_helpers = ["same"] * bool(functions) + ["unless"] * ("unless(" in str(lines))
+    helpers = [[HELPERS[name]] for name in used_helpers]
+    return [*helpers, *functions, [*lines, "}"]]
 
 
 def _mean(model: WeightedTrees) -> list[list[str]]:

@@ -3,7 +3,12 @@
 import numpy as np
 
 from treelab.trees.code.ensembles.heading import FAR_BELOW, ensemble_heading
-from treelab.trees.code.python_helpers import PREDICT_CLASS, READERS, needed_helpers
+from treelab.trees.code.python_helpers import (
+    PREDICT_CLASS,
+    category_keys,
+    needed_helpers,
+    reading,
+)
 from treelab.trees.code.splits import inputs, source_of
 from treelab.trees.ensemble import WeightedTrees
 
@@ -44,7 +49,7 @@ def _features(model: WeightedTrees, used: list[int]) -> str:
     lines = ["def _features(row):", '    """Return the numbers that splits test."""']
     names = {source: f"column_{i}" for i, source in enumerate(read)}
     for source, name in names.items():
-        lines.append(f"    {name} = {READERS[source.kind]}(row[{source.column!r}])")
+        lines.append(f"    {name} = {reading(source)}")
     values = []
     for j in used:
         feature = model.features[j]
@@ -60,8 +65,10 @@ def _scores(model: WeightedTrees, used: list[int]) -> list[str]:
     for j in used:
         feature = model.features[j]
         if feature.kind != "number":
-            scores = dict(zip(feature.categories, map(float, feature.scores)))
-            lines.append(f"_SCORES_{j} = { ({None: float('nan')} | scores)!r}")
+            scores: dict = {None: float("nan")}
+            for category, score in zip(feature.categories, feature.scores):
+                scores |= dict.fromkeys(category_keys(category), float(score))
+            lines.append(f"_SCORES_{j} = {scores!r}")
     return lines
 
 
