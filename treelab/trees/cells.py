@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -89,8 +90,7 @@ class CellForm:
     @property
     def missing_numbers(self) -> tuple[float, ...]:
         """Marks of a missing value that are numbers, such as -999."""
-        numbers = pd.to_numeric(pd.Series(self.missing, dtype="str"), errors="coerce")
-        return tuple(numbers.dropna())
+        return _numbers_among(self.missing)
 
     def to_dict(self) -> dict:
         """Return what differs from a plain form of the kind, for JSON."""
@@ -116,6 +116,13 @@ class CellForm:
 
 
 CATEGORY = CellForm("category", MISSING)
+
+
+@cache
+def _numbers_among(marks: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the marks that are numbers."""
+    numbers = pd.to_numeric(pd.Series(marks, dtype="str"), errors="coerce")
+    return tuple(numbers[np.isfinite(numbers)].tolist())
 
 
 def read_words(

@@ -140,6 +140,26 @@ class Feature:
             return read_column(column, self.form, self.kind, levels)
         return read_column(column, self.form, self.kind, levels, place_of)
 
+    @property
+    def missing_interval(self) -> tuple[float, float] | None:
+        """The numbers that count as missing, for exported code; None where none do.
+
+        Raises
+        ------
+        ValueError
+            If they are several numbers.
+        """
+        marks = () if self.form is None else self.form.missing_numbers
+        if self.missing_range is not None or not marks or self.kind != "number":
+            return self.missing_range
+        if len(marks) > 1:
+            raise ValueError(
+                f"In column {self.column!r} {len(marks)} numbers count as missing, "
+                f"{marks[0]:g} and {marks[1]:g} among them; exported code knows one. "
+                "Train on a table in which those cells are empty."
+            )
+        return marks[0], marks[0]
+
     def lacks(self, cell) -> bool:
         """Whether one cell of the column is missing, or counts as such."""
         if pd.isna(cell) or self.missing_range is None:

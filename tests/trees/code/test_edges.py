@@ -24,6 +24,7 @@ from tests.trees.code.test_ensembles import (
     with_one_weight_a_tree,
 )
 from tests.trees.make import make_tree
+from treelab.trees.cells import CellForm
 from treelab.trees.code import to_onnx
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -202,3 +203,17 @@ def test_python_takes_any_missing_value(cell):
         tree = replace(tree, features=[kind])
         table = pd.DataFrame({"x": [cell, "a", "b"]}, dtype=object)
         assert python_predictions(tree, table) == tree.predict(table).tolist()
+
+
+@needs_gcc
+def test_a_number_that_counts_as_missing_in_the_table_does_so_in_code(tmp_path):
+    form = CellForm(missing=("", "-999"))
+    tree = stump(Feature("a", form=form))
+    table = pd.DataFrame({"a": [-999.0, -998.0, NAN, 5.0]})
+    wanted = tree.predict(table)
+    assert wanted[0] == wanted[2]
+    assert equal(python_predictions(tree, table), wanted)
+    assert equal(c_predictions(tree, table, tmp_path), wanted)
+    tree = stump(Feature("a", form=CellForm(missing=("-999", "-998"))))
+    with pytest.raises(ValueError, match=r"2 numbers count as missing, -999 and -998"):
+        treelab.to_python(tree)

@@ -129,11 +129,11 @@ class Graph:
 
     def _number(self, feature: Feature) -> str:
         """Read a number, NaN where it lies in the range that counts as missing."""
-        if feature.missing_range is None:
+        if feature.missing_interval is None:
             return feature.column
         low, high, missing = (
             self.constant(np.array([value]))
-            for value in (*feature.missing_range, np.nan)
+            for value in (*feature.missing_interval, np.nan)
         )
         above = self.add("GreaterOrEqual", feature.column, low)
         below = self.add("LessOrEqual", feature.column, high)

@@ -90,7 +90,7 @@ Test = NumberTest | CategoryTest | SumTest
 
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
-    return Input(feature.column, feature.kind, feature.unit, feature.missing_range)
+    return Input(feature.column, feature.kind, feature.unit, feature.missing_interval)
 
 
 def inputs(model: Tree | WeightedTrees) -> list[Input]:
