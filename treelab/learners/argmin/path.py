@@ -13,7 +13,9 @@ from treelab.evaluation.metrics import (
     macro_f1_error,
     scores,
 )
+from treelab.learners.argmin.export import TrainedTree, TreeExporter
 from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.sparse import class_weighted, lose_nothing
 from treelab.learners.common.base import TrainingData
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning.path import PruningPath
@@ -34,13 +36,32 @@ class WithPath:
 
     @property
     def tree_(self) -> Tree:
-        """The tree of the chosen strength, in the units of ``X``."""
-        return self.model_.tree
+        """The tree that predicts, in the units of ``X``; refused under a predictor."""
+        return self.model_.as_tree()
 
     @property
     def pruning_strength_(self) -> float:
         """The chosen strength."""
         return float(self.model_.strengths[self.model_.chosen])
+
+
+def chosen_path(exporter: TreeExporter, trained: Sequence[TrainedTree]) -> PruningPath:
+    """Bind the trees of all strengths, with a predictor on top where one is wanted.
+
+    With ``predictor="auto"`` the predictor stays where its validation score is better
+    than that of the trees alone by more than one standard error.
+    """
+    settings, data, labels = exporter.settings, exporter.data, exporter.labels
+    drawn = [(exporter.export(tree), None) for tree in trained]
+    alone = pruning_path(drawn, settings, data, labels)
+    if settings.reads_leaf:
+        return alone
+    both = [exporter.export_with_predictor(tree) for tree in trained]
+    on_top = pruning_path(both, settings, data, labels)
+    if settings.predictor != "auto":
+        return on_top
+    before, after = (_row_scores(path, data)[None] for path in (on_top, alone))
+    return alone if lose_nothing(before, after)[0] else on_top
 
 
 def pruning_path(
@@ -137,6 +158,17 @@ def smallest_within_error(
     best = min(np.flatnonzero(score == score.max()), key=lambda i: loss[i])
     good = np.flatnonzero(score >= score[best] - error[best])
     return int(min(good, key=lambda i: (size[i], loss[i])))
+
+
+def _row_scores(path: PruningPath, data: TrainingData) -> np.ndarray:
+    """Score of each validation row by the chosen tree, as ``valid_row_scores`` has it.
+
+    (n,), higher is better.
+    """
+    if path.classes is None:
+        return -((path.predict(data.frame_valid) - data.y_valid) ** 2)
+    predicted = path.predict_proba(data.frame_valid).argmax(axis=1)
+    return class_weighted(predicted == data.y_valid, data.y_valid)
 
 
 def _on_validation(

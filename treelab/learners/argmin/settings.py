@@ -97,6 +97,7 @@ class ArgminSettings(TreeSettings):
         "formulation": "preference",
         "pruning_strength": (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0),
         "selection": "best",
+        "predictor": "linear",
         "uses_x": True,
         "learning_rate": 0.001,
         "plateau": 2,
@@ -135,12 +136,14 @@ class ArgminSettings(TreeSettings):
         choices=("linear", "elu"),
     )
     predictor: str = setting(
-        "linear",
+        "leaf",
         "choice",
-        "leaf: the tree alone, one prediction for each leaf. linear, mlp: a model on "
-        "top that reads how far the row passes each node.",
+        "leaf: the tree as drawn, each leaf by its training rows. linear, mlp: a model "
+        "on top, which reads how far the row passes each node and which no drawing "
+        "shows. auto: linear where it predicts validation rows better by more than one "
+        "standard error, else leaf.",
         label="Predictor",
-        choices=("linear", "mlp", "leaf"),
+        choices=("leaf", "auto", "linear", "mlp"),
     )
     uses_x: bool = setting(
         False, "bool", "Whether a linear or mlp predictor reads the features as well."

@@ -88,11 +88,14 @@ def valid_row_scores(network: ArgminTrees) -> np.ndarray:
         right.append(log_proba(output).argmax(1) == rows.y)  # (E, B)
         truth.append(rows.y)
     network.train()
-    _, code, count = np.unique(
-        torch.cat(truth).cpu(), return_inverse=True, return_counts=True
-    )
+    return class_weighted(_array(torch.cat(right, 1)), torch.cat(truth).cpu().numpy())
+
+
+def class_weighted(score: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Weight scores (..., n) so that rows of all classes ``y`` (n,) count alike."""
+    _, code, count = np.unique(y, return_inverse=True, return_counts=True)
     weight = len(code) / (len(count) * count)
-    return _array(torch.cat(right, 1)) * weight[code]
+    return score * weight[code]
 
 
 @torch.no_grad()

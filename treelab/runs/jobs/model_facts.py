@@ -11,11 +11,6 @@ from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
 from treelab.trees.tree import Tree
 
-ON_TOP = (
-    "A predictor on top of this tree makes the prediction, from how far a row passes "
-    "each node; a leaf shows only the training rows that end in it."
-)
-
 
 def with_names(model: Model, problem: Problem) -> Model:
     """Return a model with the target's name and unit, which no learner is given."""
@@ -61,7 +56,7 @@ def model_size(model: Model) -> dict[str, int]:
     dict
         ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
         leaves and splits are those of all its trees; ``strengths`` for a path, whose
-        tree is the chosen one.
+        tree is the chosen one, and ``predictors`` where one on top of it predicts.
     """
     if isinstance(model, WeightedTrees):
         return _ensemble_size(model)
@@ -69,6 +64,8 @@ def model_size(model: Model) -> dict[str, int]:
     size = {"leaves": tree.n_leaves, "splits": tree.n_splits, "depth": tree.depth}
     if isinstance(model, PruningPath):
         size["strengths"] = len(model)
+        if model.has_predictor:
+            size["predictors"] = 1  # on top of the tree
     return size
 
 
