@@ -1,6 +1,7 @@
 """Argmin tree: oblique splits, and which nodes are pruned is itself learned."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -10,8 +11,9 @@ from treelab.learners.argmin.export import TreeExporter
 from treelab.learners.argmin.fit import check_rows, train_path
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.origins import held_out_words, with_origins
-from treelab.learners.argmin.path import WithPath, chosen_path
+from treelab.learners.argmin.path import WithPath, chosen_path, drawn_row_scores
 from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.sparse import network_row_scores
 from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
@@ -124,6 +126,9 @@ class _Argmin(WithPath, TableEstimator):
             seed,
             max_leaf_nodes=settings.max_leaf_nodes,
             snapshot=exporter.export,
+            row_scores=partial(drawn_row_scores, exporter)
+            if settings.reads_leaf
+            else network_row_scores,
             callbacks=callbacks,
         )
         path = chosen_path(exporter, trained.trees)

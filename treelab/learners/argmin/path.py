@@ -13,9 +13,10 @@ from treelab.evaluation.metrics import (
     macro_f1_error,
     scores,
 )
-from treelab.learners.argmin.export import TrainedTree, TreeExporter
+from treelab.learners.argmin.export import TrainedTree, TreeExporter, trained_trees
+from treelab.learners.argmin.network import ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings
-from treelab.learners.argmin.sparse import class_weighted, lose_nothing
+from treelab.learners.argmin.sparse import class_scores, lose_nothing
 from treelab.learners.common.base import TrainingData
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning.path import PruningPath
@@ -60,8 +61,22 @@ def chosen_path(exporter: TreeExporter, trained: Sequence[TrainedTree]) -> Pruni
     on_top = pruning_path(both, settings, data, labels)
     if settings.predictor != "auto":
         return on_top
-    before, after = (_row_scores(path, data)[None] for path in (on_top, alone))
+    before, after = (row_scores(path, data)[None] for path in (on_top, alone))
     return alone if lose_nothing(before, after)[0] else on_top
+
+
+def drawn_row_scores(exporter: TreeExporter, network: ArgminTrees) -> np.ndarray:
+    """Return each validation row's score (E, n) by the trees as they are drawn."""
+    trees = [exporter.export(tree) for tree in trained_trees(network)]
+    return np.array([row_scores(tree, exporter.data) for tree in trees])
+
+
+def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
+    """Return each validation row's score (n,), higher is better."""
+    if model.classes is None:
+        return -((model.predict(data.frame_valid) - data.y_valid) ** 2)
+    proba = model.predict_proba(data.frame_valid)
+    return class_scores(proba.argmax(axis=1), data.y_valid)
 
 
 def pruning_path(
@@ -158,17 +173,6 @@ def smallest_within_error(
     best = min(np.flatnonzero(score == score.max()), key=lambda i: loss[i])
     good = np.flatnonzero(score >= score[best] - error[best])
     return int(min(good, key=lambda i: (size[i], loss[i])))
-
-
-def _row_scores(path: PruningPath, data: TrainingData) -> np.ndarray:
-    """Score of each validation row by the chosen tree, as ``valid_row_scores`` has it.
-
-    (n,), higher is better.
-    """
-    if path.classes is None:
-        return -((path.predict(data.frame_valid) - data.y_valid) ** 2)
-    predicted = path.predict_proba(data.frame_valid).argmax(axis=1)
-    return class_weighted(predicted == data.y_valid, data.y_valid)
 
 
 def _on_validation(
