@@ -15,7 +15,6 @@ from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
 from treelab.evaluation.ensembles.deciders import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import headline, scores
-from treelab.figures.export import has_dot
 from treelab.learners.common.origin import Origin
 from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
@@ -69,14 +68,6 @@ def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     tree = visit("tree", run=run)
     assert tree.metric[0].value == significant(alone)  # that of what is drawn leads
     assert f"predictions: {significant(stored)} macro F1" in page_text(tree)
-    assert tree.selectbox(key="export-as").options == [
-        *(("Picture (SVG)", "Picture (PDF)") if has_dot() else ()),
-        "Interactive page (HTML)",
-        "Picture (DOT)",
-        "Rules (text)",
-        "Model (treelab.load)",
-        "Data (JSON)",
-    ]
 
 
 def test_curves_name_their_rows(visit, store):

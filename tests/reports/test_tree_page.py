@@ -1,13 +1,11 @@
-from dataclasses import replace
-
 import pytest
 from sklearn.metrics import f1_score
 
 from tests.pages.stores import add_run
 from treelab.learners.common.origin import Origin
 from treelab.reports.tree_page import html_page
-from treelab.trees.pruning.shown_tree import ON_TOP, shown_tree
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.pruning.shown_tree import ON_TOP, shown_tree
 from treelab.trees.text.numerals import significant
 
 
