@@ -178,14 +178,19 @@ class ArgminSettings(TreeSettings):
     def __post_init__(self):
         if self.uses_x and self.reads_leaf:
             raise ValueError(
-                "uses_x=True needs predictor='linear' or 'mlp': a constant in each "
-                "leaf cannot read the row."
+                "uses_x=True needs predictor='auto', 'linear' or 'mlp': a leaf that "
+                "predicts by itself cannot read the row."
             )
 
     @property
     def reads_leaf(self) -> bool:
-        """Whether the predictor is a constant for each leaf."""
+        """Whether leaves predict once a linear predictor has trained the tree."""
         return self.predictor == "leaf"
+
+    @property
+    def trains_constants(self) -> bool:
+        """Whether training has a constant in each leaf, as clusters do."""
+        return self.predictor == "constant"
 
     @property
     def hidden_sizes(self) -> tuple[int, ...]:
@@ -231,7 +236,7 @@ class ClusterSettings(TreeSettings):
         """Return the settings of its trees: linear splits, a constant in each leaf."""
         shared = {declared.name for declared in fields(ArgminSettings)}
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name in shared}
-        return ArgminSettings(predictor="leaf", **own)
+        return ArgminSettings(predictor="constant", **own)
 
 
 SPEC = LearnerSpec(
