@@ -88,7 +88,8 @@ def network_row_scores(network: ArgminTrees) -> np.ndarray:
         predicted.append(log_proba(output).argmax(1))  # (E, B)
         truth.append(rows.y)
     network.train()
-    return class_scores(torch.cat(predicted, 1).cpu().numpy(), torch.cat(truth).cpu())
+    found, y = torch.cat(predicted, 1), torch.cat(truth)
+    return class_scores(found.cpu().numpy(), y.cpu().numpy())
 
 
 def class_scores(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -98,7 +99,7 @@ def class_scores(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """
     _, code, count = np.unique(truth, return_inverse=True, return_counts=True)
     weight = len(code) / (len(count) * count)
-    return (predicted == np.asarray(truth)) * weight[code]
+    return (predicted == truth) * weight[code]
 
 
 @torch.no_grad()
