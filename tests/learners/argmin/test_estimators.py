@@ -43,6 +43,8 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks([ArgminTreeRegressor(**CHECKED)])
 def test_scikit_learns_checks_of_the_regressor(estimator, check):
+    if "check_regressors_train" in str(check):  # four leaves cannot reach R2 0.5 there
+        estimator.set_params(depth=3, max_epochs=30)
     check(estimator)
 
 
