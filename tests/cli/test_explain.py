@@ -8,8 +8,8 @@ import pytest
 from tests.pages.stores import add_run
 from treelab.cli.main import main
 from treelab.evaluation.ensembles.deciders import rows_decided_by_one
-from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.pruning.shown_tree import ON_TOP
 from treelab.trees.text.numerals import percent
 
 

@@ -4,9 +4,13 @@ import json
 
 import pandas as pd
 
+from treelab import load
 from treelab.cli.main import main
+from treelab.evaluation.metrics import scores
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
@@ -97,3 +101,51 @@ def test_export_writes_onnx_and_pmml(trained, tmp_path, capsys, refused):
     assert file.stat().st_size > 100
     assert main(["export", trained, "--format", "pmml"]) == 0
     assert "<TreeModel" in capsys.readouterr().out
+
+
+def train_argmin(table, *more) -> str:
+    """The id of an argmin run of few epochs."""
+    command = ["train", table, "--target", "kind", "--learner", "argmin"]
+    settings = ["--set", "max_epochs=5", "--set", "depth=2", *more]
+    assert main([*command, *settings]) == 0
+    return RunStore().runs()[0].id
+
+
+def test_the_scores_of_an_argmin_run_are_those_of_the_tree_that_is_drawn(
+    home, table, capsys
+):
+    run = RunStore().run(train_argmin(table))
+    capsys.readouterr()
+    assert main(["export", run.id, "--format", "python"]) == 0
+    names: dict = {}
+    exec(capsys.readouterr().out, names)
+    tree = shown_tree(RunStore().model(run.id))
+    split = run.problem.split(RunStore().table(run.problem.table_id))
+    for name in ("train", "valid", "test"):
+        X, y = split.rows(name)
+        predicted = tree.predict(X)
+        found = scores(run.problem.task, y, predicted)["macro_f1"]
+        assert run.metrics[name]["macro_f1"] == found
+        assert [names["predict"](r) for r in X.to_dict("records")] == [*predicted]
+
+
+def test_a_predictor_on_top_is_written_whole_or_not_at_all(
+    home, table, capsys, refused, tmp_path
+):
+    run = train_argmin(table, "--set", "predictor=linear")
+    X = pd.read_csv(table).drop(columns="kind")
+    wanted = RunStore().model(run).predict(X).tolist()
+    file = tmp_path / "model.treelab"
+    assert main(["export", run, "--format", "model", "-o", str(file)]) == 0
+    assert load(file).predict(X).tolist() == wanted
+    capsys.readouterr()
+    assert main(["export", run, "--format", "json"]) == 0
+    again = PruningPath.from_dict(json.loads(capsys.readouterr().out))
+    assert again.predict(X).tolist() == wanted
+    for name in ("python", "sql", "c", "pmml", "onnx"):
+        sentence = refused("export", run, "--format", name, "-o", str(tmp_path / name))
+        assert "A predictor on top of the tree makes this model's" in sentence
+    for name in ("text", "dot", "html"):
+        assert main(["export", run, "--format", name]) == 0
+        words = " ".join(capsys.readouterr().out.replace("\\n", " ").split())
+        assert "predictor on top of this tree" in words

@@ -65,9 +65,9 @@ def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     assert "predictor on top" not in notes(app)
     steps = pruning_steps(loaded, tree_alone=True)
     assert steps.table["test_score"].iloc[path.chosen] == pytest.approx(alone)
-    assert f"The tree alone: {significant(alone)} macro F1" in page_text(
-        visit("tree", run=run)
-    )
+    tree = visit("tree", run=run)
+    assert tree.metric[0].value == significant(alone)  # that of what is drawn leads
+    assert f"predictions: {significant(stored)} macro F1" in page_text(tree)
 
 
 def test_curves_name_their_rows(visit, store):

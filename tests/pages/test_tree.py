@@ -11,6 +11,7 @@ from pages.common.words import LONGEST_RULE, short_rule
 from tests.pages.shown import conditions, dots, page_text, viewers
 from tests.pages.stores import add_run
 from tests.slow_params import slow_after
+from treelab.trees.code import LANGUAGES
 from treelab.trees.feature import Feature
 from treelab.trees.text.rules import rule_text
 from treelab.trees.tree import Tree
@@ -61,7 +62,7 @@ def test_the_tree_can_be_exported(visit, store, monkeypatch, dot, pictures):
     assert ("with Graphviz's dot SVG and PDF" in page_text(app)) == (not dot)
 
 
-@pytest.mark.parametrize("learner", ["cart", "grande", "argmin"])
+@pytest.mark.parametrize("learner", ["cart", "grande"])
 def test_the_tree_can_be_exported_as_code(visit, store, learner):
     app = visit("tree", run=add_run(store, learner))
     for title in ("Python function", "SQL CASE", "C function"):
@@ -72,6 +73,13 @@ def test_the_tree_can_be_exported_as_code(visit, store, learner):
         assert "Runs without treelab" in page_text(app)
         assert ("not the ensemble's" in page_text(app)) == (learner == "grande")
     assert [each.proto.label for each in documents] == ["Report", "Model card"]
+
+
+def test_what_a_predictor_on_top_predicts_is_not_exported_as_code(visit, store):
+    app = visit("tree", run=add_run(store, "argmin"))
+    code = {title for title, _, _ in LANGUAGES.values()} | {"ONNX"}
+    assert not code & set(app.selectbox(key="export-as").options)
+    assert "As code it would predict otherwise" in page_text(app)
 
 
 def test_an_ensemble_says_that_all_its_trees_predict(visit, store):

@@ -2,11 +2,9 @@
 
 import json
 from argparse import Namespace
-from dataclasses import replace
 
 from treelab.cli.common.arguments import add_model, add_output
 from treelab.cli.common.saved_models import find_model, write_bytes, write_output
-from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
@@ -55,6 +53,8 @@ def export(arguments: Namespace) -> None:
         return
     tree = _single_tree(model, arguments.estimator)
     if arguments.format in ("onnx", *LANGUAGES):
+        if isinstance(model, PruningPath):
+            model.as_tree()  # refused where a predictor on top is not written
         _write_code(arguments, tree)
         return
     writers = {
@@ -95,7 +95,4 @@ def _single_tree(model: Model, estimator: int | None) -> Tree:
         return shown_tree(model, estimator=estimator)
     if estimator is not None:
         raise ValueError("The model is one tree; leave --estimator out.")
-    tree = shown_tree(model)
-    if not isinstance(model, PruningPath) or model.predictors[model.chosen] is None:
-        return tree
-    return replace(tree, notes=(*tree.notes, ON_TOP))
+    return shown_tree(model)

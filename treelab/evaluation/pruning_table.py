@@ -1,7 +1,7 @@
 """The trees of a pruning path in one table: strength, scores and sizes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -76,7 +76,10 @@ def pruning_steps(
         Whether a tree of a PruningPath predicts by its leaves.
     """
     if isinstance(model, PruningPath):
-        trees = tuple(shown_tree(model, strength=i) for i in range(len(model)))
+        drawn = model
+        if tree_alone:
+            drawn = replace(model, predictors=(None,) * len(model))
+        trees = tuple(shown_tree(drawn, strength=i) for i in range(len(model)))
         table = trained_path_table(
             model, trees, split if has_labels else None, tree_alone=tree_alone
         )

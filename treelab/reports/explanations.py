@@ -10,10 +10,9 @@ from treelab.evaluation.explanations.rows import (
     worst_errors,
 )
 from treelab.evaluation.leaf_scores import score_leaf
-from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import Model, shown_tree
+from treelab.trees.pruning.shown_tree import ON_TOP, Model, shown_tree
 from treelab.trees.text.nodes import path_sentences
 from treelab.trees.text.numerals import counted, percent, probability, significant
 from treelab.trees.text.rules import rule_text
@@ -97,7 +96,7 @@ def _single_tree(model: Tree | PruningPath, row, X, y) -> list[str]:
     tree = shown_tree(model)
     steps = path_sentences(tree, row, most=3)
     predicted = None
-    if isinstance(model, PruningPath) and model.predictors[model.chosen] is not None:
+    if isinstance(model, PruningPath) and model.has_predictor:
         predicted = model.predict(X)
         steps[-1] = ON_TOP
     return [*steps, _leaf_words(tree, row, X, y, predicted)]

@@ -97,10 +97,7 @@ class RunFacts:
     @property
     def has_predictor(self) -> bool:
         """Whether a predictor on top of the tree makes the predictions."""
-        return (
-            isinstance(self.model, PruningPath)
-            and self.model.predictors[self.model.chosen] is not None
-        )
+        return isinstance(self.model, PruningPath) and self.model.has_predictor
 
     def imitation_sentences(self) -> list[str]:
         """Say how a surrogate does beside the model it imitates; else nothing."""

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import replace
 
 from treelab.evaluation.frontier import HELD_OUT
 from treelab.figures.style.colors import learner_color
@@ -30,7 +29,7 @@ from treelab.reports.sections import (
     scores_section,
     training_section,
 )
-from treelab.runs.jobs.model_facts import ON_TOP, without_origin
+from treelab.runs.jobs.model_facts import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
@@ -130,9 +129,6 @@ def _tree_section(found: Sequence[RunFacts]) -> tuple[Section, dict[str, dict]]:
         name = f"tree-{number}"
         run = own.run
         tree = without_origin(own.tree, run.provenance)
-        if own.has_predictor:
-            notes = dict.fromkeys([*tree.notes, ON_TOP])
-            tree = replace(tree, notes=tuple(notes))
         rows = own.split.rows(run.fitted_split)
         payload = tree_payload(tree, *rows, split=run.fitted_split, title=own.name)
         drawn[name] = payload | view_settings(

@@ -1,12 +1,10 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
-from dataclasses import replace
-
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.split_scores import headline_scores
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
-from treelab.runs.jobs.model_facts import ON_TOP, without_origin
+from treelab.runs.jobs.model_facts import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
@@ -53,18 +51,11 @@ def html_page(
     title = run.title
     if isinstance(model, WeightedTrees) and estimator is not None:
         title += f", tree {estimator} of {model.n_estimators:,}"
-    if _has_predictor(model):
-        tree = replace(tree, notes=tuple(dict.fromkeys([*tree.notes, ON_TOP])))
     shown = without_origin(tree, run.provenance)  # said in the captions
     rows = split.rows(run.fitted_split)
     payload = tree_payload(shown, *rows, split=run.fitted_split, title=title)
     captions = _captions(tree, model, run, split.rows("test"))
     return viewer_page(payload, text=to_text(tree), captions=captions)
-
-
-def _has_predictor(model: Model) -> bool:
-    """Whether a predictor on top of the tree makes the predictions."""
-    return isinstance(model, PruningPath) and model.predictors[model.chosen] is not None
 
 
 def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]:
@@ -79,7 +70,7 @@ def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]
         n_trees = counted(model.n_estimators, "tree")
         what = f"The ensemble of {n_trees} predicts, not this one tree"
         alone = "this tree alone"
-    elif _has_predictor(model):
+    elif isinstance(model, PruningPath) and model.has_predictor:
         what = "A predictor on top of this tree makes the predictions"
         alone = "the leaves of the tree alone"
     if name not in measured:

@@ -67,10 +67,7 @@ class LoadedRun:
     @property
     def has_predictor(self) -> bool:
         """Whether a predictor on top of the tree makes the predictions."""
-        return (
-            isinstance(self.model, PruningPath)
-            and self.model.predictors[self.model.chosen] is not None
-        )
+        return isinstance(self.model, PruningPath) and self.model.has_predictor
 
 
 def load_run(run: Run) -> LoadedRun:

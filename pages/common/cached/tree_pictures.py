@@ -13,7 +13,7 @@ from treelab.evaluation.pruning_table import PruningSteps
 from treelab.evaluation.split_scores import headline_scores
 from treelab.figures.viewer.frames import Frames
 from treelab.figures.viewer.payload import to_json, tree_payload
-from treelab.runs.jobs.model_facts import ON_TOP, without_origin
+from treelab.runs.jobs.model_facts import without_origin
 from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
 from treelab.trees.text.numerals import counted, shortest
 from treelab.trees.tree import Tree
@@ -264,5 +264,4 @@ def _plain_payload(
         split=split,
         colors=run_colors(loaded) or None,
         frames=frames,
-        notes=(ON_TOP,) if loaded.has_predictor else (),
     )

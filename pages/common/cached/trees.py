@@ -1,13 +1,11 @@
 """The trees of a run, made once: counted, drawn and routed alike on all pages."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from treelab.runs.jobs.model_facts import ON_TOP
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.violations import Finding, findings
 from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
@@ -32,12 +30,6 @@ def shown_tree(
         Which tree of a pruning path; None: the chosen one.
     """
     return _shown(*loaded.key, estimator, strength, loaded)
-
-
-def exported_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
-    """Return ``shown_tree``, with a note where a predictor on top predicts."""
-    tree = shown_tree(loaded, estimator)
-    return replace(tree, notes=(*tree.notes, ON_TOP)) if loaded.has_predictor else tree
 
 
 def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:

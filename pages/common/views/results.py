@@ -101,7 +101,8 @@ def _size_words(run: Run) -> str:
     if "estimators" in run.summary:
         return f" with {counted(run.summary['estimators'], 'tree')}"
     if "leaves" in run.summary:
-        return f" with {counted(run.summary['leaves'], 'leaf', 'leaves')}"
+        on_top = " and a predictor on top" if "predictors" in run.summary else ""
+        return f" with {counted(run.summary['leaves'], 'leaf', 'leaves')}{on_top}"
     return ""
 
 

@@ -7,7 +7,7 @@ from pages.common.html import color_legend
 from pages.common.theme import mode
 from pages.common.words import plain
 from treelab.figures.tree import plan_picture, tree_alt
-from treelab.runs.jobs.model_facts import ON_TOP, without_origin
+from treelab.runs.jobs.model_facts import without_origin
 from treelab.trees.text.dot import to_dot
 from treelab.trees.tree import Tree
 
@@ -58,8 +58,5 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
 
 def tree_notes(tree: Tree, loaded: LoadedRun) -> None:
     """Write the notes of a tree below its picture."""
-    notes = [*without_origin(tree, loaded.run.provenance).notes]
-    if loaded.has_predictor:
-        notes.append(ON_TOP)
-    for note in dict.fromkeys(notes):
+    for note in without_origin(tree, loaded.run.provenance).notes:
         st.caption(plain(note))

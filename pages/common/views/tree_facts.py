@@ -62,21 +62,23 @@ def _show_score(loaded: LoadedRun, tree: Tree) -> None:
         return
     scores = split_scores(loaded, "test")
     best = headline(loaded.run.problem.task)
+    shown = tree_score(loaded, "test") if loaded.has_predictor else scores[best]
     st.metric(
         f"{TITLES[best]} · {split_words(loaded, 'test')}",
-        significant(scores[best]),
+        significant(shown),
         help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
+    if loaded.has_predictor:
+        st.caption(
+            "Of the tree as drawn. With the predictor on top, which makes this run's "
+            f"predictions: {significant(scores[best])} {TITLES[best]}.",
+            help="A leaf as drawn predicts the majority class, or the mean, of its "
+            "training rows. The predictor “leaf” trains a tree for that.",
+        )
+        return
     others = [
         f"{TITLES[name]} {significant(scores[name])}".replace(" ", "\N{NO-BREAK SPACE}")
         for name in TITLES
         if name in scores and name != best
     ]
     st.caption(" · ".join(others))
-    if loaded.has_predictor:
-        alone = significant(tree_score(loaded, "test"))
-        st.caption(
-            f"With the predictor on top. The tree alone: {alone} {TITLES[best]}.",
-            help="Alone, a leaf predicts the majority class, or the mean, of its "
-            "training rows. The predictor “leaf” trains a tree for that.",
-        )

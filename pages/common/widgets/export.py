@@ -9,11 +9,11 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import store
-from pages.common.cached.trees import exported_tree
 from treelab.figures.export import has_dot, picture_file
 from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.text.dot import to_dot
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
@@ -55,6 +55,11 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
             f"Runs without treelab and returns this tree's prediction{only} for each "
             "row."
         )
+    elif loaded.has_predictor:
+        st.caption(
+            "As code it would predict otherwise: a predictor on top of the tree makes "
+            "the predictions. The model file and JSON hold both."
+        )
     else:
         more = [] if has_dot() else ["with Graphviz's dot SVG and PDF"]
         more += [] if _HAS_ONNX else ["with the package onnx ONNX"]
@@ -66,7 +71,6 @@ def _files(
     loaded: LoadedRun, tree: Tree, estimator: int | None
 ) -> dict[str, tuple[str, Callable, str]]:
     """Return each kind of file: its ending, what writes it, and its MIME type."""
-    whole = exported_tree(loaded, estimator)
     files: dict[str, tuple[str, Callable, str]] = {}
     if has_dot():
         for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf")):
@@ -75,16 +79,26 @@ def _files(
     page = partial(html_page, tree, store(), loaded.run, estimator)
     files["Interactive page (HTML)"] = "html", page, "text/html"
     files["Picture (DOT)"] = "dot", partial(to_dot, tree), "text/vnd.graphviz"
-    for title, ending, write in LANGUAGES.values():
-        files[title] = ending, partial(write, whole), "text/plain"
-    if _HAS_ONNX:
-        files["ONNX"] = "onnx", partial(to_onnx, whole), "application/octet-stream"
+    if not loaded.has_predictor:
+        files |= _code_files(tree)
     if isinstance(loaded.model, WeightedTrees):
         files |= _ensemble_files(loaded.model)
     files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
     model = loaded.model.to_bytes
     files["Model (treelab.load)"] = "treelab", model, "application/zip"
-    files["Data (JSON)"] = "json", partial(_as_json, tree), "application/json"
+    stored = loaded.model if loaded.has_predictor else tree
+    files["Data (JSON)"] = "json", partial(_as_json, stored), "application/json"
+    return files
+
+
+def _code_files(tree: Tree) -> dict[str, tuple[str, Callable, str]]:
+    """Return the kinds of files that hold a tree as code."""
+    files: dict[str, tuple[str, Callable, str]] = {
+        title: (ending, partial(write, tree), "text/plain")
+        for title, ending, write in LANGUAGES.values()
+    }
+    if _HAS_ONNX:
+        files["ONNX"] = "onnx", partial(to_onnx, tree), "application/octet-stream"
     return files
 
 
@@ -108,6 +122,6 @@ def _picture(tree: Tree, kind: str) -> bytes:
     return picture_file(to_dot(tree), kind)
 
 
-def _as_json(tree: Tree) -> str:
-    """Write the tree as JSON."""
-    return json.dumps(tree.to_dict(), indent=1)
+def _as_json(model: Model) -> str:
+    """Write a tree, or a model, as JSON."""
+    return json.dumps(model.to_dict(), indent=1)

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -13,16 +14,22 @@ from treelab.learners.argmin import estimators as argmin
 from treelab.learners.argmin.network import even_bias
 from treelab.learners.argmin.path import smallest_within_error
 from treelab.ops.activity import known_traversal
+from treelab.trees.code import to_c, to_onnx, to_pmml, to_python, to_sql
+from treelab.trees.pruning.shown_tree import ON_TOP, shown_tree
+from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
 QUICK = {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 60}
 KINDS = [
     {"predictor": "linear"},
-    {"predictor": "leaf"},
     {"predictor": "mlp", "hidden_size": 8, "n_hidden_layers": 2, "dropout": 0.2},
     {"predictor": "linear", "uses_x": True},
     {"predictor": "linear", "split": "elu"},
-    {"formulation": "preference", "pruning_strength": (0.0, 0.01)},
+    {
+        "predictor": "linear",
+        "formulation": "preference",
+        "pruning_strength": (0.0, 0.01),
+    },
 ]
 
 
@@ -37,6 +44,8 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks([ArgminTreeRegressor(**CHECKED)])
 def test_scikit_learns_checks_of_the_regressor(estimator, check):
+    if "check_regressors_train" in str(check):  # four leaves cannot reach R2 0.5 there
+        estimator = clone(estimator).set_params(depth=3, max_epochs=30)
     check(estimator)
 
 
@@ -81,6 +90,7 @@ def test_export_answers_as_the_trained_tensors(key, kind, monkeypatch):
 @pytest.mark.parametrize("key", BUILTIN)
 def test_rows_take_the_route_of_the_trained_splits(key, monkeypatch):
     settings = {"depth": 4, "max_epochs": 3, "pruning_strength": (1.0, 300.0)}
+    settings |= {"predictor": "linear"}  # with every node, as it was trained
     model, X, network, data = fitted(key, monkeypatch, **settings)
     encoded = torch.tensor(data.encoder.transform(X).T, dtype=torch.float32)
     trained = X.index.isin(data.frame.index)
@@ -102,20 +112,104 @@ def test_rows_take_the_route_of_the_trained_splits(key, monkeypatch):
         assert ((z > 0) == (passed & (tree.activity > 0))).all()
 
 
-def test_with_constants_in_leaves_the_tree_alone_predicts():
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    model = ArgminTreeClassifier(predictor="leaf", random_state=0, **QUICK).fit(X, y)
-    assert model.path_.predictors == (None, None)
-    assert (model.tree_.predict_proba(X) == model.predict_proba(X)).all()
-    assert model.score(X, y) > 0.9
+def rows_of(seed, task, n_rows=160):
+    """Numbers of several scales, a category, missing cells, and a target."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        rng.normal(size=(n_rows, 3)) * [1, 1e4, 1e-3], columns=["a", "b", "c"]
+    )
+    frame["d"] = rng.choice(["x", "y", "z"], n_rows)
+    score = frame["a"] + frame["b"] / 1e4 + (frame["d"] == "x")
+    frame = frame.mask(rng.random(frame.shape) < 0.1)
+    if task == "regression":
+        return frame, 100 + 5 * score.to_numpy()
+    n_classes = 2 if task == "binary" else 3
+    codes = pd.qcut(score + rng.normal(0, 0.3, n_rows), n_classes, labels=False)
+    return frame, np.array(["low", "high", "more"])[codes]
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_drawn_is_what_predicts(seed, task, tmp_path):
+    X, y = rows_of(seed, task)
+    unseen, _ = rows_of(seed + 100, task)
+    kind = ArgminTreeRegressor if task == "regression" else ArgminTreeClassifier
+    settings = QUICK | {"max_epochs": 20, "depth": 2 + seed, "random_state": seed}
+    settings |= {"sparse_splits": seed != 1, "split": ("linear", "elu")[seed % 2]}
+    model = kind(**settings).fit(X[:120], y[:120], X_valid=X[120:], y_valid=y[120:])
+    model.tree_.save(tmp_path / "tree")
+    for tree in (model.tree_, shown_tree(model.path_), load(tmp_path / "tree")):
+        assert tree.n_rows.min() > 0
+        for rows in (X, unseen):
+            assert (tree.predict(rows) == model.predict(rows)).all()
+            if task != "regression":
+                assert (tree.predict_proba(rows) == model.predict_proba(rows)).all()
+    leaf, code = model.tree_.apply(X[:120]), y[:120]
+    for node in np.unique(leaf):
+        own = code[leaf == node]
+        if task == "regression":
+            assert model.tree_.value[node] == pytest.approx(own.mean())
+        else:
+            share = [(own == label).mean() for label in model.classes_]
+            np.testing.assert_allclose(model.tree_.value[node], share)
+    names = {}
+    exec(to_python(model.path_), names)
+    records = unseen.to_dict("records")
+    assert [names["predict"](row) for row in records] == list(model.predict(unseen))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"predictor": "linear"}, {"predictor": "mlp"}, {"recipe": "paper"}]
+)
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_with_a_predictor_no_tree_passes_for_the_model(settings, task, tmp_path):
+    X, y = rows_of(0, task)
+    kind = ArgminTreeRegressor if task == "regression" else ArgminTreeClassifier
+    model = kind(random_state=0, **CHECKED | settings).fit(X, y)
+    assert not hasattr(model, "tree_")
+    refused = pytest.raises(ValueError, match="A predictor on top of the tree makes")
+    with refused:
+        _ = model.tree_
+    for write in (to_python, to_c, to_sql, to_onnx, to_pmml):
+        with refused:
+            write(model.path_)
+    assert ON_TOP in to_text(shown_tree(model.path_))
+    model.path_.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.has_predictor
+    assert (again.predict(X) == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_auto_retains_a_predictor_where_it_is_clearly_better(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.uniform(-1, 1, (400, 2)), columns=["a", "b"])
+    X["a"] += np.sign(X["a"])
+    settings = QUICK | {"predictor": "auto", "random_state": seed}
+    steps = np.where(X["a"] > 0, 1.0, 5.0)
+    assert not ArgminTreeClassifier(**settings).fit(X, steps).path_.has_predictor
+    assert not ArgminTreeRegressor(**settings).fit(X, steps).path_.has_predictor
+    slope = 3 * X["a"] + 2 * X["b"]
+    settings["uses_x"] = True
+    assert ArgminTreeRegressor(**settings).fit(X, slope).path_.has_predictor
+
+
+def test_class_weights_weigh_the_leaves():
+    X, y = rows_of(3, "binary")
+    weight = {"high": 3.0, "low": 1.0}
+    model = ArgminTreeClassifier(class_weight=weight, random_state=0, **CHECKED)
+    tree = model.fit(X, y).tree_
+    counts = tree.class_counts * [3.0, 1.0]
+    expected = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(tree.value[tree.is_leaf], expected[tree.is_leaf])
 
 
 def test_leaves_of_a_tree_with_a_predictor_have_the_class_fractions_of_their_rows():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = ArgminTreeClassifier(random_state=0, **QUICK).fit(
+    model = ArgminTreeClassifier(predictor="linear", random_state=0, **QUICK).fit(
         X, y, X_valid=X, y_valid=y
     )
-    tree, leaf = model.tree_, model.tree_.apply(X)
+    tree, leaf = model.path_.tree, model.path_.tree.apply(X)
     for node in np.unique(leaf):
         share = np.bincount(y[leaf == node], minlength=3) / (leaf == node).sum()
         np.testing.assert_allclose(tree.value[node], share)
@@ -144,7 +238,9 @@ def test_a_table_with_categories_and_missing_values(tmp_path):
 
 def test_a_saved_path_scores_its_splits_as_before(tmp_path):
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = ArgminTreeClassifier(split="elu", random_state=0, **QUICK).fit(X, y)
+    model = ArgminTreeClassifier(
+        split="elu", predictor="linear", random_state=0, **QUICK
+    ).fit(X, y)
     model.path_.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.split == "elu"
@@ -174,6 +270,7 @@ def test_dropout_follows_the_seed_and_leaves_the_global_generator_alone():
 def test_strengths_train_side_by_side_as_they_would_alone():
     X, y = load_wine(return_X_y=True, as_frame=True)
     settings = {"depth": 2, "max_epochs": 20, "patience": 50, "random_state": 0}
+    settings["predictor"] = "linear"
     grid = ArgminTreeClassifier(pruning_strength=(1.0, 100.0), **settings).fit(X, y)
     for e, strength in enumerate((1.0, 100.0)):
         alone = ArgminTreeClassifier(pruning_strength=strength, **settings).fit(X, y)
@@ -232,7 +329,7 @@ def test_a_class_of_more_weight_is_predicted_more_often():
         ("pruning_strength", "high", "got 'high'"),
         ("formulation", "lasso", "formulation must be one of 'ridge'"),
         ("split", "cubic", "split must be one of 'linear', 'elu', got 'cubic'"),
-        ("predictor", "forest", "predictor must be one of 'linear'"),
+        ("predictor", "forest", "predictor must be one of 'leaf'"),
         ("n_hidden_layers", 6, "n_hidden_layers must be an integer from 1 to 5"),
         ("dropout", 1.0, "dropout must be .* <= 0.95, got 1.0"),
         ("learning_rate", -0.1, "learning_rate must be .* >= 0, got -0.1"),

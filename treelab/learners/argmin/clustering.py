@@ -153,7 +153,7 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         exporter = TreeExporter(columns.data, settings.of_trees())
 
         def export(tree: TrainedTree) -> Tree:
-            return prune_empty(exporter.export_means(tree))
+            return prune_empty(exporter.export_splits(tree))
 
         trained = train_path(
             self._network(settings, columns, seed),

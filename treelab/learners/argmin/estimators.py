@@ -1,6 +1,7 @@
 """Argmin tree: oblique splits, and which nodes are pruned is itself learned."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -10,8 +11,9 @@ from treelab.learners.argmin.export import TreeExporter
 from treelab.learners.argmin.fit import check_rows, train_path
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.origins import held_out_words, with_origins
-from treelab.learners.argmin.path import WithPath, pruning_path
+from treelab.learners.argmin.path import WithPath, chosen_path, drawn_row_scores
 from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.sparse import network_row_scores
 from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
@@ -29,8 +31,8 @@ class _Targets:
     """What a network learns.
 
     ``y``, ``weight`` and their validation twins (n_rows,); ``scale`` of values.
-    ``loss_scale`` multiplies the squared error, which then has the target's squared
-    unit; None trains on classes.
+    ``class_weight`` (n_classes,). ``loss_scale`` multiplies the squared error, which
+    then has the target's squared unit; None trains on classes.
     """
 
     y: np.ndarray
@@ -39,6 +41,7 @@ class _Targets:
     weight_valid: np.ndarray
     scale: TargetScale
     loss_scale: float | None
+    class_weight: np.ndarray | None = None
 
 
 class _Argmin(WithPath, TableEstimator):
@@ -114,22 +117,22 @@ class _Argmin(WithPath, TableEstimator):
         check_rows(settings, len(data.y))
         targets = self._targets(data)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        exporter = TreeExporter(data, settings, self.labels(), targets.scale)
+        exporter = TreeExporter(
+            data, settings, self.labels(), targets.scale, targets.class_weight
+        )
         trained = train_path(
             self._network(settings, data, targets, seed),
             settings,
             seed,
             max_leaf_nodes=settings.max_leaf_nodes,
-            snapshot=exporter.export_drawn,
+            snapshot=exporter.export,
+            row_scores=partial(drawn_row_scores, exporter)
+            if settings.reads_leaf
+            else network_row_scores,
             callbacks=callbacks,
         )
-        path = pruning_path(
-            [exporter.export(tree) for tree in trained.trees],
-            settings,
-            data,
-            self.labels(),
-        )
-        starts = [exporter.export_drawn(tree) for tree in trained.starts]
+        path = chosen_path(exporter, trained.trees)
+        starts = [exporter.export(tree) for tree in trained.starts]
         self.model_, self.origin_ = with_origins(
             path,
             starts,
@@ -138,7 +141,8 @@ class _Argmin(WithPath, TableEstimator):
             matrix=exporter.matrix,
             held_out=held_out_words(data),
         )
-        self.history_ = trained.retain(path.chosen, starts[path.chosen], self.tree_)
+        start, end = starts[path.chosen], self.path_.tree
+        self.history_ = trained.retain(path.chosen, start, end)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         return self
 
@@ -168,7 +172,8 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
 
     Every node has an activity, found by an optimisation problem inside the network
     and differentiated through; a penalty on activity, the pruning strength, prunes
-    nodes. A predictor reads the traversal: how far the row passes each node.
+    nodes. The tree predicts by its leaves, each by the training rows that reach it; or,
+    as in the paper, by a predictor that reads how far the row passes each node.
 
     Parameters
     ----------
@@ -196,9 +201,11 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     even_starts : {"median", "mean"}, default="median"
         First splits send half of the rows that reach them to either side, or, as in
         the paper, those above and below their mean score.
-    predictor : {"linear", "mlp", "leaf"}, default="linear"
-        Model on top of the traversal. "leaf" predicts the same for every row of a
-        leaf, so that the tree that is drawn predicts alone.
+    predictor : {"leaf", "auto", "linear", "mlp"}, default="leaf"
+        "leaf": the tree that is drawn predicts, each leaf by its training rows.
+        "linear" and "mlp" are models on top of the tree, which no drawing shows:
+        ``path_`` holds both, and ``tree_`` is refused. "auto" retains a linear one
+        where it predicts validation rows better by more than one standard error.
     uses_x : bool, default=False
         Whether a linear or mlp predictor reads the features as well.
     n_hidden_layers : int, default=1
@@ -229,7 +236,8 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     path_ : PruningPath
         The trees of all strengths, their predictors and their scores.
     tree_ : Tree
-        The tree of the chosen strength, thresholds in the units of ``X``.
+        The tree of the chosen strength, thresholds in the units of ``X``; it predicts
+        as the model does, and is refused where a predictor on top does.
     pruning_strength_ : float
         The chosen strength.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -303,6 +311,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
             weights[data.y_valid],
             scale=TargetScale(),
             loss_scale=None,
+            class_weight=weights,
         )
 
 
@@ -314,7 +323,8 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
 
     Every node has an activity, found by an optimisation problem inside the network
     and differentiated through; a penalty on activity, the pruning strength, prunes
-    nodes. A predictor reads the traversal: how far the row passes each node.
+    nodes. The tree predicts by its leaves, each by the training rows that reach it; or,
+    as in the paper, by a predictor that reads how far the row passes each node.
 
     Parameters
     ----------
@@ -342,9 +352,11 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     even_starts : {"median", "mean"}, default="median"
         First splits send half of the rows that reach them to either side, or, as in
         the paper, those above and below their mean score.
-    predictor : {"linear", "mlp", "leaf"}, default="linear"
-        Model on top of the traversal. "leaf" predicts the same for every row of a
-        leaf, so that the tree that is drawn predicts alone.
+    predictor : {"leaf", "auto", "linear", "mlp"}, default="leaf"
+        "leaf": the tree that is drawn predicts, each leaf by its training rows.
+        "linear" and "mlp" are models on top of the tree, which no drawing shows:
+        ``path_`` holds both, and ``tree_`` is refused. "auto" retains a linear one
+        where it predicts validation rows better by more than one standard error.
     uses_x : bool, default=False
         Whether a linear or mlp predictor reads the features as well.
     n_hidden_layers : int, default=1
@@ -373,7 +385,8 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     path_ : PruningPath
         The trees of all strengths, their predictors and their scores.
     tree_ : Tree
-        The tree of the chosen strength, thresholds in the units of ``X``.
+        The tree of the chosen strength, thresholds in the units of ``X``; it predicts
+        as the model does, and is refused where a predictor on top does.
     pruning_strength_ : float
         The chosen strength.
     feature_importances_ : ndarray of shape (n_features_in_,)

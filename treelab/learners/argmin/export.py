@@ -1,10 +1,9 @@
-"""From a trained argmin tree to the Tree that is drawn and the predictor on top."""
+"""From a trained argmin tree to the Tree that is drawn, and a predictor on top."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from scipy.special import softmax
 
 from treelab.learners.argmin.network import ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings
@@ -12,7 +11,8 @@ from treelab.learners.common.base import TrainingData
 from treelab.learners.common.target_scale import TargetScale
 from treelab.trees.feature import feature_matrix
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning.simplify import simplify
+from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning.simplify import merge_equal
 from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import LEAF, OBLIQUE, leaf_of, rows_through, sum_up
@@ -65,6 +65,8 @@ class TreeExporter:
         Classes; None for regression.
     scale : TargetScale
         Of the target in training.
+    class_weight : ndarray of shape (n_classes,) or None
+        Weight of a row of each class; None: all count alike.
     """
 
     def __init__(
@@ -73,70 +75,50 @@ class TreeExporter:
         settings: ArgminSettings,
         labels: tuple | None = None,
         scale: TargetScale | None = None,
+        class_weight: np.ndarray | None = None,
     ):
         self.data, self.settings, self.labels = data, settings, labels
         self.scale = scale or TargetScale()
+        self.class_weight = 1.0 if class_weight is None else class_weight
         self.encoder = data.encoder
         self.matrix = feature_matrix(self.encoder.features_, data.frame)
 
-    def export(self, trained: TrainedTree) -> tuple[Tree, NodePredictor | None]:
-        """Return the pruned tree and its predictor; None where the leaves predict."""
-        if self.settings.reads_leaf:
-            pruned = self._prune(trained, self._node_values(trained))
-            return simplify(pruned.tree), None
-        tree, nodes = self._tree_of_means(trained)
-        return tree, self._predictor(trained, nodes)
+    def export(self, trained: TrainedTree) -> Tree:
+        """Return the tree as it is drawn, whose leaves predict."""
+        drawn = shown_tree(self.export_splits(trained))
+        drawn = replace(drawn, between=None, missing_rows=None)
+        return merge_equal(self._with_own_leaves(drawn))
 
-    def export_drawn(self, trained: TrainedTree) -> Tree:
-        """Return the tree of ``export``, without the predictor."""
-        return self.export(trained)[0]
+    def export_with_predictor(self, trained: TrainedTree) -> tuple[Tree, NodePredictor]:
+        """Return the tree with every node that the predictor on top reads, and it."""
+        tree, nodes = self._prune(trained)
+        return self._with_own_leaves(tree), self._predictor(trained, nodes)
 
-    def export_means(self, trained: TrainedTree) -> Tree:
-        """Return the pruned tree; each node predicts the mean of its training rows."""
-        return self._tree_of_means(trained)[0]
+    def export_splits(self, trained: TrainedTree) -> Tree:
+        """Return the pruned tree with its rows; its leaves predict nothing."""
+        return self._prune(trained)[0]
 
-    def _tree_of_means(self, trained: TrainedTree) -> tuple[Tree, np.ndarray]:
-        """The pruned tree, and its nodes' numbers in the complete one."""
-        value = np.zeros((len(trained.activity), self.data.n_outputs))
-        pruned = self._prune(trained, value)
-        tree = replace(pruned.tree, value=self._means(pruned.tree, pruned.leaf))
-        return tree, pruned.nodes
-
-    def _complete(self, trained: TrainedTree, value: np.ndarray) -> Tree:
-        """The complete tree, T nodes that predict ``value`` (T, C)."""
+    def _complete(self, trained: TrainedTree) -> Tree:
+        """The complete tree, T nodes that predict nothing."""
         # Left where weights @ x + bias >= 0, that is where -weights @ x <= bias.
         weights, threshold = self.encoder.oblique_splits(
             -trained.split_weights, trained.split_bias
         )
         n_splits = len(threshold)
-        tree = Tree.complete(
+        return Tree.complete(
             self.encoder.features_,
             None,
             threshold,
             np.zeros(n_splits, dtype=bool),
-            value[n_splits:],
+            np.zeros((n_splits + 1, self.data.n_outputs)),
             weights=weights,
             classes=self.labels,
             activity=trained.activity,
         )
-        return replace(tree, value=value)
 
-    def _node_values(self, trained: TrainedTree) -> np.ndarray:
-        """Prediction (T, C) for a row that ends at a node, where nodes hold constants.
-
-        A row adds up the weights of the nodes on its path.
-        """
-        ((weight, bias),) = trained.layers
-        output = weight.T + np.pad(bias[None], ((0, len(weight.T) - 1), (0, 0)))
-        for node in range(1, len(output)):
-            output[node] += output[(node - 1) // 2]
-        if self.labels is None:
-            return self.scale.restore(output)
-        return softmax(output, axis=1)
-
-    def _prune(self, trained: TrainedTree, value: np.ndarray) -> "_Pruned":
-        """The nodes that are active as a tree of their own; ``value`` is (T, C)."""
-        complete = self._complete(trained, value)
+    def _prune(self, trained: TrainedTree) -> tuple[Tree, np.ndarray]:
+        """The active nodes as a tree, and their numbers in the complete one."""
+        complete = self._complete(trained)
         assert complete.weights is not None
         leaf = leaf_of(complete, self.matrix)
         # Where no training row comes, nothing was learned: rows stop above.
@@ -146,10 +128,6 @@ class TreeExporter:
         place[nodes] = np.arange(len(nodes))
         left, right = place[complete.left[nodes]], place[complete.right[nodes]]
         is_split = left >= 0
-        value = complete.value[nodes]
-        inactive = np.flatnonzero(activity[nodes] == 0)
-        inactive = inactive[inactive > 0]  # all but the root add nothing to their path
-        value[inactive] = complete.value[(nodes[inactive] - 1) // 2]
         for node in range(1, complete.n_nodes):  # a row stops at the last node retained
             if place[node] < 0:
                 place[node] = place[(node - 1) // 2]
@@ -160,27 +138,31 @@ class TreeExporter:
             feature=np.where(is_split, OBLIQUE, LEAF),
             threshold=np.where(is_split, complete.threshold[nodes], np.nan),
             missing_left=np.zeros(len(nodes), dtype=bool),
-            value=value,
+            value=complete.value[nodes],
             n_rows=np.zeros(len(nodes)),
             impurity=np.zeros(len(nodes)),
             weights=np.where(is_split[:, None], complete.weights[nodes], 0.0),
             activity=activity[nodes],
         )
-        leaf = place[leaf]
-        tree = with_leaves(tree, self.matrix, leaf, self.data.y)
-        return _Pruned(tree, nodes, leaf)
+        return with_leaves(tree, self.matrix, place[leaf], self.data.y), nodes
 
-    def _means(self, tree: Tree, leaf: np.ndarray) -> np.ndarray:
-        """Class fractions, or mean, of each node's rows; empty nodes: the parent's."""
-        if self.labels is not None:
-            total = tree.class_counts
+    def _with_own_leaves(self, tree: Tree) -> Tree:
+        """The tree with what its training rows say at each node.
+
+        Class probabilities, or means; a node without rows has its parent's.
+        """
+        leaf = leaf_of(tree, self.matrix)
+        tree = with_leaves(tree, self.matrix, leaf, self.data.y)
+        if tree.class_counts is not None:
+            total = tree.class_counts * self.class_weight
+            size = total.sum(axis=1)
         else:
-            at_leaf = np.bincount(leaf, self.data.y, minlength=tree.n_nodes)
-            total = sum_up(tree, at_leaf)[:, None]
-        mean = total / np.maximum(tree.n_rows, 1)[:, None]
-        for node in np.flatnonzero(tree.n_rows == 0):  # parents come first
-            mean[node] = mean[tree.parent[node]]
-        return mean
+            total = sum_up(tree, np.bincount(leaf, self.data.y, tree.n_nodes))[:, None]
+            size = tree.n_rows
+        value = total / np.where(size > 0, size, 1)[:, None]
+        for node in np.flatnonzero(size == 0):  # parents come first
+            value[node] = value[tree.parent[node]]
+        return replace(tree, value=value)
 
     def _predictor(self, trained: TrainedTree, nodes: np.ndarray) -> NodePredictor:
         """The predictor on these nodes, and on columns in their own units."""
@@ -203,19 +185,6 @@ class TreeExporter:
             x_mean=np.zeros(n_features) if uses_x else None,
             x_scale=np.ones(n_features) if uses_x else None,
         )
-
-
-@dataclass(frozen=True)
-class _Pruned:
-    """A pruned tree.
-
-    ``nodes`` are the numbers of its nodes in the complete tree, breadth first;
-    ``leaf`` (n_rows,) is the leaf of each training row.
-    """
-
-    tree: Tree
-    nodes: np.ndarray
-    leaf: np.ndarray
 
 
 def _retained_nodes(activity: np.ndarray) -> np.ndarray:

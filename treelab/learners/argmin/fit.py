@@ -12,7 +12,7 @@ from torch import Tensor
 from treelab.learners.argmin.export import TrainedTree, trained_trees
 from treelab.learners.argmin.network import REFERENCE_ROWS, ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings, ClusterSettings
-from treelab.learners.argmin.sparse import simplify_trees
+from treelab.learners.argmin.sparse import network_row_scores, simplify_trees
 from treelab.training.events import (
     HISTORY,
     Callback,
@@ -106,6 +106,7 @@ def train_path(
     *,
     max_leaf_nodes: int | None = None,
     snapshot: Callable[[TrainedTree], object],
+    row_scores: Callable[[ArgminTrees], np.ndarray] = network_row_scores,
     callbacks: Sequence[Callback],
 ) -> TrainedPath:
     """Train all strengths together; then leave out what they can do without.
@@ -120,6 +121,8 @@ def train_path(
         Leaves of the trees at the most.
     snapshot : callable
         Exports a tree; called with that of the lowest validation loss.
+    row_scores : callable
+        By which simpler trees lose nothing; see ``simplify_trees``.
     callbacks : sequence of callable
     """
     points: list[tuple] = []
@@ -145,7 +148,11 @@ def train_path(
 
     if sparse or max_leaf_nodes is not None:
         for accepted in simplify_trees(
-            network, train_again, sparse=sparse, max_leaf_nodes=max_leaf_nodes
+            network,
+            train_again,
+            row_scores=row_scores,
+            sparse=sparse,
+            max_leaf_nodes=max_leaf_nodes,
         ):
             taken.take(accepted)
     taken.restore()

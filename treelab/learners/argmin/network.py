@@ -185,7 +185,7 @@ class ArgminTrees(nn.Module):
 
         The predictor f_phi(x, z) of eq. 10, linear or an mlp with ELU and dropout.
         """
-        if self.settings.reads_leaf:
+        if self.settings.trains_constants:
             z = (z > 0).to(z.dtype) + (z - z.detach())  # straight-through
         weight, bias = self.layers[0], self.layers[1]
         out = torch.baddbmm(bias[..., None], weight[..., : self.n_nodes], z)

@@ -14,7 +14,10 @@ from treelab.evaluation.metrics import (
     macro_f1_error,
     scores,
 )
+from treelab.learners.argmin.export import TrainedTree, TreeExporter, trained_trees
+from treelab.learners.argmin.network import ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.sparse import class_scores, lose_nothing
 from treelab.learners.common.base import TrainingData
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning.path import PruningPath
@@ -35,13 +38,46 @@ class WithPath:
 
     @property
     def tree_(self) -> Tree:
-        """The tree of the chosen strength, in the units of ``X``."""
-        return self.model_.tree
+        """The tree that predicts, in the units of ``X``; refused under a predictor."""
+        return self.model_.as_tree()
 
     @property
     def pruning_strength_(self) -> float:
         """The chosen strength."""
         return float(self.model_.strengths[self.model_.chosen])
+
+
+def chosen_path(exporter: TreeExporter, trained: Sequence[TrainedTree]) -> PruningPath:
+    """Bind the trees of all strengths, with a predictor on top where one is wanted.
+
+    With ``predictor="auto"`` the predictor stays where its validation score is better
+    than that of the trees alone by more than one standard error.
+    """
+    settings, data, labels = exporter.settings, exporter.data, exporter.labels
+    drawn = [(exporter.export(tree), None) for tree in trained]
+    alone = pruning_path(drawn, settings, data, labels)
+    if settings.reads_leaf:
+        return alone
+    both = [exporter.export_with_predictor(tree) for tree in trained]
+    on_top = pruning_path(both, settings, data, labels)
+    if settings.predictor != "auto":
+        return on_top
+    before, after = (row_scores(path, data)[None] for path in (on_top, alone))
+    return alone if lose_nothing(before, after)[0] else on_top
+
+
+def drawn_row_scores(exporter: TreeExporter, network: ArgminTrees) -> np.ndarray:
+    """Return each validation row's score (E, n) by the trees as they are drawn."""
+    trees = [exporter.export(tree) for tree in trained_trees(network)]
+    return np.array([row_scores(tree, exporter.data) for tree in trees])
+
+
+def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
+    """Return each validation row's score (n,), higher is better."""
+    if model.classes is None:
+        return -((model.predict(data.frame_valid) - data.y_valid) ** 2)
+    proba = model.predict_proba(data.frame_valid)
+    return class_scores(proba.argmax(axis=1), data.y_valid)
 
 
 def pruning_path(

@@ -97,6 +97,7 @@ class ArgminSettings(TreeSettings):
         "formulation": "preference",
         "pruning_strength": (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0),
         "selection": "best",
+        "predictor": "linear",
         "uses_x": True,
         "learning_rate": 0.001,
         "plateau": 2,
@@ -135,12 +136,14 @@ class ArgminSettings(TreeSettings):
         choices=("linear", "elu"),
     )
     predictor: str = setting(
-        "linear",
+        "leaf",
         "choice",
-        "leaf: the tree alone, one prediction for each leaf. linear, mlp: a model on "
-        "top that reads how far the row passes each node.",
+        "leaf: the tree as drawn, each leaf by its training rows. linear, mlp: a model "
+        "on top, which reads how far the row passes each node and which no drawing "
+        "shows. auto: linear where it predicts validation rows better by more than one "
+        "standard error, else leaf.",
         label="Predictor",
-        choices=("linear", "mlp", "leaf"),
+        choices=("leaf", "auto", "linear", "mlp"),
     )
     uses_x: bool = setting(
         False, "bool", "Whether a linear or mlp predictor reads the features as well."
@@ -175,14 +178,19 @@ class ArgminSettings(TreeSettings):
     def __post_init__(self):
         if self.uses_x and self.reads_leaf:
             raise ValueError(
-                "uses_x=True needs predictor='linear' or 'mlp': a constant in each "
-                "leaf cannot read the row."
+                "uses_x=True needs predictor='auto', 'linear' or 'mlp': a leaf that "
+                "predicts by itself cannot read the row."
             )
 
     @property
     def reads_leaf(self) -> bool:
-        """Whether the predictor is a constant for each leaf."""
+        """Whether leaves predict once a linear predictor has trained the tree."""
         return self.predictor == "leaf"
+
+    @property
+    def trains_constants(self) -> bool:
+        """Whether training has a constant in each leaf, as clusters do."""
+        return self.predictor == "constant"
 
     @property
     def hidden_sizes(self) -> tuple[int, ...]:
@@ -228,7 +236,7 @@ class ClusterSettings(TreeSettings):
         """Return the settings of its trees: linear splits, a constant in each leaf."""
         shared = {declared.name for declared in fields(ArgminSettings)}
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name in shared}
-        return ArgminSettings(predictor="leaf", **own)
+        return ArgminSettings(predictor="constant", **own)
 
 
 SPEC = LearnerSpec(

@@ -18,6 +18,7 @@ def simplify_trees(
     network: ArgminTrees,
     train_again: Callable[[], bool],
     *,
+    row_scores: Callable[[ArgminTrees], np.ndarray],
     sparse: bool,
     max_leaf_nodes: int | None = None,
 ) -> Iterator[np.ndarray]:
@@ -33,6 +34,9 @@ def simplify_trees(
         Trained; changed in place.
     train_again : callable
         Trains the network's parameters as they now are; returns whether to stop.
+    row_scores : callable
+        Returns each validation row's score (E, n) by the trees of a network, higher is
+        better.
     sparse : bool
         Whether columns are left out.
     max_leaf_nodes : int or None, default=None
@@ -45,7 +49,7 @@ def simplify_trees(
         rows is within one standard error, that of the difference, of the score of the
         tree as it was trained first; or as it was cut to so many leaves.
     """
-    dense = valid_row_scores(network)
+    dense = row_scores(network)
     n_features = network.weights.shape[2]
     numbers = [n for n in N_COLUMNS[::-1] if n < n_features] if sparse else []
     for n_columns in [n_features, *numbers]:
@@ -54,7 +58,7 @@ def simplify_trees(
             limit_leaves(network, max_leaf_nodes)
         keep_columns(network, n_columns)
         stopped = train_again()
-        scores = valid_row_scores(network)
+        scores = row_scores(network)
         accepted = lose_nothing(dense, scores)
         if max_leaf_nodes is not None and n_columns == n_features:
             dense, accepted = scores, np.ones_like(accepted)
@@ -70,29 +74,32 @@ def lose_nothing(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """
     lost = before - after
     error = lost.std(1, ddof=1) / np.sqrt(lost.shape[1]) if lost.shape[1] > 1 else 0.0
-    return lost.mean(1) <= error + 1e-9
+    return lost.mean(1) <= error + 1e-9 * np.abs(before).mean(1)  # in any unit
 
 
 @torch.no_grad()
-def valid_row_scores(network: ArgminTrees) -> np.ndarray:
-    """Return each validation row's score (E, n), higher is better.
-
-    For classes whether the prediction is right, rows of all classes together counting
-    alike, so that the mean is the macro recall; else the loss with its sign turned.
-    """
+def network_row_scores(network: ArgminTrees) -> np.ndarray:
+    """Return each validation row's score (E, n) by the predictor on top."""
     if network.loss_scale is not None:
         return -_array(network.valid_row_losses()[0])
     network.eval()
-    right, truth = [], []
+    predicted, truth = [], []
     for rows, output in network.valid_outputs():
-        right.append(log_proba(output).argmax(1) == rows.y)  # (E, B)
+        predicted.append(log_proba(output).argmax(1))  # (E, B)
         truth.append(rows.y)
     network.train()
-    _, code, count = np.unique(
-        torch.cat(truth).cpu(), return_inverse=True, return_counts=True
-    )
+    found, y = torch.cat(predicted, 1), torch.cat(truth)
+    return class_scores(found.cpu().numpy(), y.cpu().numpy())
+
+
+def class_scores(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return whether predicted classes (..., n) are right, as scores.
+
+    Rows of all classes (n,) together count alike: the mean is the macro recall.
+    """
+    _, code, count = np.unique(truth, return_inverse=True, return_counts=True)
     weight = len(code) / (len(count) * count)
-    return _array(torch.cat(right, 1)) * weight[code]
+    return (predicted == truth) * weight[code]
 
 
 @torch.no_grad()

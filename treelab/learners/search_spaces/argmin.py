@@ -7,7 +7,6 @@ PRESETS = {
         {
             "depth": Range(2, 6),
             "split": Values(("linear", "elu")),
-            "predictor": Values(("leaf", "linear")),
             "learning_rate": Range(0.001, 0.03, log=True),
         },
         source="Around treelab's defaults; each trial trains all pruning strengths.",

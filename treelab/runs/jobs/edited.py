@@ -286,7 +286,7 @@ def run_constraints(run: Run) -> Constraints:
 def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     """Say what of the first model its edited tree no longer has."""
     notes = []
-    if isinstance(model, PruningPath) and model.predictors[model.chosen] is not None:
+    if isinstance(model, PruningPath) and model.has_predictor:
         notes.append("The predictor on top of the first tree is left out.")
     before = shown_tree(model)
     if before.leaf_weights is not None and before.leaf_weights.any():

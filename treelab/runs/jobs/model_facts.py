@@ -14,11 +14,6 @@ from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
 from treelab.trees.tree import Tree
 
-ON_TOP = (
-    "A predictor on top of this tree makes the prediction, from how far a row passes "
-    "each node; a leaf shows only the training rows that end in it."
-)
-
 
 def with_names(model: Model, problem: Problem, X: pd.DataFrame | None = None) -> Model:
     """Return a model with what ``target_facts`` says, which no learner is given."""
@@ -69,7 +64,7 @@ def model_size(model: Model) -> dict[str, int]:
     dict
         ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
         leaves and splits are those of all its trees; ``strengths`` for a path, whose
-        tree is the chosen one.
+        tree is the chosen one, and ``predictors`` where one on top of it predicts.
     """
     if isinstance(model, WeightedTrees):
         return _ensemble_size(model)
@@ -77,6 +72,8 @@ def model_size(model: Model) -> dict[str, int]:
     size = {"leaves": tree.n_leaves, "splits": tree.n_splits, "depth": tree.depth}
     if isinstance(model, PruningPath):
         size["strengths"] = len(model)
+        if model.has_predictor:
+            size["predictors"] = 1  # on top of the tree
     return size
 
 

@@ -3,19 +3,37 @@
 Each predicts as ``Tree.predict`` does on every row: thresholds, weights and
 values are written so that they read back as the same float64, and weighted sums are
 added up in the tree's own order. Ensembles are written as Python, C and ONNX, those
-with one weight a tree as PMML, too; a sum over trees is rounded as each adds it up.
+with one weight a tree as PMML, too; a sum over trees is rounded as each adds it up. A
+pruning path is written as its tree, and refused where a predictor on top predicts.
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
-from treelab.trees.code.c import to_c
+from treelab.trees.code import c, onnx, pmml, python, sql
 from treelab.trees.code.ensembles.heading import fixed_weights
-from treelab.trees.code.onnx import to_onnx
-from treelab.trees.code.pmml import to_pmml
-from treelab.trees.code.python import to_python
-from treelab.trees.code.sql import to_sql
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning.path import PruningPath
+
+Text = TypeVar("Text", str, bytes)
+
+
+def _of_model(write: Callable[[Any], Text]) -> Callable[[Any], Text]:
+    """Let what writes a tree write a pruning path, too."""
+
+    @wraps(write)
+    def write_model(model: Any) -> Text:
+        return write(model.as_tree() if isinstance(model, PruningPath) else model)
+
+    return write_model
+
+
+to_c = _of_model(c.to_c)
+to_onnx = _of_model(onnx.to_onnx)
+to_pmml = _of_model(pmml.to_pmml)
+to_python = _of_model(python.to_python)
+to_sql = _of_model(sql.to_sql)
 
 __all__ = [
     "LANGUAGES",

@@ -15,6 +15,10 @@ from treelab.trees.tree import Tree
 from treelab.trees.walk import filled, margins, used_features
 
 
+class PredictorOnTopError(ValueError, AttributeError):
+    """No tree alone is the model; both kinds of error, as ``NotFittedError`` is."""
+
+
 @dataclass(frozen=True, eq=False)
 class PruningPath(Stored):
     """Trees of ascending pruning strength, and the predictor on top of each.
@@ -129,8 +133,30 @@ class PruningPath(Stored):
 
     @property
     def tree(self) -> Tree:
-        """Return the tree of the chosen strength."""
+        """Return the tree of the chosen strength; see ``has_predictor``."""
         return self.trees[self.chosen]
+
+    @property
+    def has_predictor(self) -> bool:
+        """Whether a predictor on top of the chosen tree makes the predictions."""
+        return self.predictors[self.chosen] is not None
+
+    def as_tree(self) -> Tree:
+        """Return the tree that predicts as the path does.
+
+        Raises
+        ------
+        PredictorOnTopError
+            If a predictor on top of the tree makes the predictions.
+        """
+        if self.has_predictor:
+            raise PredictorOnTopError(
+                "A predictor on top of the tree makes this model's predictions, so no "
+                "tree alone is the model. The pruning path (path_) predicts, saves and "
+                "loads both; its .tree is the tree alone, whose leaves predict "
+                'otherwise. predictor="leaf" trains a tree that is the model.'
+            )
+        return self.tree
 
     # Rows
 

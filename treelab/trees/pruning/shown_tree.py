@@ -12,6 +12,10 @@ from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 
 Model = Tree | WeightedTrees | PruningPath
+ON_TOP = (
+    "A predictor on top of this tree makes the prediction, from how far a row passes "
+    "each node; a leaf shows only the training rows that end in it."
+)
 
 
 def shown_tree(
@@ -22,7 +26,7 @@ def shown_tree(
     Branches that none of the rows it was fitted to takes are left out: nothing was
     learned there. A row that would take one goes where the tree goes on. A sum of a
     single column is a split of that column: not −0.95·Mg ≤ −2.51, but Mg ≤ 2.63, with
-    the branches exchanged.
+    the branches exchanged. A note says where a predictor on top of it predicts.
 
     Parameters
     ----------
@@ -42,7 +46,10 @@ def shown_tree(
             raise ValueError("The model is an ensemble; name one of its trees.")
         return model.estimator(estimator)
     if isinstance(model, PruningPath):
-        tree = model.trees[model.chosen if strength is None else strength]
+        at = model.chosen if strength is None else strength
+        tree = model.trees[at]
+        if model.predictors[at] is not None:
+            tree = replace(tree, notes=(*tree.notes, ON_TOP))
     else:
         tree = model
     has_empty = tree.n_rows[0] > 0 and (tree.n_rows == 0).any()

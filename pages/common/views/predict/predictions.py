@@ -24,7 +24,7 @@ from treelab.evaluation.predictions.columns import (
     with_predictions,
 )
 from treelab.evaluation.predictions.new_table import absent_columns
-from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.trees.pruning.shown_tree import ON_TOP
 from treelab.trees.text.numerals import counted, percent, significant
 
 MOST_SHOWN = 200  # rows; the file has all
