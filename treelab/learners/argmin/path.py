@@ -75,7 +75,8 @@ def drawn_row_scores(exporter: TreeExporter, network: ArgminTrees) -> np.ndarray
 def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
     """Return each validation row's score (n,), higher is better."""
     if model.classes is None:
-        return -((model.predict(data.frame_valid) - data.y_valid) ** 2)
+        missed = model.predict(data.frame_valid) - data.y_valid
+        return -((missed / power_of_two(data.y_valid)) ** 2)  # in no unit
     proba = model.predict_proba(data.frame_valid)
     return class_scores(proba.argmax(axis=1), data.y_valid)
 
