@@ -198,8 +198,19 @@ def _hours(cells: np.ndarray) -> np.ndarray:
 
 
 def _floats(cells: np.ndarray) -> np.ndarray:
-    """Numbers of any kind as float64."""
-    return cells.astype(np.float64)
+    """Numbers of any kind as float64; a whole number that is too large is infinite."""
+    try:
+        return cells.astype(np.float64)
+    except OverflowError:
+        return np.array([_float(cell) for cell in cells])
+
+
+def _float(cell) -> float:
+    """One number as float64."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return np.copysign(np.inf, 1 if cell > 0 else -1)
 
 
 _TO_NUMBERS = {
