@@ -22,7 +22,7 @@ from treelab.learners.get.export import to_tree
 from treelab.learners.get.fit import Found, fit_tree
 from treelab.learners.get.paper import fit_paper_tree
 from treelab.learners.get.prune import choose_sizes
-from treelab.learners.get.rows import Rows
+from treelab.learners.get.rows import Rows, rounded
 from treelab.learners.get.settings import GetSettings, auto_depth
 from treelab.learners.get.stages import Fit
 from treelab.learners.get.trees import HardTrees
@@ -60,8 +60,8 @@ class GetEstimator(TableEstimator):
         device = resolve_device(self.device)
         tunes = isinstance(settings.max_depth, str)
         fit = Fit(
-            self._rows(data.X, data.y, device),
-            self._rows(data.X_valid, data.y_valid, device),
+            rounded(self._rows(data.X, data.y, device)),
+            rounded(self._rows(data.X_valid, data.y_valid, device)),
             settings,
             auto_depth(len(data.y)) if tunes else int(settings.max_depth),
             np.random.default_rng(self._draw_seed()),
