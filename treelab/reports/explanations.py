@@ -11,6 +11,7 @@ from treelab.evaluation.explanations.rows import (
 )
 from treelab.evaluation.leaf_scores import score_leaf
 from treelab.runs.jobs.model_facts import ON_TOP
+from treelab.trees.labels import plain_label
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
@@ -60,7 +61,12 @@ def prediction_words(model: Model, row: pd.DataFrame) -> str:
     words = value_words(model, model.predict(row)[0])
     if model.classes is None:
         return words
-    return f"{words}, {probability(float(model.predict_proba(row).max()))}"
+    proba = model.predict_proba(row)[0]
+    chosen, best = model.classes.index(plain_label(model.predict(row)[0])), proba.argmax()
+    sure = probability(float(proba[chosen]))
+    if proba[best] > proba[chosen]:
+        sure += f"; {model.classes[best]} {probability(float(proba[best]))}"
+    return f"{words}, {sure}"
 
 
 def value_words(model: Model, value) -> str:

@@ -121,7 +121,7 @@ class TrainingRows:
             if tree.classes is None:
                 predicted = tree.value.round(9)[leaf]
             else:
-                predicted = tree.value.argmax(axis=1).astype(np.int32)[leaf]
+                predicted = tree.predicted_class.astype(np.int32)[leaf]
             numbers.append(known.setdefault(predicted.tobytes(), len(known)))
         return np.array(numbers)
 
