@@ -271,7 +271,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
     def predict(self, X):
         """Predict a label for each row of ``X``."""
-        return self.model_.predict(self._predict_frame(X)).astype(self.classes_.dtype)
+        frame = self._predict_frame(X)
+        return self.model_.predict(frame).astype(self.classes_.dtype)
 
     def predict_proba(self, X):
         """Predict (n_rows, n_classes) probabilities in the order of ``classes_``."""

@@ -3,7 +3,12 @@
 from treelab.trees.code.ensembles.python import ensemble_to_python
 from treelab.trees.code.names import heading
 from treelab.trees.code.nested import NestedWriter, Style
-from treelab.trees.code.python_helpers import PREDICT_CLASS, READERS, needed_helpers
+from treelab.trees.code.python_helpers import (
+    OF_LEAF,
+    PREDICT_CLASS,
+    READERS,
+    needed_helpers,
+)
 from treelab.trees.code.splits import CategoryTest, NumberTest, Term
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -49,7 +54,7 @@ class _Module(NestedWriter):
         ]
         functions.append("\n".join(self._main()))
         if tree.classes is not None:
-            functions.append(PREDICT_CLASS)
+            functions.append(PREDICT_CLASS if tree.decision is None else OF_LEAF)
         tables = ["\n".join(lines) for lines in self.scores.values()]
         helpers = needed_helpers("\n".join([*functions, *tables]))
         body = "\n".join([*functions, *tables, *helpers])
@@ -65,7 +70,12 @@ class _Module(NestedWriter):
 
     def _main(self) -> list[str]:
         """Write the function that reads a row."""
-        if self.tree.classes is None:
+        if self.tree.decision is not None:
+            lines = [
+                "def _leaf(row):",
+                '    """Return the place of the class, and the probabilities."""',
+            ]
+        elif self.tree.classes is None:
             lines = ["def predict(row):", '    """Return the value for one row."""']
         else:
             lines = [
@@ -105,7 +115,10 @@ class _Module(NestedWriter):
         return f"{name} {'in' if test.inside else 'not in'} {group}"
 
     def class_prediction(self, leaf: int) -> str:
-        return repr(tuple(self.tree.value[leaf].tolist()))
+        own = tuple(self.tree.value[leaf].tolist())
+        if self.tree.decision is None:
+            return repr(own)
+        return repr((int(self.tree.decision[leaf]), own))
 
     def value(self, term: Term) -> str:
         """Write a term's number."""
