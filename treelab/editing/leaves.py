@@ -88,7 +88,8 @@ def _shrunk(
 ) -> Tree:
     """Return ``refit_nodes`` of a tree whose probabilities were shrunk."""
     plain = replace(counted, decision=None, shrinkage=None)
-    assert tree.shrinkage is not None and counted.class_counts is not None
+    assert tree.shrinkage is not None
+    assert counted.class_counts is not None
     weighted = counted.class_counts * weights
     total = weighted.sum(axis=1, keepdims=True)
     for node in np.argsort(tree.level, kind="stable"):  # parents first
@@ -106,9 +107,10 @@ def _shrunk(
 def class_weights(tree: Tree) -> np.ndarray:
     """Return by which weights of the classes a tree's leaves predict, (n_classes,).
 
-    Trees of before do not name them: in a leaf the probability of a class is proportional to its rows times its weight.
-    The root, or the largest leaf with rows of every class, shows the weights; ones
-    where they do not explain all leaves, or rows are not known.
+    Trees of before do not name them: there the probability of a class in a leaf is
+    proportional to its rows times its weight. The root, or the largest leaf with rows
+    of every class, shows the weights; ones where they do not explain all leaves, or
+    rows are not known.
     """
     if tree.class_weights is not None:
         return tree.class_weights / tree.class_weights.max()

@@ -27,7 +27,8 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test".
+        Scores as in ``metrics.scores``, by "train", "valid" and "test"; and of classes
+        the log loss of the training rows' class frequencies, ``metrics.BASELINE``.
     """
     scores = {}
     for name in SPLITS:
@@ -41,6 +42,10 @@ def split_scores(
                 "classes": labels(model.classes or ()),
             }
         scores[name] = metrics.scores(task, y, model.predict(X), **probabilities)
+        y_train = split.rows("train")[1]
+        if task != "regression" and len(y_train):
+            baseline = metrics.baseline_loss(task, y_train, y)
+            scores[name][metrics.BASELINE] = baseline
     return scores
 
 

@@ -11,8 +11,8 @@ from treelab.evaluation.explanations.rows import (
 )
 from treelab.evaluation.leaf_scores import score_leaf
 from treelab.runs.jobs.model_facts import ON_TOP
-from treelab.trees.labels import plain_label
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.labels import plain_label
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import Model, shown_tree
 from treelab.trees.text.nodes import path_sentences
@@ -62,7 +62,8 @@ def prediction_words(model: Model, row: pd.DataFrame) -> str:
     if model.classes is None:
         return words
     proba = model.predict_proba(row)[0]
-    chosen, best = model.classes.index(plain_label(model.predict(row)[0])), proba.argmax()
+    best = int(proba.argmax())
+    chosen = model.classes.index(plain_label(model.predict(row)[0]))
     sure = probability(float(proba[chosen]))
     if proba[best] > proba[chosen]:
         sure += f"; {model.classes[best]} {probability(float(proba[best]))}"

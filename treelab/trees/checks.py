@@ -149,7 +149,10 @@ def check_class_weights(weights: np.ndarray | None, n_classes: int) -> None:
     """Raise ValueError unless there is a finite weight of each class, none below 0."""
     if weights is None:
         return
-    if weights.shape != (n_classes,) or not (np.isfinite(weights) & (weights >= 0)).all():
+    if (
+        weights.shape != (n_classes,)
+        or not (np.isfinite(weights) & (weights >= 0)).all()
+    ):
         raise ValueError(
             f"class_weights must hold {n_classes} numbers of at least 0, one a class."
         )

@@ -42,8 +42,7 @@ def shrunk_fractions(tree: Tree, counts: np.ndarray, strength: float) -> np.ndar
     return value
 
 
-def with_shrunk_values(
-    tree: Tree, strength: float) -> Tree:
+def with_shrunk_values(tree: Tree, strength: float) -> Tree:
     """Return a tree that predicts the same classes, with shrunk probabilities.
 
     Parameters

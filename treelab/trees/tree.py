@@ -344,8 +344,9 @@ class Tree(Arrays):
 
         Predictions stay: values of leaves do not change. Values of internal nodes
         become the class probabilities, or the mean, of the rows that pass (unchanged
-        where none does, and where probabilities were shrunk). The first rows given, the training rows, also set ``between``
-        and ``missing_rows``, so that words stay the same whatever rows come after.
+        where none does, and where probabilities were shrunk). The first rows given, the
+        training rows, also set ``between`` and ``missing_rows``, so that words stay the
+        same whatever rows come after.
         """
         return statistics.with_rows(self, X, y)
 

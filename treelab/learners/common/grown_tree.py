@@ -43,9 +43,7 @@ class GrownTree(TableEstimator):
         settings = read_settings(self._settings, self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
         data = self._read(X, y, X_valid, y_valid, numbers="none")
-        path = self._with_probabilities(
-            self._grow(data, settings), data.frame, data.y
-        )
+        path = self._with_probabilities(self._grow(data, settings), data.frame, data.y)
         self.origin_ = Origin(
             self._start,
             trained=False,

@@ -94,9 +94,7 @@ def measured_strengths(
     return STRENGTHS[loss.argmin(axis=1)]
 
 
-def _fold_losses(
-    frame, y, sizes, held_out, min_samples_leaf, task, seed
-) -> np.ndarray:
+def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.ndarray:
     """Sum the log loss on a fold's held-out rows, (n_sizes, n_strengths)."""
     encoder = TableEncoder("none", task=task, random_state=seed)
     own = frame[~held_out]

@@ -283,9 +283,7 @@ class GradTreeFit(BatchedFit):
 
     def _retain(self, start: Tree, origin: Origin, table: Table) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
-        self.path_ = self._with_probabilities(
-            self.path_, table.frame, table.target.y
-        )
+        self.path_ = self._with_probabilities(self.path_, table.frame, table.target.y)
         tree = self.path_.tree
         columns = feature_matrix(tree.features, table.frame).T
         n_changed = changed_splits(start, tree, feature_spread([*columns]))

@@ -116,7 +116,9 @@ def merge_equal(
             linear[node] = linear[pair[0]]
         if leaf_weights is not None and bias is not None:
             leaf_weights[node], bias[node] = leaf_weights[pair[0]], bias[pair[0]]
-    changed = replace(tree, value=value, decision=decision, leaf_weights=leaf_weights, leaf_bias=bias)
+    changed = replace(
+        tree, value=value, decision=decision, leaf_weights=leaf_weights, leaf_bias=bias
+    )
     return rebuild(changed, cut=leaf)
 
 
