@@ -74,11 +74,10 @@ def report(chosen: Namespace) -> int:
         )
     tasks = ("binary", "multiclass")
     tables = choose(read_manifest(chosen.data), None, tasks, chosen.tables)
-    tables = [(len(table.load()[1]), table) for table in tables]
+    n_rows = {table.name: len(table.load()[1]) for table in tables}
     if chosen.max_rows is not None:
-        tables = [own for own in tables if own[0] <= chosen.max_rows]
-    tables.sort(key=lambda own: own[0])
-    for n_rows, table in tqdm(tables, unit="table"):
+        tables = [own for own in tables if n_rows[own.name] <= chosen.max_rows]
+    for table in tqdm(sorted(tables, key=lambda own: n_rows[own.name]), unit="table"):
         X, y = table.load()
         trials = splits(y, "random", chosen.trials, seed=chosen.seed)
         for trial, (train, test) in enumerate(trials, start=chosen.seed):
@@ -86,11 +85,11 @@ def report(chosen: Namespace) -> int:
                 if results.has(table.name, trial, name):
                     continue
                 row = {"table": table.name, "trial": trial, "contender": name}
-                row |= {"rows": n_rows, "machine": machine()}
+                row |= {"rows": n_rows[table.name], "machine": machine()}
                 found = measured(known[name], X, y, train, test, table.task, trial)
                 results.add(row | found)
     frame = results.frame()
-    print(summary(frame[frame["table"].isin([own.name for _, own in tables])]))
+    print(summary(frame[frame["table"].isin([own.name for own in tables])]))
     return 0
 
 
@@ -129,12 +128,14 @@ def summary(results: pd.DataFrame) -> str:
     failed = results[results["error"].notna()]
     results = results[results["error"].isna()]
     means = results.pivot_table("log_loss", "table", "contender", aggfunc="mean")
+    all_have = means.dropna().index
     baseline = results.groupby("table")["baseline"].mean()
-    errors = results.groupby(["table", "contender"])["bins"].agg(
-        lambda own: calibration_error(np.sum([np.array(each) for each in own], axis=0))
+    errors = (
+        results.groupby(["table", "contender"])["bins"]
+        .agg(lambda own: calibration_error(np.sum([*map(np.array, own)], axis=0)))
+        .unstack("contender")
     )
     large = results.groupby("table")["rows"].first() > FEW_ROWS
-    all_have = means.dropna().index
     lines = [
         f"{len(means)} tables, {len(all_have)} of which every contender was fitted to.",
         "",
@@ -143,16 +144,16 @@ def summary(results: pd.DataFrame) -> str:
     ]
     lines.append(f"{'class frequencies':<20}{baseline[all_have].mean():8.3f}")
     for name in means:
-        own = errors.xs(name, level="contender").reindex(all_have[large[all_have]])
+        own = errors[name].reindex(all_have[large[all_have]])
         above = means.index[means[name] > baseline[means.index] + 1e-9]
         words = f"; not below the frequencies: {', '.join(above)}" if len(above) else ""
         lines.append(
-            f"{name:<20}{means.loc[all_have, name].mean():8.3f}{own.mean():8.3f}"
+            f"{name:<20}{means[name][all_have].mean():8.3f}{own.mean():8.3f}"
             f"{(own > 0.05).sum():5d} above 0.05{words}"
         )
     shown = pd.concat([baseline.rename("frequencies"), means], axis=1)
     lines += ["", "Log loss by table:", shown.round(3).to_string(na_rep="")]
-    shown = errors.unstack("contender").assign(above_500=large)
+    shown = errors.assign(above_500=large)
     lines += ["", "Calibration error by table:", shown.round(3).to_string(na_rep="")]
     for _, row in failed.iterrows():
         lines.append(f"{row['table']}, {row['contender']}: {row['error']}")
