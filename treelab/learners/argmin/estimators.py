@@ -138,6 +138,8 @@ class _Argmin(WithPath, TableEstimator):
             matrix=exporter.matrix,
             held_out=held_out_words(data),
         )
+        if self.model_.predictors[path.chosen] is None:  # the leaves predict
+            self.model_ = self._with_probabilities(self.model_, data.frame, data.y)
         self.history_ = trained.retain(path.chosen, starts[path.chosen], self.tree_)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         return self

@@ -21,9 +21,11 @@ from treelab.learners.common.input_checks import (
     label_text,
 )
 from treelab.learners.common.origin import Origin
-from treelab.learners.common.probabilities import with_measured_shrinkage
+from treelab.learners.common.probabilities import (
+    TreesBySize,
+    with_measured_shrinkage,
+)
 from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.pruning.size_path import SizePath
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,8 @@ class TableEstimator(BaseEstimator):
         return hold_out(target, by_class=by_class, seed=self._draw_seed())
 
     def _with_probabilities(
-        self, path: SizePath, frame: pd.DataFrame, y: np.ndarray
-    ) -> SizePath:
+        self, path: TreesBySize, frame: pd.DataFrame, y: np.ndarray
+    ) -> TreesBySize:
         """Return a path of trees, fitted to these rows, as it may be given out."""
         return path
 

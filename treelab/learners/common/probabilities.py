@@ -7,6 +7,7 @@ measure it for every learner of one tree.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.isotonic import with_order
 from treelab.trees.feature import Feature
+from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.shrinkage import shrunk_fractions, with_shrunk_values
 from treelab.trees.tree import Tree
@@ -25,25 +27,26 @@ from treelab.trees.walk import rows_through
 # Rows that a node's parent counts for: from hardly any to more than all.
 STRENGTHS = 2.0 ** np.arange(-3, 21)
 UNMEASURED = 1.0  # of tables too small for folds
+TreesBySize = TypeVar("TreesBySize", SizePath, PruningPath)
 _LEAST = 1e-12  # probability, where a fold lacks a class
 _LEAF_FRACTION = 0.8  # of the rows: as many as four of five folds hold
 
 
 def with_measured_shrinkage(
-    path: SizePath,
+    path: TreesBySize,
     frame: pd.DataFrame,
     y: np.ndarray,
     *,
     task: str,
     seed: int,
     constraints: Constraints,
-) -> SizePath:
+) -> TreesBySize:
     """Return a path whose trees predict shrunk probabilities, and the same classes.
 
     Parameters
     ----------
-    path : SizePath
-        Of trees with these rows.
+    path : SizePath or PruningPath
+        Of trees with these rows, whose leaves predict.
     frame : DataFrame of shape (n_rows, n_columns)
         Training rows.
     y : int array of shape (n_rows,)
