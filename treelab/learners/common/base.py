@@ -22,6 +22,7 @@ from treelab.learners.common.input_checks import (
 )
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import (
+    HeldOut,
     TreesBySize,
     with_measured_shrinkage,
 )
@@ -152,7 +153,11 @@ class TableEstimator(BaseEstimator):
         return hold_out(target, by_class=by_class, seed=self._draw_seed())
 
     def _with_probabilities(
-        self, path: TreesBySize, frame: pd.DataFrame, y: np.ndarray
+        self,
+        path: TreesBySize,
+        frame: pd.DataFrame,
+        y: np.ndarray,
+        held_out: HeldOut | None = None,
     ) -> TreesBySize:
         """Return a path of trees, fitted to these rows, as it may be given out."""
         return path
@@ -256,7 +261,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             "probabilities are those of the rows.",
         )
 
-    def _with_probabilities(self, path, frame, y):
+    def _with_probabilities(self, path, frame, y, held_out=None):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
@@ -265,6 +270,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             task=self._task(),
             seed=self._draw_seed(),
             constraints=getattr(self, "constraints_", Constraints()),
+            held_out=held_out,
         )
 
     def labels(self) -> tuple:
