@@ -9,15 +9,11 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.slow_params import slow_after
 from treelab.learners.common.probabilities import (
     STRENGTHS,
-    HeldOut,
     _node_at_size,
     _shape,
-    held_out_losses,
-    with_measured_shrinkage,
+    measured_strengths,
 )
 from treelab.learners.registry import LEARNERS, make_estimator
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.pruning.sizes import unscored_path
 
 QUICK = {
     "cart": {},
@@ -58,7 +54,7 @@ def test_noise_costs_next_to_nothing_over_the_class_frequencies(key):
     model.fit(X, y)
     prior = [(y == label).mean() for label in model.classes_]
     baseline = log_loss(y_test, np.tile(prior, (len(y_test), 1)))
-    assert log_loss(y_test, model.predict_proba(X_test)) < baseline + 0.03
+    assert log_loss(y_test, model.predict_proba(X_test)) < baseline + 0.02
 
 
 @pytest.mark.parametrize("key", slow_after(2, KEYS))
@@ -118,37 +114,17 @@ def test_the_first_nodes_are_the_tree_that_is_grown_smaller(size):
         assert len(pairs) == size
 
 
-def best_strengths(*rows, **how) -> np.ndarray:
-    """The strength of lowest loss of each size."""
-    return STRENGTHS[held_out_losses(*rows, **how).argmin(axis=1)]
-
-
 def test_noise_is_shrunk_away_and_a_clear_table_is_not():
     X, y = noise(0, 300)
     how = {"min_samples_leaf": 1, "task": "multiclass", "seed": 0}
     codes = np.searchsorted(["u", "v", "w"], y)
-    assert best_strengths(X, codes, [2, 16], **how).min() > 100
+    assert measured_strengths(X, codes, [2, 16], **how).min() > 100
     clear = (X["a"] > 0).to_numpy().astype(int)
-    assert best_strengths(X, clear, [2], **how)[0] < 1
-
-
-def test_rows_that_a_learner_held_out_count_where_its_own_trees_overfit_more():
-    X, y = steps(0, 200)
-    codes = (y == "yes").astype(int)
-    tree = make_estimator("cart", "binary", {"tune": False, "max_leaf_nodes": 4})
-    tree = tree.fit(X, codes).tree_
-    path = unscored_path(tree, 4)
-    how = {"task": "binary", "seed": 0, "constraints": Constraints()}
-    plain = with_measured_shrinkage(path, X, codes, **how).tree
-    shuffled = np.random.default_rng(0).permutation(codes)
-    held_out = HeldOut(X, codes, X, shuffled)  # what leaves say does not hold there
-    shrunk = with_measured_shrinkage(path, X, codes, held_out=held_out, **how).tree
-    assert shrunk.shrinkage > plain.shrinkage
-    assert (shrunk.predict(X) == plain.predict(X)).all()
+    assert measured_strengths(X, clear, [2], **how)[0] < 1
 
 
 def test_a_table_too_small_for_folds_has_a_strength_of_one():
     X, _ = steps(0, 8)
     codes = (np.arange(8) > 3).astype(int)
     how = {"min_samples_leaf": 1, "task": "binary", "seed": 0}
-    assert best_strengths(X, codes, [2, 3], **how).tolist() == [1.0, 1.0]
+    assert measured_strengths(X, codes, [2, 3], **how).tolist() == [1.0, 1.0]

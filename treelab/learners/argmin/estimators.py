@@ -19,7 +19,6 @@ from treelab.learners.common.base import (
     TrainingData,
 )
 from treelab.learners.common.device import resolve_device
-from treelab.learners.common.probabilities import HeldOut
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
 from treelab.ops.threads import one_thread
@@ -140,10 +139,7 @@ class _Argmin(WithPath, TableEstimator):
             held_out=held_out_words(data),
         )
         if self.model_.predictors[path.chosen] is None:  # the leaves predict
-            held_out = HeldOut(data.frame, data.y, data.frame_valid, data.y_valid)
-            self.model_ = self._with_probabilities(
-                self.model_, data.frame, data.y, held_out
-            )
+            self.model_ = self._with_probabilities(self.model_, data.frame, data.y)
         self.history_ = trained.retain(path.chosen, starts[path.chosen], self.tree_)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         return self

@@ -22,7 +22,6 @@ from treelab.learners.common.input_checks import (
 )
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import (
-    HeldOut,
     TreesBySize,
     with_measured_shrinkage,
 )
@@ -153,11 +152,7 @@ class TableEstimator(BaseEstimator):
         return hold_out(target, by_class=by_class, seed=self._draw_seed())
 
     def _with_probabilities(
-        self,
-        path: TreesBySize,
-        frame: pd.DataFrame,
-        y: np.ndarray,
-        held_out: HeldOut | None = None,
+        self, path: TreesBySize, frame: pd.DataFrame, y: np.ndarray
     ) -> TreesBySize:
         """Return a path of trees, fitted to these rows, as it may be given out."""
         return path
@@ -261,7 +256,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             "probabilities are those of the rows.",
         )
 
-    def _with_probabilities(self, path, frame, y, held_out=None):
+    def _with_probabilities(self, path, frame, y):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
@@ -270,7 +265,6 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             task=self._task(),
             seed=self._draw_seed(),
             constraints=getattr(self, "constraints_", Constraints()),
-            held_out=held_out,
         )
 
     def labels(self) -> tuple:

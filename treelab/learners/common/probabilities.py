@@ -1,13 +1,12 @@
 """How far a tree's probabilities are shrunk, measured on rows that trees did not fit.
 
-How far fractions in leaves overfit hangs on the table and on the number of leaves:
-greedy trees of as many leaves, grown on folds of the same rows, measure it for every
-learner of one tree. Weighted sums of columns overfit more than they show; learners of
-these hold rows out themselves, which count as much as the folds.
+What fractions in leaves overfit hangs on the table and on the number of leaves, hardly
+on who grew them: greedy trees of as many leaves, grown on folds of the same rows,
+measure it for every learner of one tree.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -33,16 +32,6 @@ _LEAST = 1e-12  # probability, where a fold lacks a class
 _LEAF_FRACTION = 0.8  # of the rows: as many as four of five folds hold
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Rows that a learner trained on and rows that it held out, with class codes."""
-
-    frame_fitted: pd.DataFrame
-    y_fitted: np.ndarray
-    frame: pd.DataFrame
-    y: np.ndarray
-
-
 def with_measured_shrinkage(
     path: TreesBySize,
     frame: pd.DataFrame,
@@ -51,7 +40,6 @@ def with_measured_shrinkage(
     task: str,
     seed: int,
     constraints: Constraints,
-    held_out: HeldOut | None = None,
 ) -> TreesBySize:
     """Return a path whose trees predict shrunk probabilities, and the same classes.
 
@@ -68,11 +56,9 @@ def with_measured_shrinkage(
         Of the folds.
     constraints : Constraints
         Whose order the probabilities keep.
-    held_out : HeldOut, optional
-        Rows that these very trees were not split by.
     """
     smallest = path.tree.n_rows[path.tree.is_leaf].min()
-    loss = held_out_losses(
+    strengths = measured_strengths(
         frame,
         y,
         [tree.n_leaves for tree in path.trees],
@@ -80,9 +66,6 @@ def with_measured_shrinkage(
         task=task,
         seed=seed,
     )
-    if held_out is not None and len(y) >= FEWEST_ROWS:
-        loss += np.stack([_own_losses(tree, held_out) for tree in path.trees])
-    strengths = STRENGTHS[loss.argmin(axis=1)]
     trees = (
         with_order(with_shrunk_values(tree, strength), constraints)
         for tree, strength in zip(path.trees, strengths.tolist())
@@ -90,7 +73,7 @@ def with_measured_shrinkage(
     return replace(path, trees=tuple(trees))
 
 
-def held_out_losses(
+def measured_strengths(
     frame: pd.DataFrame,
     y: np.ndarray,
     sizes: Sequence[int],
@@ -99,34 +82,19 @@ def held_out_losses(
     task: str,
     seed: int,
 ) -> np.ndarray:
-    """Return the mean log loss of greedy trees on folds held out of these rows.
+    """Return, for each number of leaves, the strength of lowest held-out log loss.
 
     Returns
     -------
-    float64 array of shape (n_sizes, n_strengths)
-        By number of leaves and by ``STRENGTHS``. A table too small for folds is best
-        at ``UNMEASURED``.
+    float64 array of shape (n_sizes,)
     """
     if len(y) < FEWEST_ROWS:
-        return np.tile(STRENGTHS != UNMEASURED, (len(sizes), 1)).astype(float)
+        return np.full(len(sizes), UNMEASURED)
     folds = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
     loss = np.zeros((len(sizes), len(STRENGTHS)))
     for held_out in (fold for of_repeat in folds for fold in of_repeat):
         loss += _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed)
-    return loss / (len(folds) * len(y))
-
-
-def _own_losses(tree: Tree, held_out: HeldOut) -> np.ndarray:
-    """Return the mean log loss (n_strengths,) of a tree on rows held out of it."""
-    n_classes = tree.value.shape[1]
-    leaf = tree.apply(held_out.frame_fitted)
-    counts = rows_through(tree, leaf, held_out.y_fitted, n_classes)
-    unseen, y = tree.apply(held_out.frame), held_out.y
-    proba = (
-        shrunk_fractions(tree, counts, strength)[unseen, y]
-        for strength in STRENGTHS.tolist()
-    )
-    return np.array([-np.log(np.maximum(own, _LEAST)).mean() for own in proba])
+    return STRENGTHS[loss.argmin(axis=1)]
 
 
 def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.ndarray:

@@ -16,7 +16,6 @@ from treelab.learners.common.origin import (
     feature_spread,
     with_origin,
 )
-from treelab.learners.common.probabilities import HeldOut
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get.export import to_tree
@@ -128,8 +127,7 @@ class GetEstimator(TableEstimator):
         trees[chosen] = with_origin(trees[chosen], self.origin_)
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
         path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        held_out = HeldOut(data.frame, data.y, data.frame_valid, data.y_valid)
-        self.path_ = self._with_probabilities(path, frame, y, held_out)
+        self.path_ = self._with_probabilities(path, frame, y)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
