@@ -7,8 +7,10 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.slow_params import slow_after
+from tests.trees.make import make_tree
 from treelab.learners.common.probabilities import (
     STRENGTHS,
+    _greedy_size,
     _node_at_size,
     _shape,
     measured_strengths,
@@ -121,6 +123,17 @@ def test_noise_is_shrunk_away_and_a_clear_table_is_not():
     assert measured_strengths(X, codes, [2, 16], **how).min() > 100
     clear = (X["a"] > 0).to_numpy().astype(int)
     assert measured_strengths(X, clear, [2], **how)[0] < 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_weighted_sum_counts_as_many_splits_as_it_weighs_columns(seed):
+    tree = make_tree(np.random.default_rng(seed), 9, oblique=0.5)
+    numbers = 0
+    for node in np.flatnonzero(~tree.is_leaf):
+        own = tree.weights[node]
+        numbers += sum(weight != 0 for weight in own) if own.any() else 1
+    assert _greedy_size(tree) == numbers + 1
+    assert _greedy_size(make_tree(np.random.default_rng(seed), 9)) == 9
 
 
 def test_a_table_too_small_for_folds_has_a_strength_of_one():

@@ -1,8 +1,8 @@
 """How far a tree's probabilities are shrunk, measured on rows that trees did not fit.
 
-What fractions in leaves overfit hangs on the table and on the number of leaves, hardly
-on who grew them: greedy trees of as many leaves, grown on folds of the same rows,
-measure it for every learner of one tree.
+How far fractions in leaves overfit hangs on the table and on how many numbers their
+splits fit, hardly on who grew them: greedy trees of as many, grown on folds of the same
+rows, measure it for every learner of one tree.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def with_measured_shrinkage(
     strengths = measured_strengths(
         frame,
         y,
-        [tree.n_leaves for tree in path.trees],
+        [_greedy_size(tree) for tree in path.trees],
         min_samples_leaf=max(1, int(smallest * _LEAF_FRACTION)),
         task=task,
         seed=seed,
@@ -71,6 +71,17 @@ def with_measured_shrinkage(
         for tree, strength in zip(path.trees, strengths.tolist())
     )
     return replace(path, trees=tuple(trees))
+
+
+def _greedy_size(tree: Tree) -> int:
+    """Return how many leaves a greedy tree has with as many numbers to fit.
+
+    A split of one column has one; a weighted sum has as many as it weighs columns.
+    """
+    if tree.weights is None:
+        return tree.n_leaves
+    n_weights = (tree.weights != 0).sum(axis=1)
+    return 1 + int(np.maximum(n_weights, 1)[~tree.is_leaf].sum())
 
 
 def measured_strengths(
