@@ -99,9 +99,14 @@ function sureText(data, node) {
   return data.task === "regression" ? `± ${short(node.std)}` : percent(node.confidence);
 }
 
+/** The most probable class, where weights of the classes choose another. */
+function likeliestText(node) {
+  return node.likeliest ? `${isolate(node.likeliest[0])} ${percent(node.likeliest[1])}` : "";
+}
+
 function leafWidth(data, node, tier) {
   const line = 15 + measure(predictionText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
-  const foot = measure(footWords(node), 11);
+  const foot = measure(footWords(node), 11) + (node.likeliest ? 14 + measure(likeliestText(node), 11) : 0);
   const [least, most] = LEAF_WIDTH[tier];
   const wanted = node.formula ? most : Math.max(line, foot) + 2 * PAD[tier] + 2;
   return Math.round(Math.min(most, Math.max(least, wanted)));
@@ -156,7 +161,7 @@ function leafBlocks(data, node, tier, w) {
   }
   if (node.formula) blocks.push(...formulaBlocks(node.formula, w));
   blocks.push(barBlock(data, node));
-  blocks.push(footBlock(node, ""));
+  blocks.push(footBlock(node, likeliestText(node)));
   return blocks;
 }
 

@@ -19,6 +19,7 @@ export function nodeLabel(data, node, status, leaves) {
   else parts.push(`prediction ${predictionText(data, node)}`);
   if (["leaf", "alike"].includes(status) && node.confidence !== null && node.confidence !== undefined) {
     parts.push(percent(node.confidence));
+    if (node.likeliest) parts.push(`${node.likeliest[0]} ${percent(node.likeliest[1])}`);
   }
   parts.push(`${rowsText(node.rows)}, ${percent(node.share)}`);
   if (status === "alike") parts.push(`${leaves} leaves of this class`);

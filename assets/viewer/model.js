@@ -31,7 +31,7 @@ function sameClass(nodes, children) {
     if (pair.some((leaf) => leaf.prediction !== prediction)) continue;
     const rows = pair.reduce((sum, leaf) => sum + leaf.rows, 0);
     const confidence = pair.reduce((sum, leaf) => sum + leaf.confidence * (rows ? leaf.rows / rows : 1 / pair.length), 0);
-    const { condition, hist, weights, missing, left_categories, gain, ...facts } = nodes[i];
+    const { condition, hist, weights, missing, left_categories, gain, likeliest, ...facts } = nodes[i];
     alike[i] = { ...facts, prediction, confidence };
   }
   return alike;

@@ -72,6 +72,7 @@ function tipParts(data, node, status) {
   if (node.formula) rows.push(["formula", node.formula]);
   if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
   if (node.confidence !== null && node.confidence !== undefined && !node.condition) rows.push(["confidence", percent(node.confidence)]);
+  if (node.likeliest && !node.condition) rows.push(["most probable", `${node.likeliest[0]} ${percent(node.likeliest[1])}`]);
   if (node.impurity !== null && node.impurity !== undefined) rows.push(["impurity", short(node.impurity)]);
   if (node.gain !== null && node.gain !== undefined) rows.push(["gain", short(node.gain)]);
   if (node.activity !== null && node.activity !== undefined) rows.push(["activity", short(node.activity)]);

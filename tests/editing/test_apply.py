@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.editing.tables import COLUMNS, fitted, table
+from tests.trees.make import shrunk_by_hand
 from treelab.editing.apply import apply_edit, apply_edits
 from treelab.editing.edited import Edited
 from treelab.editing.edits import (
@@ -142,7 +143,8 @@ def test_rows_and_leaves_are_those_of_plain_dictionaries(edits):
     for path in set(reached):
         own = labels[np.array(reached) == path]
         node = node_of(tree, path)
-        assert tree.value[node, 1] == pytest.approx((own == "yes").mean())
+        assert tree.class_counts[node, 1] == (own == "yes").sum()
+        assert tree.value[node] == pytest.approx(shrunk_by_hand(tree, node))
         assert tree.n_rows[node] == len(own)
 
 
@@ -158,9 +160,9 @@ def test_leaves_that_no_edit_touched_predict_what_they_did():
     # The new leaf is weighted as the others are.
     weights = class_weights(tree)
     assert weights.min() < 1
-    counts = after.class_counts[node_of(after, "L")] * weights
-    expected = counts / counts.sum()
-    assert after.value[node_of(after, "L")] == pytest.approx(expected)
+    node = node_of(after, "L")
+    assert after.predicted_class[node] == (after.class_counts[node] * weights).argmax()
+    assert after.value[node] == pytest.approx(shrunk_by_hand(after, node))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """Scores of several trees on the same rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
-from treelab.evaluation.metrics import headline, scores
-from treelab.evaluation.split_scores import headline_scores
+from treelab.data.problem import Problem
+from treelab.evaluation.metrics import BASELINE, headline, log_loss_words, scores
+from treelab.evaluation.split_scores import headline_scores, split_scores
+from treelab.learners.cart.estimators import CartClassifier
 
 
 @pytest.mark.parametrize("make", [stump_and_more, number_tree])
@@ -14,3 +17,20 @@ def test_each_tree_has_the_headline_score_of_its_own_predictions(make):
     task = tree.task
     expected = scores(task, y, tree.predict(X))[headline(task)]
     assert headline_scores([tree, tree], task, X, np.asarray(y)) == [expected] * 2
+
+
+def test_log_losses_stand_beside_those_of_the_class_frequencies():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200)})
+    frame["y"] = np.where(frame["x"] + rng.normal(size=200) > 0, "yes", "no")
+    problem = Problem("id", "t", "y", ("x",), task="binary", seed=0)
+    split = problem.split(frame)
+    tree = CartClassifier(random_state=0).fit(split.X_train, split.y_train).tree_
+    found = split_scores(tree, "binary", split)["test"]
+    share = split.y_train.value_counts(normalize=True)
+    assert found[BASELINE] == pytest.approx(-np.log(share[split.y_test]).mean())
+    words = f"log loss {found['log_loss']:.3g}, class frequencies alone "
+    assert log_loss_words(found) == words + f"{found[BASELINE]:.3g}"
+    worse = found | {"log_loss": 2.0}
+    assert "worse than the class frequencies" in log_loss_words(worse)
+    assert log_loss_words({"r2": 1.0}) == ""

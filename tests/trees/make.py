@@ -179,3 +179,12 @@ def same_arrays(first: Tree, second: Tree) -> bool:
         repr(second.features),
         second.notes,
     )
+
+
+def shrunk_by_hand(tree: Tree, node: int) -> np.ndarray:
+    """Probabilities of a node whose parent counts for ``tree.shrinkage`` rows."""
+    counts = tree.class_counts[node]
+    if node == 0:
+        return counts / counts.sum()
+    above = shrunk_by_hand(tree, tree.parent[node])
+    return (counts + tree.shrinkage * above) / (counts.sum() + tree.shrinkage)

@@ -194,6 +194,26 @@ def add_origins(commands) -> None:
     parser.set_defaults(command=_origins)
 
 
+def add_probabilities(commands) -> None:
+    """Add ``bench probabilities``."""
+    parser = commands.add_parser(
+        "probabilities",
+        help="log loss beside class frequencies, and calibration, on every table",
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with a manifest.json"
+    )
+    parser.add_argument("--tables", help="names joined by commas; default: all")
+    parser.add_argument("--contenders", help="names joined by commas; default: all")
+    parser.add_argument("--max-rows", type=int, help="larger tables are left out")
+    parser.add_argument("--trials", type=int, default=3, help="splits a table")
+    parser.add_argument("--seed", type=int, default=100, help="of the first split")
+    parser.add_argument(
+        "--out", type=Path, help="file of results; one that exists is continued"
+    )
+    parser.set_defaults(command=_probabilities)
+
+
 def add_rashomon(commands) -> None:
     """Add ``bench rashomon``."""
     parser = commands.add_parser(
@@ -247,6 +267,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_constraints,
     add_deciders,
     add_origins,
+    add_probabilities,
     add_rashomon,
     add_soak,
     add_speed,
@@ -374,6 +395,13 @@ def _tables(chosen: Namespace) -> int:
 def _origins(chosen: Namespace) -> int:
     """Hold origins against starts and print."""
     from treelab.bench.origins import report
+
+    return report(chosen)
+
+
+def _probabilities(chosen: Namespace) -> int:
+    """Measure log losses and calibration."""
+    from treelab.bench.probabilities import report
 
     return report(chosen)
 

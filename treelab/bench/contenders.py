@@ -138,7 +138,7 @@ def default_cart() -> FitPredict:
     def fit_predict(X, y, X_test, task, seed):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-        encoded, encoded_test = _encode(X, y, X_test, task, seed)
+        encoded, encoded_test = encode(X, y, X_test, task, seed)
         regression = task == "regression"
         make = DecisionTreeRegressor if regression else DecisionTreeClassifier
         tree = make(random_state=seed).fit(encoded, y)
@@ -153,7 +153,7 @@ def random_forest() -> FitPredict:
     def fit_predict(X, y, X_test, task, seed):
         from sklearn.ensemble import RandomForestRegressor
 
-        encoded, encoded_test = _encode(X, y, X_test, task, seed)
+        encoded, encoded_test = encode(X, y, X_test, task, seed)
         forest = RandomForestRegressor(random_state=seed).fit(encoded, y)
         return Outcome(forest.predict(encoded_test))
 
@@ -166,7 +166,7 @@ def random_forest_classes() -> FitPredict:
     def fit_predict(X, y, X_test, task, seed):
         from sklearn.ensemble import RandomForestClassifier
 
-        encoded, encoded_test = _encode(X, y, X_test, task, seed)
+        encoded, encoded_test = encode(X, y, X_test, task, seed)
         forest = RandomForestClassifier(random_state=seed).fit(encoded, y)
         return Outcome(forest.predict(encoded_test))
 
@@ -188,7 +188,7 @@ def published_get() -> FitPredict:
         import torch
         from GET import GETSubPolRegressor
 
-        encoded, encoded_test = _encode(X, y, X_test, task, seed, numbers="minmax")
+        encoded, encoded_test = encode(X, y, X_test, task, seed, numbers="minmax")
         mean, deviation = y.mean(), y.std()
         torch.manual_seed(seed)
         tree = GETSubPolRegressor(**GET_OBLIQUE)
@@ -203,7 +203,7 @@ def boosted_trees(package: str) -> FitPredict:
     """A boosted ensemble of another package at its defaults, on the same encoding."""
 
     def fit_predict(X, y, X_test, task, seed):
-        encoded, encoded_test = _encode(X, y, X_test, task, seed)
+        encoded, encoded_test = encode(X, y, X_test, task, seed)
         classes, codes = np.unique(y, return_inverse=True)
         if package == "xgboost":
             from xgboost import XGBClassifier
@@ -221,7 +221,7 @@ def boosted_trees(package: str) -> FitPredict:
     return fit_predict
 
 
-def _encode(X, y, X_test, task, seed, *, numbers="none"):
+def encode(X, y, X_test, task, seed, *, numbers="none"):
     """Categories by their cross-fitted target rate, numbers as they are or scaled."""
     from treelab.data.encoding.table_encoder import TableEncoder
 

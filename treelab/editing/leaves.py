@@ -9,6 +9,7 @@ from treelab.editing.edited import Edited, below
 from treelab.editing.paths import paths
 from treelab.editing.rows import EditRows
 from treelab.trees.constraints.isotonic import with_order
+from treelab.trees.shrinkage import with_shrunk_values
 from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import leaf_of, sum_up
@@ -20,8 +21,9 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
     """Return the tree with its rows, and leaves fitted where rows may have changed.
 
     A leaf that no edit touched predicts what it did, to the last bit. The others
-    predict the mean of their rows, weighted by class as the first tree's leaves are;
-    linear leaves become constant there. Where constraints ask for an order, leaves that
+    predict the mean of their rows: a class by the weights of the first tree's leaves,
+    with a probability that is shrunk as theirs are; linear leaves become constant
+    there. Where constraints ask for an order, leaves that
     are out of it take the nearest values that are in order.
 
     Parameters
@@ -61,6 +63,8 @@ def refit_nodes(
     bare = replace(tree, between=None, missing_rows=None, activity=None)
     counted = with_leaves(bare, matrix, leaf, rows.y)
     weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
+    if tree.shrinkage is not None:
+        return _shrunk(tree, counted, touched, weights)
     columns = [weight, *(weight * rows.values().T)]
     at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
     total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
@@ -79,13 +83,37 @@ def refit_nodes(
     return replace(counted, value=value, **linear)
 
 
+def _shrunk(
+    tree: Tree, counted: Tree, touched: np.ndarray, weights: np.ndarray
+) -> Tree:
+    """Return ``refit_nodes`` of a tree whose probabilities were shrunk."""
+    plain = replace(counted, decision=None, shrinkage=None)
+    assert tree.shrinkage is not None
+    assert counted.class_counts is not None
+    weighted = counted.class_counts * weights
+    total = weighted.sum(axis=1, keepdims=True)
+    for node in np.argsort(tree.level, kind="stable"):  # parents first
+        if not total[node] > 0 and node:
+            weighted[node] = weighted[tree.parent[node]]  # nobody comes here
+            total[node] = total[tree.parent[node]]
+    fitted = with_shrunk_values(replace(plain, value=weighted / total), tree.shrinkage)
+    value = np.where(touched[:, None], fitted.value, tree.value)
+    chosen = np.where(touched, fitted.predicted_class, tree.predicted_class)
+    return replace(
+        counted, value=value, decision=chosen, class_weights=weights / weights.max()
+    )
+
+
 def class_weights(tree: Tree) -> np.ndarray:
     """Return by which weights of the classes a tree's leaves predict, (n_classes,).
 
-    In a leaf the probability of a class is proportional to its rows times its weight.
-    The root, or the largest leaf with rows of every class, shows the weights; ones
-    where they do not explain all leaves, or rows are not known.
+    Trees of before do not name them: there the probability of a class in a leaf is
+    proportional to its rows times its weight. The root, or the largest leaf with rows
+    of every class, shows the weights; ones where they do not explain all leaves, or
+    rows are not known.
     """
+    if tree.class_weights is not None:
+        return tree.class_weights / tree.class_weights.max()
     if tree.classes is None or tree.class_counts is None:
         return np.ones(1 if tree.classes is None else len(tree.classes))
     leaves = np.flatnonzero(tree.is_leaf & (tree.n_rows > 0))

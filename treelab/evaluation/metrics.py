@@ -22,6 +22,8 @@ TITLES = {
     "rmse": "RMSE",
     "mae": "MAE",
 }
+BASELINE = "baseline_log_loss"  # of the class frequencies of the training rows
+SAME_LOSS = 1e-9  # nats between losses that are one
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
@@ -225,6 +227,23 @@ def baseline_loss(task: str, y_train, y) -> float:
     prior = dict(zip(classes.tolist(), counts / len(y_train)))
     least = np.finfo(float).eps
     return float(-np.mean([np.log(prior.get(label, least)) for label in y.tolist()]))
+
+
+def log_loss_words(found: dict[str, float]) -> str:
+    """Write a log loss beside that of the class frequencies; "" where there is none.
+
+    Parameters
+    ----------
+    found : dict of str to float
+        As ``split_scores`` returns it of one part of a data split.
+    """
+    if "log_loss" not in found or BASELINE not in found:
+        return ""
+    own, baseline = found["log_loss"], found[BASELINE]
+    words = f"log loss {own:.3g}, class frequencies alone {baseline:.3g}"
+    if own > baseline + SAME_LOSS:
+        words += ". Its probabilities are worse than the class frequencies"
+    return words
 
 
 def dendrogram_purity(parent, leaf, y) -> float:

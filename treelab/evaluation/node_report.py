@@ -193,7 +193,7 @@ def _node_statistics(tree: Tree, node: int, X, y) -> NodeStatistics:
         errors = np.abs(tree.predict(X.iloc[rows]) - here)
         found["mean_absolute_error"] = float(errors.mean())
     else:
-        found["accuracy"] = float(np.mean(here == tree.value[node].argmax()))
+        found["accuracy"] = float(np.mean(here == tree.predicted_class[node]))
     return NodeStatistics(n_rows, n_total, **found)
 
 

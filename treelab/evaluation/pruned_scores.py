@@ -41,7 +41,7 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
     position |= {label: len(position) + i for i, label in enumerate(unseen)}
     truth = np.array([position[label] for label in y.tolist()], dtype=np.int64)
     counts = rows_through(tree, leaf, truth, len(position))
-    sums = class_sums(path, counts, tree.value.argmax(axis=1))
+    sums = class_sums(path, counts, tree.predicted_class)
     return _score_of(sums, tree.task)
 
 
@@ -68,7 +68,7 @@ def sums_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.ndarr
         leaf = tree.apply(X)
         sums = value_sums(path, leaf, np.asarray(y, dtype=float))
     else:
-        predicted = tree.value.argmax(axis=1)
+        predicted = tree.predicted_class
         sums = class_sums(path, tree.node_counts(X, y), predicted)
     return sums[steps_at(path, sizes)]
 

@@ -27,7 +27,8 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test".
+        Scores as in ``metrics.scores``, by "train", "valid" and "test"; and of classes
+        the log loss of the training rows' class frequencies, ``metrics.BASELINE``.
     """
     scores = {}
     for name in SPLITS:
@@ -41,6 +42,10 @@ def split_scores(
                 "classes": labels(model.classes or ()),
             }
         scores[name] = metrics.scores(task, y, model.predict(X), **probabilities)
+        y_train = split.rows("train")[1]
+        if task != "regression" and len(y_train):
+            baseline = metrics.baseline_loss(task, y_train, y)
+            scores[name][metrics.BASELINE] = baseline
     return scores
 
 
@@ -66,7 +71,7 @@ def headline_scores(
     for tree in trees:
         classes = tree.classes or ()
         of_class = np.array([code.setdefault(each, len(code)) for each in classes])
-        predicted = of_class[tree.predict_proba(X).argmax(axis=1)]
+        predicted = of_class[tree.predicted_class[tree.apply(X)]]
         confusion = metrics.confusion_matrix(truth, predicted, len(code))
         found.append(float(metrics.macro_f1(confusion)))
     return found

@@ -163,9 +163,9 @@ def _marker(
             "#" + "".join(f"{round(255 * part):02X}" for part in color)
             for color in scale
         ]
-    best = tree.value[drawn].argmax(axis=1)
+    best = tree.predicted_class[drawn]
     chance = 1 / max(len(tree.classes), 2)
-    over_chance = (tree.value[drawn].max(axis=1) - chance) / (1 - chance)
+    over_chance = (tree.value[drawn, best] - chance) / (1 - chance)
     strength = _PALEST + (1 - _PALEST) * np.clip(over_chance, 0, 1)
     shown = [
         mix(colors[tree.classes[k]], theme.background, fraction)

@@ -173,7 +173,7 @@ def thumbnail_svg(
 def _fill(tree: Tree, node: int, colors: dict, accent: str) -> str:
     """Colour of a leaf: its class, or the accent as strong as its value is high."""
     if tree.classes is not None:
-        return colors[tree.classes[int(np.argmax(tree.value[node]))]]
+        return colors[tree.classes[tree.predicted_class[node]]]
     values = tree.value[tree.is_leaf, 0]
     value_range = np.ptp(values)
     height = (tree.value[node, 0] - values.min()) / value_range if value_range else 0.5

@@ -11,6 +11,7 @@ from treelab.evaluation.explanations.rows import (
 )
 from treelab.evaluation.leaf_scores import score_leaf
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.labels import plain_label
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.shown_tree import ON_TOP, Model, shown_tree
 from treelab.trees.text.nodes import path_sentences
@@ -59,7 +60,13 @@ def prediction_words(model: Model, row: pd.DataFrame) -> str:
     words = value_words(model, model.predict(row)[0])
     if model.classes is None:
         return words
-    return f"{words}, {probability(float(model.predict_proba(row).max()))}"
+    proba = model.predict_proba(row)[0]
+    best = int(proba.argmax())
+    chosen = model.classes.index(plain_label(model.predict(row)[0]))
+    sure = probability(float(proba[chosen]))
+    if proba[best] > proba[chosen]:
+        sure += f"; {model.classes[best]} {probability(float(proba[best]))}"
+    return f"{words}, {sure}"
 
 
 def value_words(model: Model, value) -> str:

@@ -19,7 +19,7 @@ LEAF_OUTPUTS = ("logits", "probabilities")
 PER_NODE = (
     *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
     *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),
-    *("between", "missing_rows"),
+    *("between", "missing_rows", "decision"),
 )
 
 
@@ -129,8 +129,33 @@ def _check_values(tree: "Tree") -> None:
         counts = getattr(tree, name)
         if counts is not None and not (counts >= 0).all():
             raise ValueError(f"{name} counts rows, so it cannot be negative.")
+    _check_decisions(tree)
     if tree.activity is not None and not (tree.activity >= 0).all():
         raise ValueError("activity must be at least 0 at each node.")
+
+
+def _check_decisions(tree: "Tree") -> None:
+    """Every node predicts one of the classes, by weights that make sense."""
+    n_classes = len(tree.classes or ())
+    chosen = tree.decision
+    if chosen is not None and not ((chosen >= 0) & (chosen < n_classes)).all():
+        raise ValueError(f"decision must hold places of the {n_classes} classes.")
+    check_class_weights(tree.class_weights, n_classes)
+    if tree.shrinkage is not None and not tree.shrinkage >= 0:
+        raise ValueError(f"shrinkage must be at least 0, got {tree.shrinkage!r}.")
+
+
+def check_class_weights(weights: np.ndarray | None, n_classes: int) -> None:
+    """Raise ValueError unless there is a finite weight of each class, none below 0."""
+    if weights is None:
+        return
+    if (
+        weights.shape != (n_classes,)
+        or not (np.isfinite(weights) & (weights >= 0)).all()
+    ):
+        raise ValueError(
+            f"class_weights must hold {n_classes} numbers of at least 0, one a class."
+        )
 
 
 def check_ensemble(ensemble: "WeightedTrees") -> None:
@@ -138,6 +163,7 @@ def check_ensemble(ensemble: "WeightedTrees") -> None:
     _check_ensemble_shapes(ensemble)
     _check_ensemble_values(ensemble)
     _check_outputs(ensemble)
+    check_class_weights(ensemble.class_weights, len(ensemble.classes or ()))
     limit = ensemble.max_deciders
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")

@@ -62,6 +62,9 @@ class WeightedTrees(Arrays):
         whose leaf weighs as much as the last of these); None: all may.
     target_form : CellForm or None
         How the target's cells of training rows were written, where it is known.
+    class_weights : float64 array of shape (n_classes,) or None
+        The class that is predicted has the largest probability times weight; None:
+        the largest probability.
 
     Raises
     ------
@@ -85,6 +88,7 @@ class WeightedTrees(Arrays):
     weighting: str = "softmax"
     max_deciders: int | None = None
     target_form: CellForm | None = None
+    class_weights: np.ndarray | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "feature": np.int32,
@@ -93,6 +97,7 @@ class WeightedTrees(Arrays):
         "leaf_value": np.float64,
         "leaf_weight": np.float64,
         "n_rows": np.int64,
+        "class_weights": np.float64,
     }
 
     def __post_init__(self):
@@ -280,19 +285,26 @@ class WeightedTrees(Arrays):
         """
         if self.classes is None:
             raise ValueError("A regression ensemble has no class probabilities.")
-        return self._as_probabilities(self.decision_function(X))
+        return self.class_probabilities(self.decision_function(X))
 
-    def _as_probabilities(self, value: np.ndarray) -> np.ndarray:
+    def class_probabilities(self, value: np.ndarray) -> np.ndarray:
         """Return class probabilities (..., n_classes) of values (..., n_outputs)."""
         if self.leaf_output == "probabilities":
             return value
         return class_probabilities(value, len(self.classes or ()))
 
     def predict(self, X) -> np.ndarray:
-        """Return each row's most probable class, or value of the target; (n_rows,)."""
+        """Return each row's class, or value of the target; (n_rows,).
+
+        The class is the most probable one unless there are ``class_weights``.
+        """
         if self.classes is None:
             return self.decision_function(X)[:, 0]
-        return most_probable(self.classes, self.predict_proba(X))
+        return self.predicted_labels(self.predict_proba(X))
+
+    def predicted_labels(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the labels (n,) that are predicted at probabilities (n, n_classes)."""
+        return most_probable(self.classes or (), probabilities, self.class_weights)
 
     # Its trees
 
@@ -303,6 +315,7 @@ class WeightedTrees(Arrays):
         """
         trees = np.asarray(estimators, dtype=np.int64)
         arrays = {name: getattr(self, name) for name in self.array_types}
+        arrays.pop("class_weights")
         own = {name: a[trees] for name, a in arrays.items() if a is not None}
         return replace(self, **own)
 
@@ -328,7 +341,7 @@ class WeightedTrees(Arrays):
             )
         value = self.leaf_value[e]
         if self.classes is not None:
-            value = self._as_probabilities(value)
+            value = self.class_probabilities(value)
         tree = Tree.complete(
             self.features,
             self.feature[e],
@@ -341,6 +354,9 @@ class WeightedTrees(Arrays):
             target_form=self.target_form,
             notes=self.notes,
         )
+        if self.class_weights is not None:
+            chosen = (tree.value * self.class_weights).argmax(axis=1)
+            tree = replace(tree, decision=chosen, class_weights=self.class_weights)
         if X is not None:
             tree = tree.with_rows(X, y)
         elif self.n_rows is not None:

@@ -31,6 +31,13 @@ def labels(classes: Iterable) -> np.ndarray:
     return array
 
 
-def most_probable(classes: tuple, probabilities: np.ndarray) -> np.ndarray:
-    """Return the label of each row's largest probability (n_rows, n_classes)."""
+def most_probable(
+    classes: tuple, probabilities: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the label of each row's largest probability (n_rows, n_classes).
+
+    Where there are ``weights`` (n_classes,), probabilities are multiplied by them.
+    """
+    if weights is not None:
+        probabilities = probabilities * weights
     return labels(classes)[probabilities.argmax(axis=1)]

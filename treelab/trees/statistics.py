@@ -97,6 +97,8 @@ def with_leaves(
         mean = (first + centre)[:, None]
         impurity = np.maximum(second - first**2, 0.0)
     reached = (n_rows > 0) & ~tree.is_leaf
+    if tree.shrinkage is not None:  # they are known, and hold for any rows
+        reached[:] = False
     value = np.where(reached[:, None], mean, tree.value)
     between, missing_rows = tree.between, tree.missing_rows
     if matrix is not None and (between is None or missing_rows is None):

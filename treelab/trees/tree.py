@@ -17,7 +17,7 @@ from treelab.trees.cells import CellForm
 from treelab.trees.checks import check_predictions, check_tree
 from treelab.trees.complete import complete_arrays, pad_nodes
 from treelab.trees.feature import Feature
-from treelab.trees.labels import most_probable, task_of
+from treelab.trees.labels import labels, task_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,14 @@ class Tree(Arrays):
         Training rows that reach a split and miss the value it tests.
     target_form : CellForm or None
         How the target's cells of training rows were written, where it is known.
+    decision : int32 array of shape (n_nodes,) or None
+        Place in ``classes`` of the class that a row which ends here is predicted as;
+        None: the most probable one.
+    class_weights : float64 array of shape (n_classes,) or None
+        Weight of a training row of each class where ``decision`` was made; None: 1.
+    shrinkage : float or None
+        Rows that the node above each node adds to its own where probabilities are
+        made, see ``shrinkage``; None: they are fractions of the (weighted) rows.
 
     Raises
     ------
@@ -96,6 +104,9 @@ class Tree(Arrays):
     between: np.ndarray | None = None
     missing_rows: np.ndarray | None = None
     target_form: CellForm | None = None
+    decision: np.ndarray | None = None
+    class_weights: np.ndarray | None = None
+    shrinkage: float | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "left": np.int32,
@@ -113,6 +124,8 @@ class Tree(Arrays):
         "activity": np.float64,
         "between": np.float64,
         "missing_rows": np.int64,
+        "decision": np.int32,
+        "class_weights": np.float64,
     }
 
     def __post_init__(self):
@@ -249,6 +262,12 @@ class Tree(Arrays):
             here = np.concatenate([self.left[here], self.right[here]])
         return frozen(level)
 
+    @cached_property
+    def predicted_class(self) -> np.ndarray:
+        """Place in ``classes`` of the class that each node predicts, (n_nodes,)."""
+        chosen = self.value.argmax(axis=1) if self.decision is None else self.decision
+        return frozen(chosen.astype(np.int64))
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the user's table that splits and linear leaves read."""
@@ -329,8 +348,9 @@ class Tree(Arrays):
 
         Predictions stay: values of leaves do not change. Values of internal nodes
         become the class probabilities, or the mean, of the rows that pass (unchanged
-        where none does). The first rows given, the training rows, also set ``between``
-        and ``missing_rows``, so that words stay the same whatever rows come after.
+        where none does, and where probabilities were shrunk). The first rows given, the
+        training rows, also set ``between`` and ``missing_rows``, so that words stay the
+        same whatever rows come after.
         """
         return statistics.with_rows(self, X, y)
 
@@ -347,8 +367,11 @@ class Tree(Arrays):
         return self.value[self.apply(X)]
 
     def predict(self, X) -> np.ndarray:
-        """Return each row's most probable class, or value of the target; (n_rows,)."""
+        """Return each row's class, or value of the target; (n_rows,).
+
+        The class is the leaf's most probable one unless it has a ``decision``.
+        """
         if self.classes is not None:
-            return most_probable(self.classes, self.predict_proba(X))
+            return labels(self.classes)[self.predicted_class[self.apply(X)]]
         matrix = walk.read_features(self, X, leaves=True)
         return walk.regression_values(self, matrix)

@@ -7,6 +7,7 @@ from pages.common.theme import mode
 from pages.common.views.results import clusters_found
 from pages.common.widgets.settings import setting_words
 from pages.common.words import duration, score_words
+from treelab.evaluation.metrics import log_loss_words
 from treelab.figures.style.colors import palette
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.store.run import Run
@@ -66,7 +67,8 @@ def _note(run: Run) -> str:
         return f"paused at {run.progress:.0%}" if run.attempts else "not begun"
     if run.state in ("failed", "interrupted") or not found:
         return run.error
-    return f"{found} · {duration(run.elapsed)}"
+    parts = [found, log_loss_words((run.metrics or {}).get("test") or {})]
+    return " · ".join([*filter(None, parts), duration(run.elapsed)])
 
 
 def _progress(run: Run) -> str:

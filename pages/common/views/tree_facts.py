@@ -7,7 +7,7 @@ from pages.common.cached.predictions import split_scores, tree_score
 from pages.common.cached.trees import kept_constraints
 from pages.common.html import facts_table
 from pages.common.words import fitted_words, plain, split_words
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES, headline, log_loss_words
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
@@ -79,6 +79,13 @@ def _show_score(loaded: LoadedRun, tree: Tree) -> None:
     others = [
         f"{TITLES[name]} {significant(scores[name])}".replace(" ", "\N{NO-BREAK SPACE}")
         for name in TITLES
-        if name in scores and name != best
+        if name in scores and name not in (best, "log_loss")
     ]
     st.caption(" · ".join(others))
+    if words := log_loss_words(scores):
+        st.caption(
+            f"{words[0].upper()}{words[1:]}.",
+            help="Mean negative logarithm of the probability that the true class was "
+            "given, in nats: lower is better. Class frequencies are those of the "
+            "training rows.",
+        )

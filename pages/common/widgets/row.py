@@ -10,7 +10,6 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.words import plain
 from treelab.data.columns import column_kind
-from treelab.trees.labels import most_probable
 from treelab.trees.text.numerals import shortest
 
 _FIELDS = 12  # fields that stand open; the other columns unfold
@@ -83,8 +82,7 @@ def predict_row(loaded: LoadedRun, row: pd.DataFrame) -> tuple:
     model = loaded.model
     if model.classes is None:
         return float(model.predict(row)[0]), None
-    proba = model.predict_proba(row)
-    return most_probable(model.classes, proba)[0], proba[0]
+    return model.predict(row)[0], model.predict_proba(row)[0]
 
 
 def set_values(loaded: LoadedRun, place: int, values: dict) -> None:

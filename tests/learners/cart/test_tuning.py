@@ -6,6 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import f1_score
 
+from tests.trees.make import shrunk_by_hand
 from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart import tuning
@@ -106,7 +107,7 @@ def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
     assert row["standard_error"] == pytest.approx(error[chosen])
 
 
-def test_every_tree_of_the_path_says_what_was_chosen_and_predicts_its_rows_means():
+def test_every_tree_of_the_path_says_what_was_chosen_and_predicts_its_rows_classes():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = CartClassifier(class_weight=None, random_state=0).fit(X, y)
     leaves = [tree.n_leaves for tree in model.path_.trees]
@@ -117,8 +118,9 @@ def test_every_tree_of_the_path_says_what_was_chosen_and_predicts_its_rows_means
         assert tree.notes[1].startswith("Tuned by 5-fold cross-validation: ")
         leaf = tree.apply(X)
         for node in np.unique(leaf):
-            fractions = np.bincount(y[leaf == node], minlength=3) / (leaf == node).sum()
-            assert tree.value[node] == pytest.approx(fractions)
+            counts = np.bincount(y[leaf == node], minlength=3)
+            assert tree.value[node] == pytest.approx(shrunk_by_hand(tree, node))
+            assert (tree.predict(X)[leaf == node] == counts.argmax()).all()
 
 
 @pytest.mark.parametrize("tune", [True, False])
@@ -148,7 +150,7 @@ def test_weights_given_are_trained_with_and_auto_may_choose_any():
     none = CartClassifier(class_weight=None, random_state=0).fit(X, y)
     assert none.best_params_["class_weight"] == {0: 1, 1: 1}
     assert len(none.tree_.notes) == 2
-    assert any("Probabilities weight" in note for note in heavy.tree_.notes)
+    assert any("rows weighted by class" in note for note in heavy.tree_.notes)
 
 
 def test_auto_gives_a_rare_class_a_say():

@@ -76,5 +76,5 @@ def test_class_weights_move_the_predictions():
     assert rare[None] < rare["auto"]
     assert rare[None] < rare["balanced"]
     _, note = models["auto"].tree_.notes
-    assert "Probabilities weight the rows of each class" in note
+    assert "Classes are chosen with rows weighted by class" in note
     assert len(models[None].tree_.notes) == 1

@@ -102,7 +102,7 @@ def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
     else:
         predicted = ensemble.predict_proba(X)
         logits = output if len(output) > 1 else np.stack([0 * output[0], output[0]])
-        logits = logits + objective.logit_shift[:, None]
+        logits = objective.logit_scale * logits + objective.logit_shift[:, None]
         shifted = np.exp(logits - logits.max(0))
         expected = (shifted / shifted.sum(0)).T
     np.testing.assert_allclose(predicted, expected, rtol=2e-5, atol=1e-6)

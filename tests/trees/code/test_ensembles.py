@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.trees.code.evaluators import pmml_predictions, run_onnx
-from tests.trees.code.run import c_predictions, needs_gcc, python_predictions
+from tests.trees.code.run import GCC, c_predictions, needs_gcc, python_predictions
 from treelab.trees.code import ensemble_languages, to_pmml, to_python, to_sql
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -116,6 +116,25 @@ def test_they_let_no_more_trees_decide_than_the_ensemble_does(weighting, max_dec
     table = make_rows(rng, 100)
     check_onnx(model, table)
     check_python(model, table)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "classes", "probabilities"])
+def test_weights_of_the_classes_choose_alike_everywhere(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    model, table = make_ensemble(rng, kind, "entmax15"), make_rows(rng, 300)
+    weights = np.geomspace(1, 5, len(model.classes))
+    weighted = replace(model, class_weights=weights)
+    chosen = (model.predict_proba(table) * weights).argmax(axis=1)
+    expected = [model.classes[k] for k in chosen]
+    assert weighted.predict(table).tolist() == expected
+    assert expected != model.predict(table).tolist()
+    assert (weighted.predict_proba(table) == model.predict_proba(table)).all()
+    check_onnx(weighted, table)
+    check_python(weighted, table)
+    if GCC is not None:
+        check_c(weighted, table, tmp_path)
+    tree = weighted.estimator(0)
+    assert (tree.predicted_class == (tree.value * weights).argmax(axis=1)).all()
 
 
 @needs_gcc

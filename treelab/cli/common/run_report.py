@@ -47,6 +47,8 @@ def print_report(
         return 0
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
     _print_scores(run)
+    if words := metrics.log_loss_words(run.metrics.get("test") or {}):
+        print(f"Test {words}.")
     summary = run.summary
     trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""
     print(
@@ -111,7 +113,7 @@ def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
 
 def _print_scores(run: Run) -> None:
     """Print a table of scores, a line for each part of the data split."""
-    names = [name for name in run.metrics["train"] if name != "n_rows"]
+    names = [name for name in run.metrics["train"] if name in metrics.TITLES]
     titles = "".join(metrics.TITLES[name].rjust(19) for name in names)
     print("".ljust(8) + titles + "rows".rjust(8))
     for split, scores in run.metrics.items():

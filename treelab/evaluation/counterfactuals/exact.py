@@ -60,7 +60,7 @@ def tree_counterfactuals(
         raise ValueError("A tree with linear leaves has no box for each prediction.")
     predicted = tree.value[:, 0]
     if tree.classes is not None:
-        predicted = labels(tree.classes)[tree.value.argmax(1)]
+        predicted = labels(tree.classes)[tree.predicted_class]
     good = wanted.accepts(predicted)
     goes_left = tree.margin(changes.row)[0] >= 0
     nearest = []

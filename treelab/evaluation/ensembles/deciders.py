@@ -11,8 +11,6 @@ import pandas as pd
 
 from treelab.evaluation.metrics import headline, scores
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.labels import most_probable
-from treelab.trees.logits import class_probabilities
 from treelab.trees.text.rules import rule_text
 
 COUNTS = (1, 2, 3, 5, 10, 20, 50)
@@ -195,9 +193,7 @@ def _predicted(ensemble: WeightedTrees, value: np.ndarray) -> np.ndarray:
     """Labels or values (n,) of raw outputs (n, n_outputs)."""
     if ensemble.classes is None:
         return value[:, 0]
-    if ensemble.leaf_output == "logits":
-        value = class_probabilities(value, len(ensemble.classes))
-    return most_probable(ensemble.classes, value)
+    return ensemble.predicted_labels(ensemble.class_probabilities(value))
 
 
 def _measured(ensemble, predicted, truth) -> tuple[int | None, float | None]:

@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.labels import most_probable
-from treelab.trees.logits import class_probabilities
 
 
 def estimator_predictions(
@@ -28,6 +26,5 @@ def estimator_predictions(
     """
     estimators = np.asarray(estimators)
     leaf = ensemble.leaves(row)[0, estimators]
-    logits = ensemble.leaf_value[estimators, leaf]  # (k, n_outputs)
-    classes = ensemble.classes or ()
-    return most_probable(classes, class_probabilities(logits, len(classes)))
+    value = ensemble.leaf_value[estimators, leaf]  # (k, n_outputs)
+    return ensemble.predicted_labels(ensemble.class_probabilities(value))

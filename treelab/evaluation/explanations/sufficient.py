@@ -71,7 +71,7 @@ def sufficient_rule(tree: Tree, row) -> SufficientRule:
     if tree.classes is None or (tree.feature == OBLIQUE).any():
         raise ValueError("A sufficient rule needs classes and no weighted sums.")
     path = tree.path(row)
-    best = tree.value.argmax(axis=1)
+    best = tree.predicted_class
     others = sum_up(tree, (tree.is_leaf & (best != best[path[-1]])).astype(int))
     sides = [(node, bool(tree.left[node] == below)) for node, below in pairwise(path)]
     needed = list(sides)

@@ -102,7 +102,7 @@ def all_trees(
         seen.add(key)
         tree = table.finished(table.refitted(unplaced(tree), leaf), leaf)
         if keeps(tree):
-            trees.append(tree)
+            trees.append(table.shrunk(tree))
             leaf_of_rows.append(leaf)
             scores.append((score, table.scorer.score(tree, leaf)[1]))
     if not trees:

@@ -109,7 +109,9 @@ def gather(
     if len(near) > most:
         near = np.append(near[near != 0][: most - 1], 0)
         near = near[np.lexsort((size[near], -score[near]))]
-    retained = [table.finished(trees[i], leaves[i]) if i else own for i in near]
+    retained = [
+        table.shrunk(table.finished(trees[i], leaves[i])) if i else own for i in near
+    ]
     found = pd.DataFrame(
         {
             "score": score[near],

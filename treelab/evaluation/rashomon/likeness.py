@@ -27,14 +27,16 @@ def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...
         Probabilities of the classes, or the values.
     """
     reader = FeatureReader(trees[0].features, X)
-    values = []
+    values, chosen = [], []
     for tree in trees:
         matrix = reader.matrix(tree.features, used_features(tree))
-        values.append(tree.value[leaf_of(tree, matrix)])
+        leaf = leaf_of(tree, matrix)
+        values.append(tree.value[leaf])
+        chosen.append(tree.predicted_class[leaf])
     value = np.stack(values)
     if trees[0].classes is None:
         return value[..., 0], value
-    return value.argmax(axis=-1), value
+    return np.stack(chosen), value
 
 
 def likeness(predicted: np.ndarray, n_classes: int) -> np.ndarray:

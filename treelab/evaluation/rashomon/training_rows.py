@@ -9,6 +9,7 @@ import pandas as pd
 from treelab.evaluation.rashomon.refitted import RefittedScorer
 from treelab.trees.feature import FeatureReader
 from treelab.trees.pruning.simplify import merge_equal, prune_empty
+from treelab.trees.shrinkage import with_shrunk_values
 from treelab.trees.statistics import check_target, with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import leaf_of, sum_up
@@ -82,6 +83,7 @@ class TrainingRows:
         self.y = check_target(own, len(X), y)
         self._reader = FeatureReader(own.features, X)
         self.weights = np.asarray(weights, dtype=float)
+        self._shrinkage = own.shrinkage
         self._read: dict[tuple, np.ndarray] = {}
         self._fitted: dict[tuple, tuple[Tree, np.ndarray]] = {}
         self.scorer = RefittedScorer.of(own.task, self.y, self.weights)
@@ -121,7 +123,7 @@ class TrainingRows:
             if tree.classes is None:
                 predicted = tree.value.round(9)[leaf]
             else:
-                predicted = tree.value.argmax(axis=1).astype(np.int32)[leaf]
+                predicted = tree.predicted_class.astype(np.int32)[leaf]
             numbers.append(known.setdefault(predicted.tobytes(), len(known)))
         return np.array(numbers)
 
@@ -138,6 +140,7 @@ class TrainingRows:
         What rows leave free around thresholds stays, as cutting branches leaves it;
         where it is unknown see ``finished``.
         """
+        tree = replace(tree, decision=None, class_weights=None, shrinkage=None)
         tree = with_leaves(tree, None, leaf, self.y)
         if tree.classes is None:
             at_leaf = [
@@ -151,4 +154,14 @@ class TrainingRows:
         value = tree.class_counts * self.weights
         total = value.sum(axis=1, keepdims=True)
         mean = value / np.where(total > 0, total, 1)
-        return replace(tree, value=np.where(total > 0, mean, tree.value))
+        return replace(
+            tree,
+            value=np.where(total > 0, mean, tree.value),
+            class_weights=self.weights,
+        )
+
+    def shrunk(self, tree: Tree) -> Tree:
+        """Return a fitted tree with probabilities that are shrunk as the run's are."""
+        if self._shrinkage is None or tree.classes is None:
+            return tree
+        return with_shrunk_values(tree, self._shrinkage)

@@ -177,7 +177,7 @@ class TreeWriter:
                     "counts": counts_between(self.y[rows], self.target_edges),
                 }
             return facts
-        best = int(tree.value[node].argmax())
+        best = int(tree.predicted_class[node])
         counts = tree.value[node]
         if n_rows and tree.class_counts is not None:
             counts = tree.class_counts[node]
@@ -187,6 +187,12 @@ class TreeWriter:
         ]
         facts["prediction"] = short(tree.classes[best], wording.length)
         facts["confidence"] = plain_number(tree.value[node, best])
+        likeliest = int(tree.value[node].argmax())
+        if tree.value[node, likeliest] > tree.value[node, best]:
+            facts["likeliest"] = [
+                short(tree.classes[likeliest], wording.length),
+                plain_number(tree.value[node, likeliest]),
+            ]
         return facts
 
     def _leaf(self, node: int, wording: Wording) -> dict:

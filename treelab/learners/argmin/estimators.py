@@ -141,6 +141,8 @@ class _Argmin(WithPath, TableEstimator):
             matrix=exporter.matrix,
             held_out=held_out_words(data),
         )
+        if path.predictors[path.chosen] is None:  # the leaves predict
+            self.model_ = self._with_probabilities(self.model_, data.frame, data.y)
         start, end = starts[path.chosen], self.path_.tree
         self.history_ = trained.retain(path.chosen, start, end)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])

@@ -25,6 +25,11 @@ from treelab.learners.common.input_checks import (
     label_text,
 )
 from treelab.learners.common.origin import Origin
+from treelab.learners.common.probabilities import (
+    TreesBySize,
+    with_measured_shrinkage,
+)
+from treelab.trees.constraints.constraints import Constraints
 
 
 @dataclass(frozen=True)
@@ -164,6 +169,12 @@ class TableEstimator(BaseEstimator):
         by_class = self._task() != "regression"
         return hold_out(target, by_class=by_class, seed=self._draw_seed())
 
+    def _with_probabilities(
+        self, path: TreesBySize, frame: pd.DataFrame, y: np.ndarray
+    ) -> TreesBySize:
+        """Return a path of trees, fitted to these rows, as it may be given out."""
+        return path
+
     def _draw_seed(self) -> int:
         """First seed that ``random_state`` gives."""
         return int(check_random_state(self.random_state).randint(2**31))
@@ -258,7 +269,21 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         if len(set(shown)) == 1:
             return ()
         by_class = [f"{label} {weight}" for label, weight in zip(self.labels(), shown)]
-        return (f"Probabilities weight the rows of each class: {', '.join(by_class)}.",)
+        return (
+            f"Classes are chosen with rows weighted by class: {', '.join(by_class)}; "
+            "probabilities are those of the rows.",
+        )
+
+    def _with_probabilities(self, path, frame, y):
+        """Shrink probabilities as far as held-out rows say; classes stay."""
+        return with_measured_shrinkage(
+            path,
+            frame,
+            y,
+            task=self._task(),
+            seed=self._draw_seed(),
+            constraints=getattr(self, "constraints_", Constraints()),
+        )
 
     def labels(self) -> tuple:
         """Return the classes as plain Python values, as in the exported model."""
@@ -266,8 +291,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
     def predict(self, X):
         """Predict a label for each row of ``X``."""
-        proba = self.predict_proba(X)
-        return self.classes_[np.argmax(proba, axis=1)]
+        frame = self._predict_frame(X)
+        return self.model_.predict(frame).astype(self.classes_.dtype)
 
     def predict_proba(self, X):
         """Predict (n_rows, n_classes) probabilities in the order of ``classes_``."""

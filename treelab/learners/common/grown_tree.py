@@ -45,6 +45,7 @@ class GrownTree(TableEstimator):
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
         data = self._read(X, y, X_valid, y_valid, numbers="rank")
         path = self._search_path(data, settings, monitor)
+        path = self._with_probabilities(path, data.frame, data.y)
         self.origin_ = Origin(
             self._start,
             trained=False,
@@ -104,7 +105,8 @@ class GrownTree(TableEstimator):
             weights = class_weights[data.y]
         leaf = tree.apply(data.frame)
         weights = weights * self._vote_weights(data.y)
-        return with_node_means(tree, leaf, self._values_of(data.y), weights)
+        tree = with_node_means(tree, leaf, self._values_of(data.y), weights)
+        return replace(tree, class_weights=self._by_class(data.y, weights))
 
     def _values_of(self, y) -> np.ndarray:
         """What leaves average, (n_rows, n_outputs)."""
@@ -117,6 +119,10 @@ class GrownTree(TableEstimator):
     def _vote_weights(self, y) -> np.ndarray | float:
         """What each row's weight is multiplied by in the nodes; see ``votes``."""
         return 1.0
+
+    def _by_class(self, y, weights) -> np.ndarray | None:
+        """Weights of rows (n_rows,) by class, (n_classes,); None without classes."""
+        return None
 
     def _loss(self, frame, target) -> float:
         """Mean loss of the exported tree."""
@@ -133,6 +139,12 @@ class GrownClassifier(GrownTree, TableClassifier):
     def _row_weights(self, y):
         """Weight of each row, by its class."""
         return self._class_weights(y)[y]
+
+    def _by_class(self, y, weights):
+        """Every row of a class has the same; every class has a row."""
+        by_class = np.ones(len(self.classes_))
+        by_class[y] = weights
+        return by_class
 
     def _loss(self, frame, target):
         """Log loss, in nats, of the exported tree; a pure wrong leaf costs 16."""

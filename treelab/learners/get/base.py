@@ -125,9 +125,10 @@ class GetEstimator(TableEstimator):
             held_out=self._held_out(data, settings),
         )
         trees[chosen] = with_origin(trees[chosen], self.origin_)
-        self.model_ = trees[chosen]
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
-        self.path_ = path_of_sizes(trees, n_leaves, values, errors, chosen)
+        path = path_of_sizes(trees, n_leaves, values, errors, chosen)
+        self.path_ = self._with_probabilities(path, frame, y)
+        self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
         """What the tree was selected on, for its origin."""

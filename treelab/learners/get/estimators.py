@@ -1,5 +1,7 @@
 """GET and GET-Linear: one tree with oblique splits, all trained together."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
@@ -133,6 +135,15 @@ class GetClassifier(GetEstimator, TableClassifier):
         """Whether validation chooses the weights of the classes."""
         given = self._settings.class_weight
         return isinstance(given, str) and given == "auto"
+
+    def _export(self, trees, rows, encoder, frame, y):
+        """Write a tree whose nodes, splits too, predict weighted fractions."""
+        tree = super()._export(trees, rows, encoder, frame, y)
+        weighted = tree.class_counts * self._weights
+        total = weighted.sum(axis=1, keepdims=True)
+        inner = ~tree.is_leaf[:, None] & (total > 0)
+        value = np.divide(weighted, total, out=tree.value.copy(), where=inner)
+        return replace(tree, value=value, class_weights=self._weights)
 
     def _notes(self):
         """What a row of each class weighs."""

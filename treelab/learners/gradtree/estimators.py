@@ -1,5 +1,7 @@
 """GradTree: one hard, axis-aligned tree, trained as a whole by gradient descent."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
@@ -172,7 +174,8 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         y = table.target.y
         leaf = tree.apply(table.frame)
         values, own = votes(self.constraints_, self.labels())
-        return with_node_means(tree, leaf, values[y], (own * weights)[y])
+        tree = with_node_means(tree, leaf, values[y], (own * weights)[y])
+        return replace(tree, class_weights=own * weights)
 
     def _trained_values(self, value, objective):
         """Probabilities of logits."""

@@ -171,7 +171,7 @@ class GradTreeFit(BatchedFit):
             later=("pruning",) if is_pruned else (),
             held_out=HELD_OUT.get(choice.n_folds, held_out),
         )
-        self._retain(self.path_.tree, start, origin, table)
+        self._retain(start, origin, table)
         monitor.retain(place, {0.0: lambda: start, epochs: lambda: self.model_})
         self.history_ = monitor.history_frame()
 
@@ -254,7 +254,6 @@ class GradTreeFit(BatchedFit):
         scores = pd.DataFrame({"n_leaves": [model.n_leaves], **nothing})
         self.path_ = SizePath((model,), scores, 0)
         self._retain(
-            model,
             table.restore(export(start)),
             Origin("random", trains(settings), 0, 0, held_out=validation),
             table,
@@ -283,8 +282,10 @@ class GradTreeFit(BatchedFit):
         found = kept_path(found, table.target.constraints)
         return replace(found, trees=tuple(map(table.restore, found.trees)))
 
-    def _retain(self, tree: Tree, start: Tree, origin: Origin, table: Table) -> None:
+    def _retain(self, start: Tree, origin: Origin, table: Table) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
+        self.path_ = self._with_probabilities(self.path_, table.frame, table.target.y)
+        tree = self.path_.tree
         columns = feature_matrix(tree.features, table.frame).T
         n_changed = changed_splits(start, tree, feature_spread([*columns]))
         self.origin_ = replace(origin, n_splits=tree.n_splits, n_changed=n_changed)

@@ -9,11 +9,14 @@ from treelab.learners.common.base import TableClassifier, TableRegressor
 from treelab.learners.common.class_prior import best_weight_power
 from treelab.learners.common.constrained.setting import growing_weights
 from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.grande.calibration import measured_scale
 from treelab.learners.grande.fit import GrandeFit
 from treelab.learners.grande.objective import ClassObjective, RegressionObjective
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.ops.losses import log_proba
 from treelab.trees.constraints.keeping import cost_matrix
+
+LEAST_WEIGHT = 1e-9  # of a class, whose logarithm is taken
 
 
 class GrandeClassifier(GrandeFit, TableClassifier):
@@ -198,7 +201,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
         self.device = device
 
     def _objective(self, settings, y):
-        """Class codes under the class weights of the settings; no logit shift yet."""
+        """Class codes under the class weights of the settings; not calibrated yet."""
         weights = np.ones(len(self.classes_))
         if self.constraints_.class_costs:
             weights = growing_weights(cost_matrix(self.constraints_, self.labels()), y)
@@ -213,18 +216,33 @@ class GrandeClassifier(GrandeFit, TableClassifier):
             focal_gamma=settings.focal_gamma,
         )
 
-    def _shifted_objective(self, settings, network):
-        """Choose, by macro F1 on held-out rows, the shift towards rare classes."""
-        if settings.class_weight != "auto" or self.constraints_.class_costs:
-            return network.objective
+    def _calibrated_objective(self, settings, network):
+        """Measure on held-out rows how sure to be, and which weights choose the class.
+
+        Trained probabilities are those of rows weighted by class. The weights stay in
+        the choice of the class, as does a shift towards rare classes, by macro F1.
+        """
         target = network.rows.target.cpu().numpy()
         rows = torch.cat(network.held_out).cpu().numpy()
         log_p = torch.cat([log_proba(o) for o in network.valid_outputs()], 1)
-        balanced = np.log(self._balanced_weights(target))  # (C,)
-        power = best_weight_power(
-            log_p.double().cpu().numpy().T, target[rows], balanced
+        log_p = log_p.double().cpu().numpy().T  # (n, C)
+        weights = network.objective.class_weights[:, 0]
+        trained = np.log(np.maximum(weights, LEAST_WEIGHT))
+        more = np.zeros(len(trained))  # for rare classes, logarithms as all here
+        if settings.class_weight == "auto" and not self.constraints_.class_costs:
+            balanced = np.log(self._balanced_weights(target))  # (C,)
+            power = best_weight_power(log_p, target[rows], balanced)
+            more = power * balanced
+        prior = -np.log(self._balanced_weights(target)) - np.log(len(trained))
+        scale = measured_scale(log_p - trained - prior, target[rows], prior)
+        shift = prior - scale * (prior + trained)
+        decisive = scale * more - shift
+        return replace(
+            network.objective,
+            logit_scale=scale,
+            logit_shift=shift,
+            decision_weights=np.exp(decisive - decisive.max()),
         )
-        return replace(network.objective, logit_shift=power * balanced)
 
 
 class GrandeRegressor(GrandeFit, TableRegressor):
@@ -401,6 +419,6 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         """The target in standard deviations from its mean, by the training rows."""
         return RegressionObjective(TargetScale.of(y))
 
-    def _shifted_objective(self, settings, network):
-        """There are no classes to shift."""
+    def _calibrated_objective(self, settings, network):
+        """There are no classes to calibrate."""
         return network.objective

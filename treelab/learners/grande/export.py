@@ -48,6 +48,7 @@ def export_ensemble(
         objective.leaf_values(leaf[..., :-1]),
         leaf[..., -1],
         classes=classes,
+        class_weights=objective.decision_weights,
         weighting=network.weighting,
         max_deciders=network.max_deciders,
     )

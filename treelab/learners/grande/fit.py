@@ -127,7 +127,7 @@ class GrandeFit(TableEstimator):
             keeper=self._keeper(network, table),
         )
         self.held_out_predictions_ = held_out_predictions(network)
-        objective = self._shifted_objective(settings, network)
+        objective = self._calibrated_objective(settings, network)
         end = self._export(network, table, objective)
         self.history_ = monitor.history_frame()
         trained = TrainedTrees(start, end, table.n_folds)
@@ -267,10 +267,10 @@ class GrandeFit(TableEstimator):
         """What is learned from training targets ``y`` (n_train,)."""
         raise NotImplementedError
 
-    def _shifted_objective(
+    def _calibrated_objective(
         self, settings: GrandeSettings, network: WeightedTreesNetwork
     ) -> Objective:
-        """The trained network's objective, classes shifted where that scores better."""
+        """The trained network's objective, calibrated on the rows it holds out."""
         raise NotImplementedError
 
 

@@ -17,14 +17,19 @@ class ClassObjective(objective.ClassObjective):
     ----------
     class_weights : ndarray of shape (n_classes, 1)
         Weight of a training row of each class.
+    logit_scale : float
+        Multiplies the logits of every exported leaf: how sure the ensemble may be.
     logit_shift : ndarray of shape (n_classes,)
-        Added to the logits of every exported leaf, so that rare classes are predicted
-        more often: the class-weight shift.
+        Then added to them, so that probabilities are those of the data.
+    decision_weights : ndarray of shape (n_classes,) or None
+        See ``WeightedTrees.class_weights``.
     loss_kind, focal_gamma, poly_epsilon
         See ``class_loss``.
     """
 
+    logit_scale: float = 1.0
     logit_shift: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    decision_weights: np.ndarray | None = None
 
     def predict(self, output: Tensor) -> Tensor:
         """Class probabilities (n_classes, B) of logits (C, B)."""
@@ -41,9 +46,10 @@ class ClassObjective(objective.ClassObjective):
     def leaf_values(self, value: np.ndarray) -> np.ndarray:
         """Logits (..., C) of leaves as they are exported.
 
-        Estimator weights sum to one, so what is added to every leaf is added to the
+        Estimator weights sum to one, so what is done to every leaf is done to the
         ensemble's logits.
         """
+        value = self.logit_scale * value
         if value.shape[-1] == 1:  # two classes: the logit of the second
             return value + (self.logit_shift[1:] - self.logit_shift[:1])
         return value + self.logit_shift
@@ -52,6 +58,8 @@ class ClassObjective(objective.ClassObjective):
 @dataclass(frozen=True)
 class RegressionObjective(objective.RegressionObjective):
     """Numbers; raw outputs are standardised values."""
+
+    decision_weights = None
 
     def predict(self, output: Tensor) -> Tensor:
         """Values (1, B) in the unit of the target, of raw outputs (1, B)."""

@@ -104,7 +104,10 @@ class _File(NestedWriter):
         for leaf in self.place:
             probabilities = ", ".join(map(number, tree.value[leaf].tolist()))
             lines.append(f"    {{{probabilities}}},")
-        return [*lines, "};"]
+        lines.append("};")
+        chosen = ", ".join(str(tree.predicted_class[leaf]) for leaf in self.place)
+        lines += ["", f"static const int leaf_class[] = {{{chosen}}};"]
+        return lines
 
     def _head(self, name: str, root: int) -> list[str]:
         """Open a function."""
@@ -178,12 +181,7 @@ const double *tree_probabilities(const struct tree_row *row)
 
 int tree_class(const struct tree_row *row)
 {
-    const double *probability = tree_probabilities(row);
-    int best = 0;
-    if (probability == NULL) return -1;
-    for (int i = 1; i < TREE_N_CLASSES; i++) {
-        if (probability[i] > probability[best]) best = i;
-    }
-    return best;
+    int leaf = tree_leaf(row);
+    return leaf < 0 ? -1 : leaf_class[leaf];
 }
 """

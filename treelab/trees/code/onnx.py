@@ -165,6 +165,7 @@ class _Graph(Graph):
         from onnx import TensorProto
 
         tree = self.tree
+        best = None
         if tree.leaf_weights is not None and tree.leaf_bias is not None:
             value = self.add("Gather", self.constant(tree.leaf_bias[:, 0]), node)
             leaves = tree.leaf_weights * tree.is_leaf[:, None]
@@ -172,9 +173,12 @@ class _Graph(Graph):
         else:
             flat = self.add("Squeeze", node, self.constant(np.array([1])))
             value = self.add("Gather", self.constant(tree.value), flat)
+            if tree.decision is not None:
+                chosen = self.constant(tree.predicted_class)
+                best = self.add("Gather", chosen, flat)
         if unknown is not None:
             nothing = self.constant(np.array([np.nan]))
             value = self.add("Where", unknown, nothing, value)
         if tree.classes is None:
             return [self.output("value", value, TensorProto.DOUBLE, ["rows", 1])]
-        return self.classes(tree.classes, value)
+        return self.classes(tree.classes, value, best)

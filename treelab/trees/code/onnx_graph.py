@@ -152,14 +152,18 @@ class Graph:
         nothing = numpy_helper.from_array(np.zeros(1, dtype=kind))
         return self.add("ConstantOfShape", self.shape(x, columns), value=nothing)
 
-    def classes(self, classes: tuple, value: str) -> list:
-        """Turn probabilities (rows, n_classes) into the outputs of a classifier."""
+    def classes(self, classes: tuple, value: str, best: str | None = None) -> list:
+        """Turn probabilities (rows, n_classes) into the outputs of a classifier.
+
+        ``best`` are the places (rows,) of the predicted classes; None: the most
+        probable ones.
+        """
         from onnx import TensorProto
 
         whole = all(type(label) is int for label in classes)
         kind = TensorProto.INT64 if whole else TensorProto.STRING
         labels = np.array(classes if whole else [*map(str, classes)])
-        best = self.add("ArgMax", value, axis=1, keepdims=0)
+        best = best or self.add("ArgMax", value, axis=1, keepdims=0)
         label = self.add("Gather", self.constant(labels), best)
         shape = ["rows", len(classes)]
         return [

@@ -241,7 +241,7 @@ class _TreeModel(_Document):
         if tree.classes is None:
             element.set("score", repr(value[0]))
             return
-        element.set("score", str(tree.classes[int(tree.value[leaf].argmax())]))
+        element.set("score", str(tree.classes[tree.predicted_class[leaf]]))
         for label, share in zip(tree.classes, value):
             xml.SubElement(
                 element,

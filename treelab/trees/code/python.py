@@ -4,6 +4,7 @@ from treelab.trees.code.ensembles.python import ensemble_to_python
 from treelab.trees.code.names import heading
 from treelab.trees.code.nested import NestedWriter, Style
 from treelab.trees.code.python_helpers import (
+    OF_LEAF,
     PREDICT_CLASS,
     category_keys,
     needed_helpers,
@@ -54,7 +55,7 @@ class _Module(NestedWriter):
         ]
         functions.append("\n".join(self._main()))
         if tree.classes is not None:
-            functions.append(PREDICT_CLASS)
+            functions.append(PREDICT_CLASS if tree.decision is None else OF_LEAF)
         tables = ["\n".join(lines) for lines in self.scores.values()]
         helpers = needed_helpers("\n".join([*functions, *tables]))
         body = "\n".join([*functions, *tables, *helpers])
@@ -70,7 +71,12 @@ class _Module(NestedWriter):
 
     def _main(self) -> list[str]:
         """Write the function that reads a row."""
-        if self.tree.classes is None:
+        if self.tree.decision is not None:
+            lines = [
+                "def _leaf(row):",
+                '    """Return the place of the class, and the probabilities."""',
+            ]
+        elif self.tree.classes is None:
             lines = ["def predict(row):", '    """Return the value for one row."""']
         else:
             lines = [
@@ -110,7 +116,10 @@ class _Module(NestedWriter):
         return f"{name} {'in' if test.inside else 'not in'} {group}"
 
     def class_prediction(self, leaf: int) -> str:
-        return repr(tuple(self.tree.value[leaf].tolist()))
+        own = tuple(self.tree.value[leaf].tolist())
+        if self.tree.decision is None:
+            return repr(own)
+        return repr((int(self.tree.decision[leaf]), own))
 
     def value(self, term: Term) -> str:
         """Write a term's number."""

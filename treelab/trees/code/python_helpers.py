@@ -47,6 +47,19 @@ PREDICT_CLASS = '''def predict(row):
     """Return the most probable of CLASSES for one row."""
     probabilities = predict_proba(row)
     return CLASSES[probabilities.index(max(probabilities))]'''
+# Where the class is kept apart from the probabilities.
+OF_LEAF = '''def predict_proba(row):
+    """Return the probability of each of CLASSES for one row."""
+    return _leaf(row)[1]
+
+
+def predict(row):
+    """Return the predicted one of CLASSES for one row."""
+    return CLASSES[_leaf(row)[0]]'''
+WEIGHTED_CLASS = '''def predict(row):
+    """Return the one of CLASSES with the largest weighted probability for one row."""
+    weighted = [each * own for each, own in zip(predict_proba(row), _CLASS_WEIGHTS)]
+    return CLASSES[weighted.index(max(weighted))]'''
 
 
 def category_keys(category: str) -> list:

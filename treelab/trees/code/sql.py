@@ -164,7 +164,7 @@ class _Case(Writer):
 
     def class_prediction(self, leaf: int) -> str:
         classes = self.tree.classes or ()
-        label = classes[int(self.tree.value[leaf].argmax())]
+        label = classes[self.tree.predicted_class[leaf]]
         return _label(str(label) if self.as_text else label)
 
     def value(self, term: Term) -> str:

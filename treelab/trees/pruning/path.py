@@ -199,10 +199,10 @@ class PruningPath(Stored):
             Which strength; None: the chosen one.
         """
         i = self._index(i)
-        if self.classes is not None:
-            return most_probable(self.classes, self.predict_proba(X, i))
         if self.predictors[i] is None:
             return self.trees[i].predict(X)
+        if self.classes is not None:
+            return most_probable(self.classes, self.predict_proba(X, i))
         return self._raw_outputs(i, X)[:, 0]
 
     def with_rows(self, X, y) -> "PruningPath":

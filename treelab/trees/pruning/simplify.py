@@ -87,6 +87,7 @@ def merge_equal(
         With the same predictions; nodes are numbered anew, depth first.
     """
     value, leaf = tree.value.copy(), tree.is_leaf.copy()
+    decision = None if tree.decision is None else tree.decision.copy()
     linear = _linear_leaves(tree)
     close = tolerance * (np.ptp(value) + ROUNDED * np.abs(value).max())
     bias = None if tree.leaf_bias is None else tree.leaf_bias.copy()
@@ -102,7 +103,8 @@ def merge_equal(
         if linear is not None and same:
             same = np.abs(np.subtract(*linear[pair])).max() <= close
         if tree.classes is not None:
-            class_is_same = first.argmax() == second.argmax()
+            chosen = value[pair].argmax(axis=1) if decision is None else decision[pair]
+            class_is_same = chosen[0] == chosen[1]
             same = class_is_same and (same or same_class)
         if not same:
             continue
@@ -112,11 +114,15 @@ def merge_equal(
             fraction = np.array([0.5, 0.5])
         # Leaves that agree to the last bit stay so: rounding a mean could move them.
         value[node] = first if (first == second).all() else fraction @ value[pair]
+        if decision is not None:
+            decision[node] = decision[pair[0]]
         if linear is not None:
             linear[node] = linear[pair[0]]
         if leaf_weights is not None and bias is not None:
             leaf_weights[node], bias[node] = leaf_weights[pair[0]], bias[pair[0]]
-    changed = replace(tree, value=value, leaf_weights=leaf_weights, leaf_bias=bias)
+    changed = replace(
+        tree, value=value, decision=decision, leaf_weights=leaf_weights, leaf_bias=bias
+    )
     return rebuild(changed, cut=leaf)
 
 

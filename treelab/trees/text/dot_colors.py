@@ -94,7 +94,7 @@ class NodeColors:
         if self._tree.classes is None:
             color = value_color(float(value[0]), self._low, self._high, self._darkest)
             return color, 1.0
-        best = int(value.argmax())
+        best = int(self._tree.predicted_class[node])
         return self.colors[best], float(np.clip(value[best], 0, 1))
 
     @property

@@ -105,9 +105,9 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
         prediction = tree.value[leaves, 0]
         confidence = np.full(len(leaves), np.nan)
     else:
-        best = tree.value[leaves].argmax(axis=1)
+        best = tree.predicted_class[leaves]
         prediction = pd.Series([tree.classes[i] for i in best])
-        confidence = tree.value[leaves].max(axis=1)
+        confidence = tree.value[leaves, best]
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
     rule = leaf_rules(tree, most)
     table = pd.DataFrame(

@@ -53,6 +53,12 @@ def _tables(model: WeightedTrees, used: list[int]) -> list[str]:
         lines.append("const char *const tree_classes[TREE_N_CLASSES] = {")
         lines += [f"    {c_text(str(label))}," for label in model.classes]
         lines.append("};")
+        weights = np.ones(len(model.classes))
+        if model.class_weights is not None:
+            weights = model.class_weights
+        lines += ["", "static const double class_weight[TREE_N_CLASSES] = {"]
+        lines += [f"    {number(weight)}," for weight in weights.tolist()]
+        lines.append("};")
     for kind, name, array in (
         ("int", "split_feature", place),
         ("double", "split_threshold", model.threshold),
@@ -240,7 +246,8 @@ int tree_class(const struct tree_row *row)
     int best = 0;
     tree_probabilities(row, probability);
     for (int i = 1; i < TREE_N_CLASSES; i++)
-        if (probability[i] > probability[best]) best = i;
+        if (probability[i] * class_weight[i] > probability[best] * class_weight[best])
+            best = i;
     return best;
 }
 """

@@ -47,7 +47,13 @@ class _Ensemble(Graph):
                 first = self.add("Sub", mean, mean)
                 mean = self.add("Concat", first, mean, axis=1)
             mean = self.add("Softmax", mean, axis=1)
-        return self.classes(model.classes, mean)
+        best = None
+        if model.class_weights is not None:
+            weights = self.constant(model.class_weights)
+            best = self.add(
+                "ArgMax", self.add("Mul", mean, weights), axis=1, keepdims=0
+            )
+        return self.classes(model.classes, mean, best)
 
     def _at(self, array: np.ndarray, place: str) -> str:
         """Look numbers up, an array of all trees' splits or leaves laid end to end."""

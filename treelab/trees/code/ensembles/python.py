@@ -5,6 +5,7 @@ import numpy as np
 from treelab.trees.code.ensembles.heading import FAR_BELOW, ensemble_heading
 from treelab.trees.code.python_helpers import (
     PREDICT_CLASS,
+    WEIGHTED_CLASS,
     category_keys,
     needed_helpers,
     reading,
@@ -27,7 +28,10 @@ def ensemble_to_python(model: WeightedTrees) -> str:
         is_mean = model.leaf_output == "probabilities"
         single = model.leaf_value.shape[2] == 1
         logits = _ONE_LOGIT if single else _LOGITS
-        functions += [_PROBABILITIES if is_mean else logits, PREDICT_CLASS]
+        functions.append(_PROBABILITIES if is_mean else logits)
+        functions.append(
+            PREDICT_CLASS if model.class_weights is None else WEIGHTED_CLASS
+        )
     tables = "\n".join([*_scores(model, used), *_trees(model, used)])
     body = "\n\n\n".join(functions)
     helpers = needed_helpers(body)
@@ -39,6 +43,8 @@ def ensemble_to_python(model: WeightedTrees) -> str:
         top += ["", f"from math import {', '.join(needed)}"]
     if model.classes is not None:
         top += ["", f"CLASSES = {tuple(model.classes)!r}"]
+    if model.class_weights is not None:
+        top.append(f"_CLASS_WEIGHTS = {tuple(model.class_weights.tolist())!r}")
     parts = ["\n".join([*top, "", tables]), *helpers, *functions]
     return "\n\n\n".join(parts) + "\n"
 

@@ -1,0 +1,143 @@
+"""How much probabilities are shrunk, and that every learner's can be believed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss
+from sklearn.tree import DecisionTreeClassifier
+
+from tests.slow_params import slow_after
+from tests.trees.make import make_tree
+from treelab.learners.common.probabilities import (
+    STRENGTHS,
+    _greedy_size,
+    _node_at_size,
+    _shape,
+    measured_strengths,
+)
+from treelab.learners.registry import LEARNERS, make_estimator
+
+QUICK = {
+    "cart": {},
+    "grande": {"n_estimators": 16, "max_epochs": 5},
+    "gradtree": {"n_steps": 10, "n_restarts": 1, "max_leaf_nodes": 8},
+    "get": {"n_steps": 20, "n_starts": 2, "max_depth": 3},
+    "argmin": {"max_epochs": 5, "depth": 3, "predictor": "leaf"},
+    "optimal": {"max_depth": 2},
+}
+KEYS = [key for key in QUICK if key in LEARNERS]
+
+
+def noise(seed: int, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns that say nothing of three classes, one of them rare."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "a": rng.normal(size=n_rows),
+        "b": rng.normal(size=n_rows),
+        "c": rng.choice(list("pqrs"), n_rows),
+    }
+    labels = rng.choice(["u", "v", "w"], n_rows, p=[0.55, 0.3, 0.15])
+    return pd.DataFrame(columns), labels
+
+
+def steps(seed: int, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Two columns that say something of two classes, one of them rare."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 2)), columns=["a", "b"])
+    chance = np.where(frame["a"] > 1, 0.4, np.where(frame["b"] > 0, 0.15, 0.03))
+    return frame, np.where(rng.random(n_rows) < chance, "yes", "no")
+
+
+@pytest.mark.parametrize("key", slow_after(2, KEYS))
+def test_noise_costs_next_to_nothing_over_the_class_frequencies(key):
+    X, y = noise(0, 150)
+    X_test, y_test = noise(1, 1000)
+    model = make_estimator(key, "multiclass", QUICK[key], random_state=0, device="cpu")
+    model.fit(X, y)
+    prior = [(y == label).mean() for label in model.classes_]
+    baseline = log_loss(y_test, np.tile(prior, (len(y_test), 1)))
+    assert log_loss(y_test, model.predict_proba(X_test)) < baseline + 0.03
+
+
+@pytest.mark.parametrize("key", slow_after(2, KEYS))
+def test_weights_choose_the_class_and_probabilities_are_those_of_the_data(key):
+    X, y = steps(0, 600)
+    X_test, y_test = steps(1, 2000)
+    weighted = QUICK[key] | ({} if key == "optimal" else {"class_weight": "balanced"})
+    model = make_estimator(key, "binary", weighted, random_state=0, device="cpu")
+    model.fit(X, y)
+    proba = model.predict_proba(X_test)
+    # Balanced weights would bring the mean of the rare class towards a half.
+    assert proba[:, 1].mean() == pytest.approx((y_test == "yes").mean(), abs=0.05)
+    prior = [(y == label).mean() for label in model.classes_]
+    baseline = log_loss(y_test, np.tile(prior, (len(y_test), 1)))
+    assert log_loss(y_test, proba) < baseline
+    if key != "optimal":
+        most = model.classes_[proba.argmax(axis=1)]
+        assert (model.predict(X_test) == "yes").sum() > (most == "yes").sum()
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in ("grande",)])
+def test_a_leaf_predicts_the_class_of_its_weighted_rows_and_what_is_drawn(key):
+    X, y = steps(2, 300)
+    model = make_estimator(key, "binary", QUICK[key], random_state=0, device="cpu")
+    tree = model.fit(X, y).tree_
+    proba = model.predict_proba(X)
+    assert (proba == tree.value[tree.apply(X)]).all()
+    assert (model.predict(X) == tree.predict(X)).all()
+    if key != "argmin":  # its leaves are trained
+        weighted = tree.class_counts * tree.class_weights
+        assert (tree.predicted_class == weighted.argmax(axis=1)).all()
+    assert tree.shrinkage in STRENGTHS
+
+
+def test_ensembles_predict_the_classes_that_their_trained_logits_chose():
+    X, y = steps(3, 300)
+    settings = QUICK["grande"] | {"class_weight": None}
+    model = make_estimator("grande", "binary", settings, random_state=0).fit(X, y)
+    trained = model.ensemble_.decision_function(X)  # calibrated, one logit
+    weights = model.ensemble_.class_weights
+    odds = np.log(weights[1] / weights[0])
+    assert ((trained[:, 0] + odds > 0) == (model.predict(X) == "yes")).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 11])
+def test_the_first_nodes_are_the_tree_that_is_grown_smaller(size):
+    rng = np.random.default_rng(size)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    large = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0).fit(X, y).tree_
+    X = X.astype(np.float32)
+    node = _node_at_size(_shape(large), large.apply(X), size)
+    assert len(np.unique(node)) == size
+    if size > 1:
+        small = DecisionTreeClassifier(max_leaf_nodes=size, random_state=0).fit(X, y)
+        pairs = set(zip(node.tolist(), small.apply(X).tolist()))
+        assert len(pairs) == size
+
+
+def test_noise_is_shrunk_away_and_a_clear_table_is_not():
+    X, y = noise(0, 300)
+    how = {"min_samples_leaf": 1, "task": "multiclass", "seed": 0}
+    codes = np.searchsorted(["u", "v", "w"], y)
+    assert measured_strengths(X, codes, [2, 16], **how).min() > 100
+    clear = (X["a"] > 0).to_numpy().astype(int)
+    assert measured_strengths(X, clear, [2], **how)[0] < 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_weighted_sum_counts_as_many_splits_as_it_weighs_columns(seed):
+    tree = make_tree(np.random.default_rng(seed), 9, oblique=0.5)
+    numbers = 0
+    for node in np.flatnonzero(~tree.is_leaf):
+        own = tree.weights[node]
+        numbers += sum(weight != 0 for weight in own) if own.any() else 1
+    assert _greedy_size(tree) == numbers + 1
+    assert _greedy_size(make_tree(np.random.default_rng(seed), 9)) == 9
+
+
+def test_a_table_too_small_for_folds_has_a_strength_of_one():
+    X, _ = steps(0, 8)
+    codes = (np.arange(8) > 3).astype(int)
+    how = {"min_samples_leaf": 1, "task": "binary", "seed": 0}
+    assert measured_strengths(X, codes, [2, 3], **how).tolist() == [1.0, 1.0]

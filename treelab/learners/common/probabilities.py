@@ -1,0 +1,166 @@
+"""How far a tree's probabilities are shrunk, measured on rows that trees did not fit.
+
+How far fractions in leaves overfit hangs on the table and on how many numbers their
+splits fit, hardly on who grew them: greedy trees of as many, grown on folds of the same
+rows, measure it for every learner of one tree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+
+from treelab.data.encoding.table_encoder import TableEncoder, to_float32
+from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.isotonic import with_order
+from treelab.trees.feature import Feature
+from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.shrinkage import shrunk_fractions, with_shrunk_values
+from treelab.trees.tree import Tree
+from treelab.trees.walk import rows_through
+
+# Rows that a node's parent counts for: from hardly any to more than all.
+STRENGTHS = 2.0 ** np.arange(-3, 21)
+UNMEASURED = 1.0  # of tables too small for folds
+TreesBySize = TypeVar("TreesBySize", SizePath, PruningPath)
+_LEAST = 1e-12  # probability, where a fold lacks a class
+_LEAF_FRACTION = 0.8  # of the rows: as many as four of five folds hold
+
+
+def with_measured_shrinkage(
+    path: TreesBySize,
+    frame: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    task: str,
+    seed: int,
+    constraints: Constraints,
+) -> TreesBySize:
+    """Return a path whose trees predict shrunk probabilities, and the same classes.
+
+    Parameters
+    ----------
+    path : SizePath or PruningPath
+        Of trees with these rows, whose leaves predict.
+    frame : DataFrame of shape (n_rows, n_columns)
+        Training rows.
+    y : int array of shape (n_rows,)
+        Their class codes.
+    task : {"binary", "multiclass"}
+    seed : int
+        Of the folds.
+    constraints : Constraints
+        Whose order the probabilities keep.
+    """
+    smallest = path.tree.n_rows[path.tree.is_leaf].min()
+    strengths = measured_strengths(
+        frame,
+        y,
+        [_greedy_size(tree) for tree in path.trees],
+        min_samples_leaf=max(1, int(smallest * _LEAF_FRACTION)),
+        task=task,
+        seed=seed,
+    )
+    trees = (
+        with_order(with_shrunk_values(tree, strength), constraints)
+        for tree, strength in zip(path.trees, strengths.tolist())
+    )
+    return replace(path, trees=tuple(trees))
+
+
+def _greedy_size(tree: Tree) -> int:
+    """Return how many leaves a greedy tree has with as many numbers to fit.
+
+    A split of one column has one; a weighted sum has as many as it weighs columns.
+    """
+    if tree.weights is None:
+        return tree.n_leaves
+    n_weights = (tree.weights != 0).sum(axis=1)
+    return 1 + int(np.maximum(n_weights, 1)[~tree.is_leaf].sum())
+
+
+def measured_strengths(
+    frame: pd.DataFrame,
+    y: np.ndarray,
+    sizes: Sequence[int],
+    *,
+    min_samples_leaf: int,
+    task: str,
+    seed: int,
+) -> np.ndarray:
+    """Return, for each number of leaves, the strength of lowest held-out log loss.
+
+    Returns
+    -------
+    float64 array of shape (n_sizes,)
+    """
+    if len(y) < FEWEST_ROWS:
+        return np.full(len(sizes), UNMEASURED)
+    folds = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
+    loss = np.zeros((len(sizes), len(STRENGTHS)))
+    for held_out in (fold for of_repeat in folds for fold in of_repeat):
+        loss += _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed)
+    return STRENGTHS[loss.argmin(axis=1)]
+
+
+def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.ndarray:
+    """Sum the log loss on a fold's held-out rows, (n_sizes, n_strengths)."""
+    encoder = TableEncoder("none", task=task, random_state=seed)
+    own = frame[~held_out]
+    X = to_float32(encoder.fit_transform(own, y[~held_out]))
+    grown = DecisionTreeClassifier(
+        max_leaf_nodes=max(2, *sizes),
+        min_samples_leaf=min_samples_leaf,
+        random_state=seed,
+    )
+    grown = grown.fit(X, y[~held_out]).tree_
+    n_classes = int(y.max()) + 1
+    tree = _shape(grown)
+    # Categories were cross-fitted; prediction sees their plain rates.
+    seen = grown.apply(to_float32(encoder.transform(own)))
+    counts = rows_through(tree, seen, y[~held_out], n_classes)
+    unseen = grown.apply(to_float32(encoder.transform(frame[held_out])))
+    reached = [
+        np.unique(at * n_classes + y[held_out], return_counts=True)
+        for at in (_node_at_size(tree, unseen, size) for size in sizes)
+    ]
+    loss = np.empty((len(sizes), len(STRENGTHS)))
+    for k, strength in enumerate(STRENGTHS.tolist()):
+        value = np.maximum(shrunk_fractions(tree, counts, strength), _LEAST)
+        cost = -np.log(value).ravel()
+        loss[:, k] = [times @ cost[cells] for cells, times in reached]
+    return loss
+
+
+def _node_at_size(tree: Tree, leaf: np.ndarray, n_leaves: int) -> np.ndarray:
+    """Return the node that rows reach while a tree has so many leaves.
+
+    scikit-learn grows the best split first and numbers children as it splits: the
+    first ``2 * n_leaves - 1`` nodes are the tree of ``n_leaves``.
+    """
+    node = leaf
+    while (later := node > 2 * n_leaves - 2).any():
+        node = np.where(later, tree.parent[node], node)
+    return node
+
+
+def _shape(grown) -> Tree:
+    """Return the nodes of scikit-learn's tree, to be walked up and down only."""
+    is_leaf = grown.children_left < 0
+    n_nodes = grown.node_count
+    return Tree(
+        features=(Feature("any"),),
+        left=grown.children_left,
+        right=grown.children_right,
+        feature=np.where(is_leaf, -1, 0),
+        threshold=np.where(is_leaf, np.nan, 0.0),
+        missing_left=np.zeros(n_nodes, dtype=bool),
+        value=np.zeros((n_nodes, 1)),
+        n_rows=np.zeros(n_nodes, dtype=np.int64),
+        impurity=np.full(n_nodes, np.nan),
+    )

@@ -1,0 +1,64 @@
+"""Probabilities of a tree's nodes, shrunk towards those of the nodes above.
+
+The fractions of few rows are too sure of themselves. Each node takes ``strength`` rows
+more that are mixed as the node above says: the m-estimate (Cestnik, "Estimating
+probabilities", ECAI 1990), along the path as in "Hierarchical Shrinkage" (Agarwal et
+al., ICML 2022, arXiv:2202.00858). 0 leaves fractions of rows, infinity gives every node
+those of the root.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from treelab.trees.tree import Tree
+
+
+def shrunk_fractions(tree: Tree, counts: np.ndarray, strength: float) -> np.ndarray:
+    """Return the probabilities of the classes at every node.
+
+    Parameters
+    ----------
+    tree : Tree
+    counts : ndarray of shape (n_nodes, n_classes)
+        Rows of each class that pass each node; at least one row at the root.
+    strength : float
+        Rows that each node's parent counts for, at least 0.
+
+    Returns
+    -------
+    float64 array of shape (n_nodes, n_classes)
+        The root has its plain fractions; a node without rows those of its parent.
+    """
+    value = np.empty(counts.shape)
+    value[0] = counts[0] / counts[0].sum()
+    for level in range(1, tree.depth + 1):
+        at = np.flatnonzero(tree.level == level)
+        above = value[tree.parent[at]]
+        n_rows = counts[at].sum(axis=1, keepdims=True)
+        mixed = counts[at] + strength * above
+        total = n_rows + strength
+        value[at] = np.divide(mixed, total, out=above, where=total > 0)
+    return value
+
+
+def with_shrunk_values(tree: Tree, strength: float) -> Tree:
+    """Return a tree that predicts the same classes, with shrunk probabilities.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of classes, with its training rows; each node's class is what its value says.
+    strength : float
+        See ``shrunk_fractions``.
+    """
+    assert tree.class_counts is not None
+    chosen = tree.predicted_class
+    value = shrunk_fractions(tree, tree.class_counts, strength)
+    is_plain = np.array_equal(chosen, value.argmax(axis=1))
+    return replace(
+        tree,
+        value=value,
+        decision=None if is_plain else chosen,
+        shrinkage=float(strength),
+    )
