@@ -150,8 +150,10 @@ def test_what_is_drawn_is_what_predicts(seed, task, tmp_path):
         if task == "regression":
             assert model.tree_.value[node] == pytest.approx(own.mean())
         else:
-            share = [(own == label).mean() for label in model.classes_]
-            np.testing.assert_allclose(model.tree_.value[node], share)
+            counts = [(own == label).sum() for label in model.classes_]
+            assert model.tree_.class_counts[node].tolist() == counts
+            assert counts[model.tree_.predicted_class[node]] == max(counts)
+            assert model.tree_.value[node].sum() == pytest.approx(1)
     names = {}
     exec(to_python(model.path_), names)
     records = unseen.to_dict("records")
@@ -199,9 +201,8 @@ def test_class_weights_weigh_the_leaves():
     weight = {"high": 3.0, "low": 1.0}
     model = ArgminTreeClassifier(class_weight=weight, random_state=0, **CHECKED)
     tree = model.fit(X, y).tree_
-    counts = tree.class_counts * [3.0, 1.0]
-    expected = counts / counts.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(tree.value[tree.is_leaf], expected[tree.is_leaf])
+    expected = (tree.class_counts * [3.0, 1.0]).argmax(axis=1)
+    assert tree.predicted_class[tree.is_leaf].tolist() == list(expected[tree.is_leaf])
 
 
 def test_leaves_of_a_tree_with_a_predictor_have_the_class_fractions_of_their_rows():
