@@ -9,6 +9,7 @@ probable class differs from how often it is right, in ten bins of equal width.
 import time
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from treelab.trees.text.names import listed
 N_BINS = 10
 FEW_ROWS = 500  # tables above have test rows enough for a calibration error
 CALIBRATED_CART, XGBOOST = "calibrated CART", "xgboost"
+ONE_CALIBRATED = "one calibrated CART"
 _GRID = {"max_depth": [2, 3, 4, 6, 8, 10, None], "min_samples_leaf": [1, 5, 20]}
 
 Predicted = tuple[np.ndarray, np.ndarray, np.ndarray]  # labels, probabilities, classes
@@ -119,6 +121,7 @@ def contenders() -> dict[str, Callable[..., Predicted]]:
     return {
         **{key: _ours(key) for key in LEARNERS},
         CALIBRATED_CART: _calibrated_cart,
+        ONE_CALIBRATED: partial(_calibrated_cart, ensemble=False),
         XGBOOST: _xgboost,
     }
 
@@ -170,11 +173,11 @@ def _ours(key: str) -> Callable[..., Predicted]:
     return fit
 
 
-def _calibrated_cart(X, y, X_test, task, seed) -> Predicted:
-    """scikit-learn's tuned tree, calibrated; its mean of five, as is the default."""
+def _calibrated_cart(X, y, X_test, task, seed, ensemble=True) -> Predicted:
+    """scikit-learn's tuned tree, calibrated: the mean of five, its default, or one."""
     X, X_test = encode(X, y, X_test, task, seed)
     tuned = GridSearchCV(DecisionTreeClassifier(random_state=seed), _GRID, cv=5)
-    model = CalibratedClassifierCV(tuned, cv=5).fit(X, y)
+    model = CalibratedClassifierCV(tuned, cv=5, ensemble=ensemble).fit(X, y)
     return model.predict(X_test), model.predict_proba(X_test), model.classes_
 
 
