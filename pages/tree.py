@@ -187,7 +187,7 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
         },
     )
     with st.expander("The tree as text"):
-        st.code(to_text(tree), language=None)
+        st.code(to_text(tree), language=None, wrap_lines=True)
 
 
 page_title(

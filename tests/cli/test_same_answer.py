@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab import CartClassifier
 from treelab.cli.main import main
+from treelab.data.reading.read_table import read_table
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.feature import forms_of_model
 
 
 def rows_of(cells: dict[str, str], n_rows: int = 240) -> pd.DataFrame:
@@ -167,3 +170,68 @@ def test_a_workbooks_numbers_are_not_text(shell, tmp_path):
     written = pd.read_csv(out)
     assert written["prediction"].tolist() == ["small", "big", "big"]
     assert written["a"].tolist() == [1.298, 7917.5, 9000]
+
+
+def test_true_and_false_are_alike_however_they_are_written(shell, tmp_path, capsys):
+    frame = rows_of({"TRUE": "p", "FALSE": "q"})
+    run = shell.train(frame)
+    book = tmp_path / "new.xlsx"
+    pd.DataFrame({"a": [True, False], "n": [1, 2]}).to_excel(book, index=False)
+    lines = '{"a": true, "n": 1}\n{"a": false, "n": 2}\n'
+    for new in (book, shell.file("new.jsonl", lines)):
+        assert main(["predict", run, str(new), "--columns", "prediction"]) == 0
+        assert capsys.readouterr().out.split() == ["prediction", "p", "q"]
+    typed = tmp_path / "typed.parquet"
+    frame.assign(a=frame["a"] == "TRUE").to_parquet(typed)
+    command = ["train", str(typed), "--target", "y", "--learner", "cart", "--json"]
+    assert main(command) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert run["metrics"]["test"]["accuracy"] == 1
+    assert shell.predict(run["id"], "a,n\nTRUE,1\nfalse,2\n")[0] == ["p", "q"]
+
+
+def test_points_part_thousands_where_other_columns_have_decimal_commas(shell):
+    frame = rows_of({"1.000": "small", "3.670": "big", "970": "small", "2.900": "big"})
+    frame["n"] += ",5"
+    run = shell.train(frame, delimiter=";")
+    predicted = shell.predict(run, "a;n\n3.100;1,5\n3100;1,5\n1.010;1,5\n")[0]
+    assert predicted == ["big", "big", "small"]
+
+
+def test_typed_columns_of_another_kind_are_refused(shell, tmp_path, capsys):
+    new = tmp_path / "new.parquet"
+    for cells, typed in [
+        ({"5%": "p", "90%": "q"}, [0.05, 0.9]),
+        ({"2021-01-31": "p", "2020-11-01": "q"}, [20210131, 20201101]),
+        ({"1.5": "p", "7.5": "q"}, pd.to_datetime(["2020-01-31", "2021-01-31"])),
+        ({"1.5": "p", "7.5": "q"}, [True, False]),
+    ]:
+        run = shell.train(rows_of(cells))
+        pd.DataFrame({"a": typed, "n": [1, 2]}).to_parquet(new)
+        assert main(["predict", run, str(new)]) == 2
+        assert "values, but the training rows held" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cell", ["-999", "-999,00", "-999,0"])
+def test_a_number_that_is_missing_is_so_however_it_is_written(shell, cell):
+    frame = rows_of({"-999,0": "p", "1,5": "p", "2,5": "q"})
+    run = shell.train(frame, "--missing", "a:-999,0", delimiter=";")
+    _, said = shell.predict(run, f"a;n\n{cell};1\n2,5;1\n")
+    assert f'Cells with "{cell}" count as missing' in said
+
+
+def test_negative_numbers_come_back_as_they_came(shell, tmp_path):
+    run = shell.train(rows_of({"-50,5": "p", "7,5": "q"}), delimiter=";")
+    out = tmp_path / "out.csv"
+    new = shell.file("new.csv", "a;n\n-50,5;1\n")
+    assert main(["predict", run, new, "-o", str(out)]) == 0
+    assert out.read_text().splitlines()[1].startswith('"-50,5",1,p')
+
+
+def test_a_model_of_dates_in_a_frame_reads_dates_in_a_file():
+    days = pd.Series(pd.date_range("2020-01-01", periods=60))
+    y = np.where(days < "2020-02-01", "p", "q")
+    model = CartClassifier(random_state=0).fit(pd.DataFrame({"when": days}), y)
+    forms = forms_of_model(model.tree_)
+    read = read_table(b"when\n2020-01-05\n2020-02-20\n", as_in=forms, one_column=True)
+    assert model.tree_.predict(read.frame).tolist() == ["p", "q"]

@@ -22,12 +22,12 @@ FRAME = pd.DataFrame(
 
 @pytest.mark.parametrize("start", FORMULA_STARTS)
 def test_text_that_starts_as_a_formula_gets_an_apostrophe(start):
-    frame = pd.DataFrame({f"{start}x": [f"{start}1", "a", None]})
+    frame = pd.DataFrame({f"{start}x": [f"{start}A1", "a", None]})
     safe = defused(frame)
     assert list(safe) == [f"'{start}x"]
-    assert safe.iloc[:2, 0].tolist() == [f"'{start}1", "a"]
+    assert safe.iloc[:2, 0].tolist() == [f"'{start}A1", "a"]
     assert safe.iloc[:, 0].isna().tolist() == [False, False, True]
-    assert frame.iloc[0, 0] == f"{start}1"
+    assert frame.iloc[0, 0] == f"{start}A1"
 
 
 def test_numbers_are_no_formulas():
@@ -65,3 +65,8 @@ def test_what_cannot_be_written_is_refused_in_a_sentence(tmp_path):
     wide = pd.DataFrame(np.zeros((1, 16_385)))
     with pytest.raises(ValueError, match="Choose CSV or Parquet"):
         FORMATS["xlsx"].write(wide)
+
+
+def test_text_that_is_a_number_is_no_formula():
+    frame = pd.DataFrame({"x": ["-50,5", "+1.0", "-5%", "-1+1", "-(1)"]})
+    assert defused(frame)["x"].tolist() == ["-50,5", "+1.0", "-5%", "'-1+1", "'-(1)"]

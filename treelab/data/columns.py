@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from treelab.trees.frames import as_pandas, plain_frame
+from treelab.trees.cells import ATTRIBUTE, CellForm, note_forms
+from treelab.trees.derived.dates import ISO
+from treelab.trees.frames import as_pandas, holds_dates, plain_frame
 from treelab.trees.text.names import listed
 
 TASKS = ("binary", "multiclass", "regression")
@@ -84,7 +86,12 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
                 "were fitted."
             )
         frame = pd.DataFrame(values, columns=list(feature_names))
-    return plain_frame(frame)
+    plain = plain_frame(frame)
+    if plain is not frame and ATTRIBUTE not in frame.attrs:
+        names = [str(n) for n, column in frame.items() if holds_dates(column)]
+        if names:  # so that a file's dates are read as such
+            note_forms(plain, dict.fromkeys(names, CellForm("date", date=ISO)))
+    return plain
 
 
 def infer_task(target: pd.Series) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.split import MIN_ROWS
+from treelab.trees.cells import read_column
 from treelab.trees.derived.date_parts import looks_like_dates, moments
 from treelab.trees.text.numerals import counted
 
@@ -173,6 +174,9 @@ def with_test_file(
         here, there = (
             pd.api.types.is_numeric_dtype(part[column].dtype) for part in (frame, own)
         )
+        if not (here or there):  # true and false as the table spells them
+            levels = tuple(map(str, frame[column].dropna().unique()))
+            own[column] = read_column(own[column], None, "category", levels)
         if here != there and own[column].notna().any():
             kinds = ("numbers", "text") if here else ("text", "numbers")
             raise ValueError(

@@ -1,6 +1,7 @@
 """A table as a file that people carry away: CSV, Parquet, Excel."""
 
 import io
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 MOST_EXCEL_ROWS, MOST_EXCEL_COLUMNS = 1_048_576, 16_384
+NUMBER = re.compile(r"[+-]\d[\d.,]*%?")  # -50,5 is no formula, though it is text
 MOST_EXCEL_LETTERS = 32_767  # of one cell
 # A spreadsheet that opens a CSV file runs text that begins with one of these.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -34,6 +36,7 @@ def defused(frame: pd.DataFrame) -> pd.DataFrame:
 def _defused(value):
     """Put an apostrophe ahead of text that begins as a formula does."""
     is_formula = isinstance(value, str) and value.startswith(FORMULA_STARTS)
+    is_formula = is_formula and not NUMBER.fullmatch(value)
     return f"'{value}" if is_formula else value
 
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -90,7 +90,7 @@ class CellForm:
     @property
     def missing_numbers(self) -> tuple[float, ...]:
         """Marks of a missing value that are numbers, such as -999."""
-        return _numbers_among(self.missing)
+        return _numbers_among(self)
 
     def to_dict(self) -> dict:
         """Return what differs from a plain form of the kind, for JSON."""
@@ -118,11 +118,12 @@ class CellForm:
 CATEGORY = CellForm("category", MISSING)
 
 
-@cache
-def _numbers_among(marks: tuple[str, ...]) -> tuple[float, ...]:
-    """Return the marks that are numbers."""
-    numbers = pd.to_numeric(pd.Series(marks, dtype="str"), errors="coerce")
-    return tuple(numbers[np.isfinite(numbers)].tolist())
+@lru_cache(1024)
+def _numbers_among(form: CellForm) -> tuple[float, ...]:
+    """Return the marks of missing values that are numbers, written as in the form."""
+    marks = pa.array(form.missing, pa.string())
+    plain, fits = plain_numbers(marks, form)
+    return tuple(pc.cast(plain.filter(pa.array(fits)), pa.float64()).to_pylist())
 
 
 def read_words(
@@ -163,6 +164,8 @@ def read_words(
     with np.errstate(invalid="ignore"):
         found[np.abs(found) > LARGEST_NUMBER] = np.nan
     values[~absent] = found
+    absent = absent | np.isin(values, form.missing_numbers)  # -999 is also -999.00
+    values[absent] = np.nan
     return values, absent, unread
 
 
@@ -321,6 +324,9 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
     for place, value in enumerate(values):
         if isinstance(value, str):
             text = value if form is None else value.strip().removeprefix(TYPED)
+            if text not in levels and text.lower() in _BOOLS:
+                spelt = [level for level in levels if level.lower() == text.lower()]
+                text = spelt[0] if len(spelt) == 1 else text
             read.append(np.nan if text in missing else text)
             continue
         if form is None and str(value) in levels:
@@ -365,30 +371,29 @@ def number_text(value) -> str:
 
 
 def note_forms(frame: pd.DataFrame, forms: Mapping[str, CellForm]) -> None:
-    """Note on a data frame how its columns were read; plain numbers need no note."""
-    noted = {
-        name: form.to_dict()
-        for name, form in forms.items()
-        if form != CellForm(example=form.example)
-    }
+    """Note on a data frame how its columns were read."""
+    noted = {name: form.to_dict() for name, form in forms.items()}
     frame.attrs[ATTRIBUTE] = json.dumps(noted)
+
+
+@lru_cache(16)
+def _noted(note: str) -> dict[str, CellForm | None]:
+    """Return the forms of a note."""
+    return {name: as_form(form) for name, form in json.loads(note).items()}
 
 
 def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
     """Return how a column was read by the note on its table; None without a note."""
-    if ATTRIBUTE not in frame.attrs:
-        return None
-    return as_form(json.loads(frame.attrs[ATTRIBUTE]).get(column, {}))
+    return _noted(frame.attrs.get(ATTRIBUTE, "{}")).get(column)
 
 
 def forms_of(frame: pd.DataFrame) -> dict[str, CellForm]:
     """Return how each column of a data frame is written: as noted, else plainly."""
-    noted = json.loads(frame.attrs.get(ATTRIBUTE, "{}"))
     forms: dict[str, CellForm] = {}
     for name, dtype in zip(map(str, frame.columns), frame.dtypes):
         is_number = is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
         plain = CellForm() if is_number else CATEGORY
-        forms[name] = as_form(noted.get(name)) or plain
+        forms[name] = noted_form(frame, name) or plain
     return forms
 
 

@@ -134,6 +134,16 @@ def plain_column(column: pd.Series) -> pd.Series:
     return pd.Series(numbers, index=column.index, name=column.name)
 
 
+def holds_dates(column: pd.Series) -> bool:
+    """Whether a column holds dates or periods, by its type or its first object."""
+    if types.is_datetime64_any_dtype(column.dtype):
+        return True
+    if column.dtype != np.dtype(object):
+        return isinstance(column.dtype, pd.PeriodDtype)
+    known = column.dropna()
+    return len(known) > 0 and isinstance(known.iloc[0], _KINDS["date"])
+
+
 def _is_plain(dtype) -> bool:
     """Whether a column of this type is a number, a category, text, true or false."""
     if isinstance(dtype, np.dtype):

@@ -21,6 +21,7 @@ from treelab.data.reading.text_column import (
     ColumnReading,
     Marks,
     as_written,
+    points_may_part_thousands,
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
@@ -256,8 +257,20 @@ def _typed(
     reading.written = column if reading.written is None else reading.written
     form, marks = as_in.get(name), how.marks(name).more
     is_number = column_kind(column) == "number"
-    if reading.is_date or column.dtype == bool:
+    held = "date" if reading.is_date else "number" if is_number else "category"
+    is_typed = column.dtype != "str"
+    if form is not None and is_typed and form.kind != "category":
+        # Of a number with a format 5% is 0.05, and of a text 5.
+        is_same = held == form.kind and not (form.unit == "%" and is_number)
+        if not is_same:
+            raise TableError(
+                f"Column {name!r} holds {column.dtype} values, but the training rows "
+                f"held {form}. Give the column as text that is written so."
+            )
+    if reading.is_date:
         return reading
+    if column.dtype == bool:
+        return replace(reading, form=form or replace(CATEGORY, missing=("",)))
     if form is None:
         as_text = not is_number or name in how.as_text
         form = replace(CATEGORY, missing=("",)) if as_text else CellForm()
@@ -271,8 +284,8 @@ def _typed(
     except ValueError as error:
         raise TableError(str(error)) from error
     for mark in form.missing if found.hasnans else ():
-        held = reading.written.astype("str") == mark
-        if n := int((held & found.isna() & reading.written.notna()).sum()):
+        marked = reading.written.astype("str") == mark
+        if n := int((marked & found.isna() & reading.written.notna()).sum()):
             reading.missing[mark] = n
     return replace(reading, column=found, form=form)
 
@@ -323,13 +336,14 @@ def _read_columns(
     """Read columns of text, which are gone from ``cells`` afterwards."""
     notes = [*notes, *cells.notes]
     names = unique_names(cells.names, cells.columns, notes, as_in)
-    readings = []
+    readings: list[ColumnReading] = []
+    unsure: dict[int, pa.Array] = {}
     for name in names:
         column = cells.columns.pop(0)  # its text is not needed any longer
         if not name:
             continue
         form = as_in.get(name)
-        if form is not None and how.decimal is not None and form.kind == "number":
+        if form is not None and how.decimal not in (None, form.decimal):
             form = replace(form, decimal=how.decimal, thousands="")
         reading = read_column(
             *(column, name, cells.place_of, cells.delimiter, how.decimal),
@@ -339,7 +353,21 @@ def _read_columns(
         )
         if as_in:  # else no one asks for them
             reading.written = as_written(column, name)
+        elif how.decimal is None and points_may_part_thousands(column):
+            unsure[len(readings)] = column
         readings.append(reading)
+    if any(reading.form and reading.form.decimal == "," for reading in readings):
+        for place, column in unsure.items():  # a file has one decimal sign
+            name = str(readings[place].column.name)
+            readings[place] = read_column(
+                *(column, name, cells.place_of, cells.delimiter, ","),
+                marks=how.marks(name),
+                as_text=name in how.as_text,
+            )
+            readings[place].notes.append(
+                f"Column {name!r}: points separate thousands, as other columns have "
+                "decimal commas."
+            )
     return readings, notes
 
 

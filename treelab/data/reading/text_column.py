@@ -176,6 +176,14 @@ def read_column(
     return reading
 
 
+def points_may_part_thousands(cells: pa.Array) -> bool:
+    """Whether each number with a point has three digits behind it, as in 1.250."""
+    words = cells.unique()
+    pointed = pc.match_substring(words, ".")
+    words = words.filter(pointed)
+    return len(words) > 0 and bool(_matches(words, r"^[+-]?\d{1,3}(\.\d{3})+$").all())
+
+
 def as_written(cells: pa.Array, name: str) -> pd.Series:
     """Return cells as they came: numbers if all are written as Python does, else text.
 

@@ -9,7 +9,7 @@ from treelab.data.columns import column_kind
 from treelab.data.values import cast_column, categories, class_labels
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.routing.new_rows import rows_for_model
-from treelab.trees.cells import noted_form
+from treelab.trees.cells import noted_form, read_column
 from treelab.trees.derived.date_parts import parse_part
 from treelab.trees.feature import known_forms
 from treelab.trees.pruning.shown_tree import Model
@@ -158,8 +158,9 @@ def new_scores(
         truth = target[known].to_numpy(dtype=np.float64)
         return scores(model.task, truth, predicted), note
     # As text, since a file alone may show other types than the training table.
-    truth = class_labels(target[known]).map(str).to_numpy(dtype=object)
-    classes = [str(label) for label in model.classes]
+    classes = tuple(str(label) for label in model.classes)
+    texts = class_labels(target[known]).map(str)
+    truth = read_column(texts, None, "category", classes).to_numpy(dtype=object)
     strange = ~np.isin(truth, classes)
     if strange.any():
         note += (

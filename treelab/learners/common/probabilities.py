@@ -110,7 +110,7 @@ def measured_strengths(
 
 def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.ndarray:
     """Sum the log loss on a fold's held-out rows, (n_sizes, n_strengths)."""
-    encoder = TableEncoder("none", task=task, random_state=seed)
+    encoder = TableEncoder("rank", task=task, random_state=seed)
     own = frame[~held_out]
     X = to_float32(encoder.fit_transform(own, y[~held_out]))
     grown = DecisionTreeClassifier(

@@ -69,7 +69,9 @@ def _styled(texts: pd.Series, style: str) -> pd.Series:
 
 def _plain(texts: pd.Series) -> pd.Series:
     """Return texts with one space between the parts of a date."""
-    return texts.str.replace(r"[-/., T]+(?=[^:]*\d)", " ", regex=True).str.strip()
+    return texts.str.replace(
+        r"[-/., ]+(?=[^:]*\d)|(?<=\d)T(?=\d)", " ", regex=True
+    ).str.strip()
 
 
 def find_style(texts: pd.Series) -> tuple[str, str]:
