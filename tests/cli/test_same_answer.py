@@ -235,3 +235,17 @@ def test_a_model_of_dates_in_a_frame_reads_dates_in_a_file():
     forms = forms_of_model(model.tree_)
     read = read_table(b"when\n2020-01-05\n2020-02-20\n", as_in=forms, one_column=True)
     assert model.tree_.predict(read.frame).tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize("word", ["Øl", "Ñu", "it’s", "½ cup", "New  York"])
+def test_a_word_alone_in_a_file_of_another_encoding_or_kind(
+    shell, tmp_path, capsys, word
+):
+    run = shell.train(rows_of({word: "p", "other": "q"}))
+    text = tmp_path / "new.csv"
+    text.write_bytes(f"a,n\n{word},1\n".encode("cp1252"))
+    book = tmp_path / "new.xlsx"
+    pd.DataFrame({"a": [word], "n": [1]}).to_excel(book, index=False)
+    for new in (text, book):
+        assert main(["predict", run, str(new), "--columns", "table,prediction"]) == 0
+        assert capsys.readouterr().out.splitlines()[1] == f"{word},1,p"

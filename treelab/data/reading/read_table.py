@@ -299,7 +299,9 @@ def _read_text(
 ) -> tuple[list[ColumnReading], list[str], TextForm | None]:
     """Read the columns of a text: delimited, JSON lines or ARFF."""
     refuse_other_formats(content, name)
-    known = next((form.encoding for form in as_in.values() if form.encoding), "")
+    # One guess for every later table: a row's letters do not depend on its neighbours.
+    noted = [form.encoding for form in as_in.values() if form.encoding]
+    known = noted[0] if noted else "cp1252" if as_in else ""
     text, encoding, note = to_utf8(content, name, how.encoding, likely=known)
     notes = [note] if note else []
     if kind == "json lines":

@@ -215,10 +215,11 @@ def _header_depth(head: list[Row], start: int, merges: list[Merge]) -> int:
     return depth if all(isinstance(cell, str) for cell in names) else 1
 
 
-def _text(cell: object) -> str:
-    """Return a cell as text that the reader of text understands."""
+def _text(cell: object, words: bool = True) -> str:
+    """Return a cell as text on one line, with one space between ``words`` or as is."""
     if isinstance(cell, str):
-        return " ".join(cell.replace("\0", "").split())
+        text = cell.replace("\0", "")
+        return " ".join(text.split() if words else text.strip().splitlines())
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
         return str(int(cell))
     if isinstance(cell, datetime.datetime):
@@ -247,7 +248,7 @@ class _Text:
                 [
                     f"{mark}{cell!r}"
                     if type(cell) is float and cell % 1
-                    else _text(cell)
+                    else _text(cell, words=False)
                     for cell in row
                 ]
             )
