@@ -11,6 +11,7 @@ import pytest
 
 from tests.runs.care.conftest import finished, stump
 from tests.runs.conftest import problem_in
+from treelab.runs.care import backup
 from treelab.runs.care.backup import back_up
 from treelab.runs.care.doctor import examine
 from treelab.runs.care.restore import restore
@@ -290,3 +291,16 @@ def test_of_a_zip_file_that_lost_some_bytes_the_rest_is_restored(file, tmp_path)
         restore(file, tmp_path / "new")
     assert len(restore(file, tmp_path / "new", anyway=True).damage) == 1
     assert RunStore(tmp_path / "new").runs()[0].has_model
+
+
+def test_a_first_run_that_ends_while_a_backup_is_made_is_no_damage(
+    store, tmp_path, monkeypatch
+):
+    copied = backup._copy_database
+
+    def copy(*paths):
+        copied(*paths)
+        finished(store)
+
+    monkeypatch.setattr(backup, "_copy_database", copy)
+    assert back_up(store.home, tmp_path / "a.zip").damage == {}

@@ -101,8 +101,10 @@ def _examined(archive: ZipFile, home: Path, folder: Path) -> Contents:
             "one in its place, see `python -m treelab restore --help`."
         ) from error
     with reading_file(home / DATABASE) as db:
-        ids = db.execute("SELECT id FROM runs UNION SELECT id FROM tables")
-        left = {"runs", *(row[0] for row in ids)}
+        runs = {row[0] for row in db.execute("SELECT id FROM runs")}
+        tables = {row[0] for row in db.execute("SELECT id FROM tables")}
+    # A first run that began after the database was copied is in no list of it.
+    left = runs | tables | (set() if runs else {"runs"})
     damage = {id: what for id, what in contents.damage.items() if id in left}
     return replace(contents, damage=damage)
 
