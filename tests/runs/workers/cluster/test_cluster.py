@@ -203,7 +203,8 @@ def test_a_run_whose_worker_is_killed_trains_on_another(queue, cluster):
 
 def test_a_sweep_with_a_killed_worker_ends_complete(queue, cluster):
     store = queue.store
-    space = {"max_leaf_nodes": Values((4, 6, 8)), "n_steps": Values((20, 30))}
+    # Long enough that the kill finds the search under way, on a busy machine, too.
+    space = {"max_leaf_nodes": Values((4, 6, 8)), "n_steps": Values((100, 150))}
     plan = SweepPlan(space, n_trials=8, scoring="folds", n_folds=2)
     run_id = create_sweep(store, "gradtree", QUICK, problem_in(store), plan)
     queue.submit(run_id)
