@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from treelab.learners.argmin.settings import CLUSTERS
 from treelab.learners.common.spec import CLASSES, TASKS, read_settings
-from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.registry import (
     LEARNERS,
     complete_settings,
@@ -38,32 +37,17 @@ def signature_defaults(cls):
 
 
 def documented_defaults(cls):
-    """Default of every parameter by its docstring, several names a line or one."""
+    """Default of every parameter by its docstring."""
     section = inspect.getdoc(cls).split("Parameters\n----------\n")[1]
     section = section.split("\n\nAttributes\n")[0]
-    found = {}
-    for line in section.splitlines():
-        entry = re.fullmatch(r"(\w[\w, ]*) : .*default=(.+)", line)
-        if entry is None:
-            continue
-        names, default = entry[1].split(", "), entry[2]
-        value = ast.literal_eval(default)
-        each = value if len(names) > 1 and isinstance(value, tuple) else None
-        for number, name in enumerate(names):
-            found[name] = value if each is None else each[number]
-    return found
+    found = re.findall(r"^(\w+) : .*default=(.+)$", section, re.MULTILINE)
+    return {name: ast.literal_eval(default) for name, default in found}
 
 
 @pytest.mark.parametrize(("key", "task"), BOTH)
 def test_the_docstring_names_the_default_of_every_parameter(key, task):
     cls = estimator_of(key, task)
-    # A long sequence is described in words.
-    expected = {
-        name: default
-        for name, default in signature_defaults(cls).items()
-        if not (isinstance(default, tuple) and len(default) > 5)
-    }
-    assert documented_defaults(cls) == expected
+    assert documented_defaults(cls) == signature_defaults(cls)
 
 
 @pytest.mark.parametrize("key", [k for k in KEYS if k != CLUSTERS.key])
@@ -80,6 +64,6 @@ def test_a_value_that_is_given_stays_beside_the_papers_recipe():
     assert (complete["max_depth"], complete["n_restarts"]) == (10, 3)
     assert complete_settings("gradtree", "binary", complete) == complete
     estimator = clone(make_estimator("gradtree", "binary", complete))
-    assert read_settings(GradTreeSettings, estimator).max_depth == 10
+    assert read_settings(estimator).max_depth == 10
     own = type(estimator)(recipe="paper")  # by hand: what is at the default is unset
-    assert read_settings(GradTreeSettings, own).max_depth == 8
+    assert read_settings(own).max_depth == 8
