@@ -7,8 +7,10 @@ from importlib import import_module
 
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 from treelab.learners.argmin.settings import CLUSTERS
+from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.common.spec import CLASSES, TASKS, read_settings
 from treelab.learners.registry import (
     LEARNERS,
@@ -67,3 +69,31 @@ def test_a_value_that_is_given_stays_beside_the_papers_recipe():
     assert read_settings(estimator).max_depth == 10
     own = type(estimator)(recipe="paper")  # by hand: what is at the default is unset
     assert read_settings(own).max_depth == 8
+
+
+def test_a_setting_that_does_not_apply_to_the_others_is_refused():
+    alone, beside = {"uses_x": True}, {"uses_x": True, "predictor": "mlp"}
+    assert complete_settings("argmin", "binary", beside)["uses_x"]
+    with pytest.raises(
+        ValueError, match=r"uses_x=True needs predictor='auto' or .*'leaf'"
+    ):
+        complete_settings("argmin", "binary", alone)
+
+
+class Pruned(CartClassifier):
+    """An estimator of a user's, with fewer parameters."""
+
+    def __init__(self, most=3):
+        super().__init__(max_leaf_nodes=most, tune=False)
+        self.most = most
+
+
+def test_a_subclass_may_have_parameters_of_its_own():
+    X, y = load_iris(return_X_y=True)
+    assert clone(Pruned(most=4)).fit(X, y).tree_.n_leaves == 4
+
+
+@pytest.mark.parametrize(("key", "task"), BOTH)
+def test_parameters_are_given_by_keyword(key, task):
+    with pytest.raises(TypeError, match="positional"):
+        estimator_of(key, task)(3)

@@ -181,7 +181,10 @@ def read_settings(estimator: Settings) -> Settings:
     given = {one.name: getattr(estimator, one.name) for one in settings}
     values = with_recipe(settings, given)
     check_settings(settings, values)
-    return type(estimator)(**values)
+    kinds = type(estimator).__mro__
+    # A subclass may have another __init__; that of the dataclass takes all settings.
+    made: Any = next(kind for kind in kinds if "__dataclass_fields__" in vars(kind))
+    return made(**values)
 
 
 def check_settings(settings: tuple[Setting, ...], values: dict[str, Any]) -> None:
