@@ -6,10 +6,9 @@ from treelab import GetClassifier, GetRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.get import base as get
+from treelab.learners.get import estimators as get
 from treelab.learners.get.export import to_tree
-from treelab.learners.get.rows import Rows
-from treelab.learners.get.trees import HardTrees
+from treelab.learners.get.trees import HardTrees, Rows
 
 REST = [
     pytest.param(key, marks=pytest.mark.slow)
@@ -35,9 +34,9 @@ def test_the_tree_predicts_as_the_trained_arrays_on_every_training_row(linear, s
     encoder = TableEncoder("minmax", task="regression", random_state=0)
     encoder.fit_transform(frame, y)
     x = encoder.transform(frame)
-    rows = Rows(x, (y - 5.0) / 2.0, np.ones(len(y)), 0)
+    rows = Rows(x, (y - 5.0) / 2.0, np.ones(len(y)), 0, linear)
     splits = random_trees(1 + seed % 5, x.shape[1], rng)
-    trees = HardTrees.fit(*splits, rows, linear=linear)
+    trees = HardTrees.fit(*splits, rows)
     before = trees.predict(x)
     scale = TargetScale(5.0, 2.0)
     tree = to_tree(trees, encoder, frame, y, classes=None, scale=scale)
@@ -55,7 +54,7 @@ def test_probabilities_are_the_same_in_the_users_table(seed):
     x = encoder.transform(frame)
     rows = Rows(x, codes, np.ones(len(y)), 3)
     splits = random_trees(4, x.shape[1], np.random.default_rng(seed))
-    trees = HardTrees.fit(*splits, rows, linear=False)
+    trees = HardTrees.fit(*splits, rows)
     tree = to_tree(trees, encoder, frame, labels, classes=tuple(classes.tolist()))
     assert np.allclose(tree.predict_proba(frame), trees.predict(x)[0], atol=1e-9)
 
@@ -110,7 +109,7 @@ def test_the_leading_column_of_a_split_counts_one():
     x = encoder.fit_transform(frame, y)
     rows = Rows(x, y, np.ones(len(y)), 0)
     weights = np.array([[[-3.0, 1.0, 0.5, 0.0, 0.0]]])
-    trees = HardTrees.fit(weights, np.array([[-1.0]]), rows, linear=False)
+    trees = HardTrees.fit(weights, np.array([[-1.0]]), rows)
     tree = to_tree(trees, encoder, frame, y, classes=None)
     assert tree.weights[0, 0] == 1.0
     assert (tree.weights[0] != 0).sum() == 3

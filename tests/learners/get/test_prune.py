@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 from tests.learners.get.tables import wavy_rows
-from treelab.learners.get.prune import (
+from treelab.learners.get.fit import (
     choose_sizes,
     prune_by_validation,
     sparse_splits,
     subtrees,
 )
-from treelab.learners.get.rows import Rows, join_rows
+from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.starts import greedy_splits
-from treelab.learners.get.trees import HardTrees
+from treelab.learners.get.trees import HardTrees, Rows
 
 
-def grown(rows, depth=6, *, linear=False):
+def grown(rows, depth=6):
     rng = np.random.default_rng(0)
-    splits = greedy_splits(rows, depth, rng, linear=linear)
-    return HardTrees.fit(*(part[None] for part in splits), rows, linear=linear)
+    splits = greedy_splits(rows, depth, rng)
+    return HardTrees.fit(*(part[None] for part in splits), rows)
 
 
 CASES = [(0, False), (0, True), (2, False), (3, False)]
@@ -26,8 +26,11 @@ CASES = [(0, False), (0, True), (2, False), (3, False)]
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
 def test_pruning_lowers_the_validation_loss(n_classes, linear):
-    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
-    tree = grown(rows, linear=linear)
+    rows, valid = (
+        wavy_rows(400, 0, n_classes, linear=linear),
+        wavy_rows(150, 1, n_classes, linear=linear),
+    )
+    tree = grown(rows)
     pruned = prune_by_validation(tree, rows, valid)
     losses = [valid.loss(each.predict(valid.x))[0] for each in (pruned, tree)]
     assert losses[0] <= losses[1]
@@ -36,8 +39,8 @@ def test_pruning_lowers_the_validation_loss(n_classes, linear):
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
 def test_subtrees_ascend_from_one_leaf_to_the_whole_tree(n_classes, linear):
-    rows = wavy_rows(300, 0, n_classes)
-    tree = grown(rows, 4, linear=linear)
+    rows = wavy_rows(300, 0, n_classes, linear=linear)
+    tree = grown(rows, 4)
     found = subtrees(tree, rows)
     sizes = [each.n_leaves for each in found]
     assert sizes[0] == 1
@@ -53,15 +56,20 @@ def test_subtrees_ascend_from_one_leaf_to_the_whole_tree(n_classes, linear):
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
 def test_the_smallest_tree_within_one_standard_error_is_chosen(n_classes, linear):
-    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(200, 1, n_classes)
-    found, scores, chosen = choose_sizes(grown(rows, 5, linear=linear), rows, valid)
+    rows, valid = (
+        wavy_rows(400, 0, n_classes, linear=linear),
+        wavy_rows(200, 1, n_classes, linear=linear),
+    )
+    found, scores, chosen = choose_sizes(grown(rows, 5), rows, valid, GetSettings())
     losses = np.array([valid.row_loss(t.predict(valid.x)[0]) for t in found])
     best = losses[losses.mean(1).argmin()]
     behind = losses - best
     error = behind.std(1, ddof=1) / np.sqrt(behind.shape[1])
     assert chosen == np.flatnonzero(behind.mean(1) <= error)[0]
     assert (scores["n_leaves"].diff().dropna() > 0).all()
-    small, _, chosen = choose_sizes(found[-1], rows, valid, 3)
+    small, _, chosen = choose_sizes(
+        found[-1], rows, valid, GetSettings(max_leaf_nodes=3)
+    )
     assert small[chosen].n_leaves <= 3
 
 
@@ -71,20 +79,23 @@ def test_noise_is_pruned_to_almost_nothing(n_classes, linear):
 
     def noise(n):
         y = rng.integers(n_classes, size=n) if n_classes else rng.normal(size=n)
-        return Rows(rng.random((n, 4)), y, np.ones(n), n_classes)
+        return Rows(rng.random((n, 4)), y, np.ones(n), n_classes, linear)
 
     rows, valid = noise(400), noise(200)
-    pruned = prune_by_validation(grown(rows, linear=linear), rows, valid)
+    pruned = prune_by_validation(grown(rows), rows, valid)
     assert np.isfinite(pruned.threshold).sum() <= 10
 
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)
 @pytest.mark.parametrize("tolerance", [0.0, 0.02])
 def test_sparse_splits_stay_within_the_tolerance(n_classes, linear, tolerance):
-    rows, valid = wavy_rows(400, 0, n_classes), wavy_rows(150, 1, n_classes)
-    tree = grown(rows, 4, linear=linear)
+    rows, valid = (
+        wavy_rows(400, 0, n_classes, linear=linear),
+        wavy_rows(150, 1, n_classes, linear=linear),
+    )
+    tree = grown(rows, 4)
     sparse = sparse_splits(tree, rows, valid, tolerance)
-    on = join_rows(rows, valid)
+    on = rows.join(valid)
     before = on.loss(tree.predict(on.x))[0]
     allowed = (1 + tolerance) ** tree.depth
     assert on.loss(sparse.predict(on.x))[0] <= before * allowed + 1e-12
@@ -99,6 +110,6 @@ def test_columns_that_do_nothing_leave_the_splits():
         Rows(x[at], y[at], np.ones(150), 0) for at in np.split(np.arange(300), 2)
     )
     weights = np.array([[[1.0, 1.0, 1e-3, -1e-3, 0.0]]])
-    tree = HardTrees.fit(weights, np.array([[1.0]]), rows, linear=False)
+    tree = HardTrees.fit(weights, np.array([[1.0]]), rows)
     sparse = sparse_splits(tree, rows, valid, 0.05)
     assert (sparse.weights[0, 0] != 0).tolist() == [True, True, False, False, False]

@@ -14,11 +14,9 @@ from threadpoolctl import threadpool_limits
 from treelab.data.encoding.scale import Affine, minmax
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.get.prune import sparse_splits
-from treelab.learners.get.rows import Rows
+from treelab.learners.get.fit import Search, leave_columns_out, train_stages
 from treelab.learners.get.settings import GetSettings
-from treelab.learners.get.stages import Fit, train_stages
-from treelab.learners.get.trees import HardTrees
+from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import feature_matrix
 from treelab.trees.statistics import check_target
@@ -95,7 +93,7 @@ def train_around(
         """Return a tree in the user's units, its leaves fitted."""
         return around.with_leaves(layout.export(trees))
 
-    fit = Fit(
+    search = Search(
         encoded,
         judges,
         replace(settings, leaves="constant", recipe="treelab"),
@@ -106,11 +104,10 @@ def train_around(
         free=layout.free(),
     )
     starts = _repeated(start, min(MOST_STARTS, settings.n_starts))
-    trained, loss, _ = train_stages(fit, starts, encoded, judges)
+    trained, loss, _ = train_stages(search, starts, encoded, judges)
     if not loss < judges.loss(start.predict(judges.x))[0]:
         return export(start)  # no step was better than where it began
-    tolerance = settings.sparse_tolerance
-    sparse = sparse_splits(trained, encoded, judges, tolerance)
+    sparse = leave_columns_out(search, trained)
     found = layout.export(sparse)
     passed = found.node_counts(rows[0])
     held = np.flatnonzero(around.locked)
@@ -179,7 +176,7 @@ class _Layout:
         own = raw[self.splits]
         weights[0, at] = own * scale
         threshold[0, at] = tree.threshold[self.splits] - own @ self._shift
-        return HardTrees.fit(weights, threshold, rows, linear=False)
+        return HardTrees.fit(weights, threshold, rows)
 
     def free(self) -> np.ndarray:
         """Which weights may move, bool (N, F)."""
@@ -239,8 +236,8 @@ def _rows(
     """Return encoded rows with class codes, or with standardised values."""
     target, even = check_target(tree, len(x), y), np.ones(len(x))
     if tree.classes is not None:
-        return Rows(x, target, even, len(tree.classes), device)
-    return Rows(x, scale.standardise(target), even, 0, device)
+        return Rows(x, target, even, len(tree.classes), device=device)
+    return Rows(x, scale.standardise(target), even, 0, device=device)
 
 
 def _repeated(tree: HardTrees, n: int) -> HardTrees:

@@ -1,15 +1,205 @@
 """GET and GET-Linear: one tree with oblique splits, all trained together."""
 
+import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
+import torch
+from threadpoolctl import threadpool_limits
 
-from treelab.learners.common.base import TableClassifier, TableRegressor
+from treelab.learners.common.base import (
+    TableClassifier,
+    TableEstimator,
+    TableRegressor,
+    TrainingData,
+)
 from treelab.learners.common.class_prior import best_weight_power
+from treelab.learners.common.device import resolve_device
 from treelab.learners.common.estimator import estimator
+from treelab.learners.common.origin import (
+    Origin,
+    changed_splits,
+    feature_spread,
+    with_origin,
+)
+from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.get.base import CPU, GetEstimator
-from treelab.learners.get.rows import MIN_PROBABILITY, Rows
+from treelab.learners.get.export import to_tree
+from treelab.learners.get.fit import (
+    STEPS,
+    Search,
+    choose_sizes,
+    initial_trees,
+    train_stages,
+    tuned_depth,
+)
+from treelab.learners.get.settings import GetSettings, auto_depth
+from treelab.learners.get.trees import HardTrees, Rows
+from treelab.training.events import Monitor
+from treelab.trees.feature import feature_matrix
+from treelab.trees.pruning.size_path import COLUMNS, SizePath
+from treelab.trees.pruning.sizes import path_of_sizes
+from treelab.trees.tree import Tree
+
+CPU = torch.device("cpu")
+MIN_PROBABILITY = 1e-6  # of a class, before the logarithm
+
+
+class GetEstimator(GetSettings, TableEstimator):
+    """From a table to a tree, its path and its origin; a subclass knows the target."""
+
+    path_: SizePath
+
+    # Matrices are small: BLAS threads that wait for the next only hold the cores.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
+    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
+        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+
+        Parameters
+        ----------
+        X_valid, y_valid : DataFrame and array-like, optional
+            Rows that choose among starts, steps and sizes. Without them a fifth of
+            ``X`` is held out for that, and joins the others at the end, when the
+            leaves are computed.
+        callbacks : sequence of callable
+            Called with each ``Progress``; returning True stops with the best tree so
+            far.
+        """
+        started = time.monotonic()
+        settings = read_settings(self)
+        data = self._read(X, y, X_valid, y_valid, numbers="minmax")
+        self._set_target(data, settings)
+        monitor = Monitor(
+            1, callbacks, stage="starts", started=started, is_preparation=True
+        )
+        search = self._search(data, settings, monitor)
+        depth = min(search.depth, settings.trained_depth)
+        starts, kinds = initial_trees(search, search.rows, depth)
+        trained, _, best = train_stages(search, starts, search.rows, search.valid)
+        tree, later = trained, []
+        for name, step in STEPS.items():
+            tree, before = step(search, tree), tree
+            later += [name] * (tree is not before)
+        valid = self._rows(data.X_valid, data.y_valid)
+        found = choose_sizes(tree, search.rows, valid, settings)
+        start = starts.take(best), trained, kinds[best]
+        self._retain(found, start, later, data, settings)
+        self.history_ = search.monitor.history_frame()
+        return self
+
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree, in the columns and units of ``X``."""
+        return self.model_
+
+    def _search(
+        self, data: TrainingData, settings: GetSettings, monitor: Monitor
+    ) -> Search:
+        """Rows, depth and seed of a fit; a tuned depth is found here."""
+        device, is_auto = resolve_device(self.device), settings.max_depth == "auto"
+        search = Search(
+            self._rows(data.X, data.y, device).rounded(),
+            self._rows(data.X_valid, data.y_valid, device).rounded(),
+            settings,
+            auto_depth(len(data.y)) if is_auto else int(settings.max_depth),
+            np.random.default_rng(self._draw_seed()),
+            monitor,
+            partial(self._snapshot, data=data),
+        )
+        if settings.tunes == "depth":  # then nothing is held out (appendix F.1)
+            if is_auto:
+                search.depth = tuned_depth(search)
+            search.rows = search.valid = search.rows.join(search.valid)
+        return search
+
+    def _snapshot(self, trees: HardTrees, *, data: TrainingData) -> Tree:
+        """The tree of the moment, its leaves from the training rows."""
+        rows = self._rows(data.encoder.transform(data.frame), data.y)
+        return self._export(trees, rows, data.encoder, data.frame, data.y)
+
+    def _retain(
+        self,
+        found: tuple[list[HardTrees], pd.DataFrame, int],
+        start: tuple[HardTrees, HardTrees, str],
+        later: list[str],
+        data: TrainingData,
+        settings: GetSettings,
+    ) -> None:
+        """Set what the fit leaves: path, tree and origin, leaves from all rows."""
+        sizes, scores, chosen = found
+        self._choose_class_weights(sizes[chosen], data)
+        frame, y = data.frame, data.y
+        # Categories were cross-fitted for training; prediction sees their plain rates.
+        x = data.encoder.transform(frame)
+        if data.held_out:
+            frame = pd.concat([frame, data.frame_valid])
+            y = np.concatenate([y, data.y_valid])
+            x = np.concatenate([x, data.X_valid])
+        rows = self._rows(x, y)
+        export = partial(
+            self._export, rows=rows, encoder=data.encoder, frame=frame, y=y
+        )
+        trees = [export(tree) for tree in sizes]
+        retained = np.isfinite(sizes[chosen].threshold[0])
+        began, ended = (
+            export(each.cut_to(retained[: each.threshold.shape[1]], rows))
+            for each in start[:2]
+        )
+        spread = feature_spread([*feature_matrix(began.features, frame).T])
+        n_splits = trees[chosen].n_splits
+        self.origin_ = Origin(
+            start[2],
+            trained=settings.learning_rate > 0,
+            n_splits=n_splits,
+            n_changed=min(n_splits, changed_splits(began, ended, spread)),
+            later=(*later, *["pruning"] * (chosen < len(sizes) - 1)),
+            held_out=self._held_out(data, settings),
+        )
+        trees[chosen] = with_origin(trees[chosen], self.origin_)
+        n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
+        path = path_of_sizes(trees, n_leaves, values, errors, chosen)
+        self.path_ = self._with_probabilities(path, frame, y)
+        self.model_ = self.path_.tree
+
+    def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
+        """What the tree was selected on, for its origin."""
+        rows = "a fifth of the rows" if data.held_out else "validation rows"
+        if settings.tunes == "leaves":
+            return rows
+        return f"{rows}, for the depth alone" if settings.max_depth == "auto" else ""
+
+    def _export(self, trees, rows, encoder, frame, y) -> Tree:
+        """Write a batch of one tree for the user, its leaves from encoded rows."""
+        return to_tree(
+            trees.refit(rows),
+            encoder,
+            frame,
+            self._decode_target(y),
+            classes=self.labels(),
+            scale=self._scale(),
+            notes=self._notes(),
+        )
+
+    def _set_target(self, data: TrainingData, settings: GetSettings) -> None:
+        """Set what training needs to know of the target."""
+        raise NotImplementedError
+
+    def _rows(self, x: np.ndarray, y: np.ndarray, device=CPU) -> Rows:
+        """Encoded rows with their target as trees are trained to predict it."""
+        raise NotImplementedError
+
+    def _scale(self) -> TargetScale:
+        """Scale of what leaves hold; probabilities have none."""
+        return TargetScale()
+
+    def _choose_class_weights(self, trees: HardTrees, data: TrainingData) -> None:
+        """Choose the weights of the classes in the leaves, where validation may."""
+
+    def _notes(self) -> tuple[str, ...]:
+        """What a reader of the tree must know."""
+        return ()
 
 
 @estimator
@@ -50,7 +240,7 @@ class GetClassifier(GetEstimator, TableClassifier):
     def _rows(self, x, y, device=CPU):
         """Rows with class codes, weighted by class."""
         weight, n_classes = self._weights[y], len(self.classes_)
-        return Rows(x, y, weight, n_classes, device)
+        return Rows(x, y, weight, n_classes, device=device)
 
     def _choose_class_weights(self, trees, data):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
@@ -106,18 +296,13 @@ class GetRegressor(GetEstimator, TableRegressor):
     """
 
     def _set_target(self, data, settings):
-        """Standardise by the training rows; the paper scales to [0, 1]."""
-        self._target_scale = TargetScale.of(data.y)
-        if settings.recipe == "paper":
-            width = float(np.ptp(data.y)) or 1.0
-            self._target_scale = TargetScale(float(data.y.min()), width)
-        scaled = self._target_scale.standardise(data.y)
-        self._loss_unit = float(scaled.var()) or 1.0
+        """Standardise by the training rows."""
+        self._settings, self._target_scale = settings, TargetScale.of(data.y)
 
     def _rows(self, x, y, device=CPU):
         """Rows with scaled values, weighted alike."""
         scaled = self._target_scale.standardise(y)
-        return Rows(x, scaled, np.ones(len(y)), 0, device, loss_unit=self._loss_unit)
+        return Rows(x, scaled, np.ones(len(y)), 0, self._settings.linear, device)
 
     def _scale(self):
         """Scale of the leaves' values."""

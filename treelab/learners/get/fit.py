@@ -1,113 +1,412 @@
-"""How GET finds its tree: starts, stages, growth, sparse splits.
+"""From starts to a tree: stages of training, polish, growth, fewer columns, sizes.
 
 Source: Mao and Cao, "Can a Single Tree Outperform an Entire Forest?",
-arXiv:2411.17003. The paper trains a tree of the full depth (algorithm 1) and polishes
-it (algorithm 2); ``paper.py`` does just that. Ours trains the upper levels of several
-trees from soft to hard and grows the best of them greedily to full depth.
+arXiv:2411.17003. ``train_stages`` is algorithm 1, ``polish`` algorithm 2. Growth below
+the trained levels, leaving columns out and pruning are ours.
+
+Shapes: E trees, N splits and L leaves breadth first, S sizes, n rows.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+import pandas as pd
+import torch
+from sklearn.metrics import confusion_matrix
 
-from treelab.learners.get.prune import prune_by_validation, sparse_splits
-from treelab.learners.get.rows import Rows
-from treelab.learners.get.stages import Fit, train_stages
-from treelab.learners.get.starts import greedy_splits, random_splits
-from treelab.learners.get.trees import HardTrees
+from treelab.evaluation.metrics import macro_f1, macro_f1_error
+from treelab.learners.get.network import GetNetwork
+from treelab.learners.get.settings import MAX_DEPTH, GetSettings
+from treelab.learners.get.starts import Splits, greedy_splits, initial_splits
+from treelab.learners.get.trees import HardTrees, Rows
+from treelab.training.events import Monitor
+from treelab.training.loop import train
+from treelab.training.plan import TrainingPlan
+from treelab.training.schedule import cosine_decay
+from treelab.trees.feature import Feature
+from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning.size_path import COLUMNS, within_one_standard_error
+from treelab.trees.pruning.sizes import size_grid, steps_at
+from treelab.trees.pruning.sparse_sums import N_COLUMNS, approximations
+from treelab.trees.tree import Tree
 
-TRAINED_DEPTH = 6  # levels trained as a whole
-MIN_SAMPLES_LEAF = {False: 5, True: 20}  # in growth; by linear leaves
+N_EVALUATIONS = 15  # of the hard loss in a stage
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a fit found; batches of one tree each.
+@dataclass
+class Search:
+    """What every step of one fit needs.
 
     Attributes
     ----------
-    tree : HardTrees
-        Not pruned by its last validation losses yet.
-    trained : HardTrees
-        The levels that were trained, as training left them.
-    start : HardTrees
-        The same levels as they began.
-    kind : str
-        How the start was made, a key of ``origin.STARTS``.
-    rows : Rows
-        On which it was trained.
-    later : tuple of str
-        Steps after training of the whole tree.
+    rows, valid : Rows
+        Training rows, and those that choose.
+    settings : GetSettings
+    depth : int
+        Most splits on a path.
+    rng : numpy Generator
+    monitor : Monitor
+        Of the step under way.
+    export : callable
+        Turns a batch of one tree into what a report shows.
+    free : bool array of shape (N, F) or None
+        Weights that may move; None: all.
+    stopped : bool
+        Whether a callback asked to stop: the best tree so far is then returned.
     """
 
-    tree: HardTrees
-    trained: HardTrees
-    start: HardTrees
-    kind: str
     rows: Rows
-    later: tuple[str, ...] = ()
+    valid: Rows
+    settings: GetSettings
+    depth: int
+    rng: np.random.Generator
+    monitor: Monitor
+    export: Callable[[HardTrees], Tree]
+    free: np.ndarray | None = None
+    stopped: bool = False
+
+    def should_stop(self) -> bool:
+        """Report that the fit goes on, if that is due; return ``stopped``."""
+        if self.monitor.is_due():
+            self.stopped |= self.monitor.notify(0.0, math.nan, math.nan)
+        return self.stopped
 
 
-# Matrices are small here: BLAS threads that wait for the next one only hold the cores.
-@threadpool_limits.wrap(limits=1, user_api="blas")
-def fit_tree(fit: Fit) -> Found:
-    """Find the best tree for the validation rows."""
-    starts, kinds = initial_trees(fit)
-    trained, _, best = train_stages(fit, starts, fit.rows, fit.valid)
-    dense = grow(fit, trained)
-    tolerance = fit.settings.sparse_tolerance
-    sparse = sparse_splits(dense, fit.rows, fit.valid, tolerance)
-    later = ["growth below the trained levels"]
-    if (sparse.weights != dense.weights).any():
-        later.append("leaving columns out of splits")
-    return Found(
-        sparse, trained, starts.take(best), kinds[best], fit.rows, tuple(later)
-    )
+def initial_trees(
+    search: Search, rows: Rows, depth: int, warm: Splits | None = None
+) -> tuple[HardTrees, list[str]]:
+    """Trees where training starts, and how each was made: line 5 of algorithm 1.
 
-
-def initial_trees(fit: Fit) -> tuple[HardTrees, list[str]]:
-    """Trees where training starts (line 5 of algorithm 1), and how each was made.
-
-    The first is a CART tree; then random and greedy oblique ones take turns.
+    A warm start comes in the place of the second.
     """
-    linear = fit.settings.linear
-    depth = min(fit.depth, TRAINED_DEPTH)
     found, kinds = [], []
-    for start in range(fit.settings.n_starts):
-        if start % 2 == 1:
-            found.append(random_splits(fit.rows.x, depth, fit.rng))
-            kinds.append("random")
-        else:
-            splits = greedy_splits(
-                fit.rows,
-                depth,
-                fit.rng,
-                min_samples_leaf=MIN_SAMPLES_LEAF[linear],
-                oblique=start > 0,
-                linear=linear,
-            )
-            found.append(splits)
-            kinds.append("greedy")
-        if fit.should_stop():
+    for number in range(max(search.settings.n_starts, 1 + (warm is not None))):
+        splits, kind = initial_splits(
+            rows, depth, search.rng, number, search.settings.init
+        )
+        found.append(warm if number == 1 and warm is not None else splits)
+        kinds.append(kind)
+        if search.should_stop():
             break
     weights, threshold = map(np.stack, zip(*found))
-    return HardTrees.fit(weights, threshold, fit.rows, linear=linear), kinds
+    return HardTrees.fit(weights, threshold, rows), kinds
 
 
-def grow(fit: Fit, trained: HardTrees) -> HardTrees:
-    """Grow a trained tree, a batch of one, to full depth, and prune it."""
-    linear = fit.settings.linear
-    splits = trained.weights[0], trained.threshold[0]
-    if not fit.should_stop():
-        splits = greedy_splits(
-            fit.rows,
-            fit.depth,
-            fit.rng,
-            min_samples_leaf=MIN_SAMPLES_LEAF[linear],
-            linear=linear,
-            top=splits,
+def train_stages(
+    search: Search, starts: HardTrees, rows: Rows, judges: Rows, *, reports: bool = True
+) -> tuple[HardTrees, float, int]:
+    """Train all starts on rows, stage by stage: lines 6 to 16 of algorithm 1.
+
+    What a stage with small scale factors found is where the next, with larger ones,
+    begins (section 4.1, iterative scaled sigmoid approximation).
+
+    Parameters
+    ----------
+    search : Search
+    starts : HardTrees
+    rows, judges : Rows
+        Those of the gradients, and those whose hard loss chooses the step.
+    reports : bool
+        Whether the losses are reported.
+
+    Returns
+    -------
+    tree : HardTrees
+        A batch of one: of all steps the one with the lowest hard loss, never a start.
+    loss : float
+        That loss.
+    start : int
+        Which start it began as.
+    """
+    settings, stages = search.settings, search.settings.stages
+    n_epochs, monitors = settings.stage_epochs(len(rows.x)), []
+    generator = torch.Generator(rows.device)
+    generator.manual_seed(int(search.rng.integers(2**31)))
+    trees, tree, lowest, start = starts, starts.take(0), np.inf, 0
+    for number, (low, high) in enumerate(stages, start=1):
+        if search.stopped and number > 1:
+            break
+        checkpointers = search.monitor.checkpointers
+        monitor = Monitor(n_epochs, [lambda _: search.should_stop(), *checkpointers])
+        if reports:
+            search.monitor = monitor = search.monitor.next_stage(
+                f"stage {number} of {len(stages)}",
+                n_epochs * (len(stages) - number + 1),
+                snapshot=partial(search.export, trees.take(0)),
+            )
+            monitors.append(monitor)
+            if number == 1:
+                before = (on.loss(starts.predict(on.x)) for on in (rows, judges))
+                search.stopped |= monitor.report(0, *before)
+        scale_factor = search.rng.uniform(low, high, len(trees.weights))
+        network = GetNetwork(trees, scale_factor, rows, judges, settings)
+        losses = _train_stage(search, network, n_epochs, generator, monitor)
+        trees, leader = network.hard_trees(), int(np.argmin(losses))
+        if losses[leader] < lowest:
+            tree, lowest, start = trees.take(leader), float(losses[leader]), leader
+    for monitor in monitors:  # the curve of this start, in place of the leaders'
+        shown = {0.0: starts.take(start), monitor.history[-1][0]: tree}
+        exports = {at: partial(search.export, t) for at, t in shown.items()}
+        monitor.retain(start, exports)
+    return tree, lowest, start
+
+
+def _train_stage(
+    search: Search,
+    network: GetNetwork,
+    n_epochs: int,
+    generator: torch.Generator,
+    monitor: Monitor,
+) -> np.ndarray:
+    """Train all starts to their best step, lines 9 to 11; return its hard loss (E,)."""
+    settings, n_rows = search.settings, len(network.rows.x)
+    n_epochs = 1 if search.stopped else n_epochs
+    if search.free is not None:
+        network.hold(search.free)
+
+    def leading_tree() -> Tree:
+        leader = int(network.valid_loss().nan_to_num(np.inf).argmin())
+        return search.export(network.hard_trees().take(leader))
+
+    monitor.snapshot = leading_tree
+    optimizer = network.optimizer()
+    n_steps = n_epochs * settings.n_batches(n_rows)
+    result = train(
+        network,
+        optimizer,
+        TrainingPlan(
+            n_rows=n_rows,
+            batch_size=settings.batch_size or n_rows,
+            max_epochs=n_epochs,
+            patience=n_epochs,
+            evaluate_every=max(1, n_epochs // N_EVALUATIONS),
+        ),
+        generator=generator,
+        monitor=monitor,
+        scheduler=cosine_decay(optimizer, n_steps, warm_up=0.1, lowest=1e-3),
+    )
+    search.stopped |= result.reason == "callback"
+    return result.best_loss.cpu().numpy().astype(np.float64)
+
+
+def tuned_depth(search: Search) -> int:
+    """The depth, from 1 to 12, of lowest loss on held-out rows (section 5.1)."""
+    losses = []
+    for depth in range(1, MAX_DEPTH + 1):
+        starts, _ = initial_trees(search, search.rows, depth)
+        tree, *_ = train_stages(search, starts, search.rows, search.rows, reports=False)
+        tree = polish(search, tree)
+        losses.append(float(search.valid.loss(tree.predict(search.valid.x))[0]))
+        if search.stopped:
+            break
+    return 1 + int(np.argmin(losses))
+
+
+def polish(search: Search, tree: HardTrees) -> HardTrees:
+    """Train one subtree after another, from the root: algorithm 2.
+
+    The paper's GET-Linear is not polished (appendix F).
+    """
+    rows = search.rows
+    if not search.settings.polish or rows.linear:
+        return tree
+    loss = rows.loss(tree.predict(rows.x))[0]
+    for split in range(2**tree.depth - 1):
+        if search.should_stop():
+            break
+        level = (split + 1).bit_length() - 1
+        own = rows.take(tree.nodes_at(rows.x, level) == split - (2**level - 1))
+        if len(own.y) <= 1 or np.ptp(own.y) == 0:  # line 6
+            continue
+        splits = subtree_splits(split, tree.depth - level)
+        warm = tree.weights[0, splits], tree.threshold[0, splits]
+        starts, _ = initial_trees(search, own, tree.depth - level, warm)
+        best, _, _ = train_stages(search, starts, own, own, reports=False)
+        found = tree.with_splits(splits, best.weights[0], best.threshold[0], rows)
+        after = rows.loss(found.predict(rows.x))[0]
+        if after < loss:
+            tree, loss = found, after
+    return tree
+
+
+def subtree_splits(root: int, depth: int) -> np.ndarray:
+    """Splits of the subtree of this depth under a split, breadth first."""
+    levels = [np.array([root])]
+    while len(levels) < depth:
+        levels.append((2 * levels[-1][:, None] + [1, 2]).ravel())
+    return np.concatenate(levels)
+
+
+def grow(search: Search, tree: HardTrees) -> HardTrees:
+    """Grow a trained tree to full depth, pruned for the lowest validation loss."""
+    if search.depth <= tree.depth or search.should_stop():
+        return tree
+    rows, valid, top = search.rows, search.valid, (tree.weights[0], tree.threshold[0])
+    weights, threshold = greedy_splits(rows, search.depth, search.rng, top=top)
+    grown = HardTrees.fit(weights[None], threshold[None], rows)
+    return prune_by_validation(grown, rows, valid)
+
+
+def prune_by_validation(tree: HardTrees, rows: Rows, valid: Rows) -> HardTrees:
+    """Prune a batch of one tree for the lowest validation loss."""
+    found = subtrees(tree, rows)
+    losses = [valid.loss(each.predict(valid.x))[0] for each in found]
+    return found[int(np.argmin(losses))]
+
+
+def leave_columns_out(search: Search, tree: HardTrees) -> HardTrees:
+    """Leave columns out of the splits while the loss stays within the tolerance."""
+    tolerance = search.settings.sparse_tolerance
+    if tolerance == 0:
+        return tree
+    sparse = sparse_splits(tree, search.rows, search.valid, tolerance)
+    return sparse if (sparse.weights != tree.weights).any() else tree
+
+
+STEPS = {
+    "polish": polish,
+    "growth below the trained levels": grow,
+    "leaving columns out of splits": leave_columns_out,
+}
+"""After training, in this order; each returns the very tree that it does not change."""
+
+
+def subtrees(trees: HardTrees, rows: Rows) -> list[HardTrees]:
+    """Cost-complexity subtrees of a batch of one tree, ascending in leaves.
+
+    The smallest is one leaf; beyond it there is one for each size of ``size_grid``.
+    Splits fall by the loss on these rows, from which the leaves are computed, too.
+    """
+    n_splits = trees.threshold.shape[1]
+    retained = np.isfinite(trees.threshold[0])
+    losses, n_rows = [], []
+    for level in range(trees.depth + 1):
+        cut = trees.cut_to(retained[: 2**level - 1], rows)
+        losses.append(cut.node_losses(rows, level))
+        n_rows.append(np.bincount(trees.nodes_at(rows.x, level), minlength=2**level))
+    reached = np.concatenate(n_rows)
+    nothing = np.zeros(n_splits)
+    tree = replace(
+        Tree.complete(
+            (Feature("any"),), nothing, nothing, nothing > 0, np.zeros(n_splits + 1)
+        ),
+        n_rows=reached,
+        impurity=np.concatenate(losses) / np.maximum(reached, 1),
+    )
+    path = cost_complexity_path(tree)
+    steps = [len(path) - 1, *steps_at(path, size_grid(path.n_leaves[0])), 0]
+    left = {}  # splits by their number
+    for step in steps:
+        own = retained & (path.step[:n_splits] > step)
+        left[int(own.sum())] = own
+    found = []
+    for number in sorted(left):
+        depth = int(np.flatnonzero(left[number]).max(initial=0) + 1).bit_length()
+        found.append(trees.cut_to(left[number][: 2**depth - 1], rows))
+    return found
+
+
+def choose_sizes(
+    tree: HardTrees, rows: Rows, valid: Rows, settings: GetSettings
+) -> tuple[list[HardTrees], pd.DataFrame, int]:
+    """Prune a batch of one tree to all sizes, and choose one.
+
+    Chosen is the smallest tree whose mean validation loss is within one standard error
+    of the best one's; with ``max_leaf_nodes`` the best of those that are small enough.
+    Where rows were held out for the depth alone, it is the tree as it was trained.
+
+    Returns the trees, ascending in leaves, the scores of a ``SizePath`` and the number
+    of the tree that is chosen.
+    """
+    found, limit = subtrees(tree, rows), settings.max_leaf_nodes
+    n_leaves = np.array([each.n_leaves for each in found])
+    fits = n_leaves <= (np.inf if limit is None else limit)
+    if settings.tunes == "depth":
+        scores = [(n, np.nan, np.nan) for n in n_leaves.tolist()]
+        chosen = int(np.flatnonzero(fits)[-1])
+        return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
+    predicted = [each.predict(valid.x)[0] for each in found]
+    gain = -np.array([valid.row_loss(each) for each in predicted])  # (S, n)
+    chosen, _ = within_one_standard_error(gain)
+    if limit is not None:
+        chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
+    measured = [_score(each, valid) for each in predicted]
+    scores = [(n, *each) for n, each in zip(n_leaves.tolist(), measured)]
+    return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
+
+
+def _score(predicted: np.ndarray, valid: Rows) -> tuple[float, float]:
+    """R² or macro F1 of predictions (n, C) for the rows, and its standard error."""
+    if valid.n_classes:
+        classes = range(valid.n_classes)
+        confusion = confusion_matrix(valid.y, predicted.argmax(1), labels=classes)
+        return float(macro_f1(confusion)), macro_f1_error(confusion)
+    variance = valid.y.var()
+    if variance == 0:
+        return np.nan, np.nan
+    explained = 1 - (predicted[:, 0] - valid.y) ** 2 / variance
+    return explained.mean(), explained.std() / np.sqrt(len(explained))
+
+
+def sparse_splits(
+    trees: HardTrees, rows: Rows, valid: Rows, tolerance: float
+) -> HardTrees:
+    """Leave columns out of the splits while the loss stays within bounds.
+
+    Level by level from the bottom, each split's sum is approximated with few columns,
+    their weights refitted, and the leaves are recomputed. The fewest columns are taken
+    with which the loss of the split's own rows rises by no more than the tolerance.
+
+    Parameters
+    ----------
+    trees : HardTrees
+        A batch of one tree.
+    rows, valid : Rows
+        Training rows, from which leaves are computed, and validation rows; the loss is
+        that of all of them.
+    tolerance : float
+        Fraction by which the loss may rise on each level, at least 0.
+
+    Returns
+    -------
+    HardTrees
+        A batch of one tree.
+    """
+    both = rows.join(valid)
+    for level in range(trees.depth - 1, -1, -1):
+        bound = (1 + tolerance) * trees.node_losses(both, level)
+        trees = _sparse_level(trees, rows, both, bound)
+    return trees
+
+
+def _sparse_level(
+    trees: HardTrees, rows: Rows, both: Rows, bound: np.ndarray
+) -> HardTrees:
+    """Give splits the fewest columns that keep each node's loss (2**level,) bounded."""
+    first, level = len(bound) - 1, len(bound).bit_length() - 1
+    node = trees.nodes_at(rows.x, level)
+    waiting = {
+        int(at): approximations(rows.x[node == at], trees.weights[0, first + at])
+        for at in np.unique(node)
+        if np.count_nonzero(trees.weights[0, first + at]) > 1
+    }
+    for step in range(len(N_COLUMNS)):
+        waiting = {at: sums for at, sums in waiting.items() if len(sums) > step}
+        if not waiting:
+            break
+        nodes = np.array([*waiting])
+        weights, lacking = zip(*[sums[step] for sums in waiting.values()])
+        threshold = trees.threshold[0, first + nodes] - lacking
+        tried = trees.with_splits(first + nodes, weights, threshold, rows)
+        within = tried.node_losses(both, level)[nodes] <= bound[nodes]
+        trees = trees.with_splits(
+            first + nodes[within],
+            np.array(weights)[within],
+            threshold[within],
+            rows,
         )
-    weights, threshold = (part[None] for part in splits)
-    tree = HardTrees.fit(weights, threshold, fit.rows, linear=linear)
-    return prune_by_validation(tree, fit.rows, fit.valid)
+        waiting = {at: waiting[at] for at in nodes[~within].tolist()}
+    return trees

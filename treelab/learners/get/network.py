@@ -7,9 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from treelab.learners.get.rows import Rows
 from treelab.learners.get.settings import GetSettings
-from treelab.learners.get.trees import HardTrees
+from treelab.learners.get.trees import HardTrees, Rows
 from treelab.ops.oblique import oblique_margin, soft_route
 from treelab.ops.route import route
 
@@ -29,10 +28,9 @@ class GetNetwork(nn.Module):
         Initial trees.
     scale_factor : ndarray of shape (E,)
         Slope alpha of each tree's soft decisions.
-    rows, valid : Rows
+    rows, judges : Rows
         Training rows, and those on which the hard trees are judged.
-    l1 : float
-        Penalty on the absolute weights of the splits: lambda of equation 5.
+    settings : GetSettings
     """
 
     def __init__(
@@ -40,15 +38,12 @@ class GetNetwork(nn.Module):
         trees: HardTrees,
         scale_factor: np.ndarray,
         rows: Rows,
-        valid: Rows,
-        *,
-        l1: float = 0.0,
+        judges: Rows,
+        settings: GetSettings,
     ):
         super().__init__()
-        self.rows, self.valid, self.l1 = rows, valid, l1
+        self.rows, self.judges, self.settings = rows, judges, settings
         self.n_candidates = len(trees.weights)
-        self.linear, self.shrinkage = trees.models is not None, trees.shrinkage
-
         values = trees.constants if trees.models is None else trees.models
 
         def tensor(array):
@@ -58,9 +53,9 @@ class GetNetwork(nn.Module):
         self.y = tensor(rows.target.T)  # (C, n)
         self.row_weight = tensor(rows.weight)
         self.scale_factor = tensor(scale_factor)[:, None, None]
-        self.weights = nn.Parameter(tensor(trees.weights))
+        self.weights = nn.Parameter(tensor(trees.weights))  # a_t, (E, N, F)
         self.threshold = nn.Parameter(tensor(np.minimum(trees.threshold, ALWAYS_LEFT)))
-        self.leaf_value = nn.Parameter(tensor(values))
+        self.leaf_value = nn.Parameter(tensor(values))  # h_t; (h_t, k_t) if linear
 
     def hold(self, free: np.ndarray) -> None:
         """Hold weights fixed but the ``free`` ones (N, F), and thresholds without any.
@@ -77,9 +72,9 @@ class GetNetwork(nn.Module):
         x, y, weight = self.x[:, rows], self.y[:, rows], self.row_weight[rows]
         margin = oblique_margin(x, self.weights, self.threshold)  # (E, N, B)
         loss = (self._leaf_losses(margin, x, y) * weight).sum(1) / weight.sum()
-        if self.l1:
-            loss = loss + self.l1 * self.weights.abs().sum((1, 2))
-        return loss / self.rows.loss_unit
+        if self.settings.l1:
+            loss = loss + self.settings.l1 * self.weights.abs().sum((1, 2))
+        return loss
 
     def _leaf_losses(self, margin: Tensor, x: Tensor, y: Tensor) -> Tensor:
         """Loss (E, B) of every leaf's own prediction, mixed: equation 3.
@@ -88,7 +83,7 @@ class GetNetwork(nn.Module):
         fractions of classes, ``|y|^2 - 2 y' sum P h + sum P |h|^2``.
         """
         value: Tensor = self.leaf_value
-        if self.linear:
+        if self.rows.linear:
             predicted = torch.einsum("elf,fb->elb", value[..., 1:], x) + value[..., :1]
             left = torch.sigmoid(self.scale_factor * margin)
             return route(left, (predicted - y[0]).square()[:, :, None])[:, 0]
@@ -98,29 +93,22 @@ class GetNetwork(nn.Module):
 
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
-        """Hard loss (E,) on validation rows, leaves recomputed from training rows.
-
-        Lines 12 to 14 of algorithm 1, whose loss is that of the training rows.
-        """
-        losses = self.valid.loss(self.hard_trees().predict(self.valid.x))
+        """Hard loss (E,), leaves recomputed: lines 12 to 14 of algorithm 1."""
+        losses = self.judges.loss(self.hard_trees().predict(self.judges.x))
         return torch.tensor(losses, dtype=torch.float32, device=self.rows.device)
-
-    def splits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (E, N, F) and thresholds (E, N) as they are now."""
-        weights = self.weights.detach().cpu().numpy().astype(np.float64)
-        threshold = self.threshold.detach().cpu().numpy().astype(np.float64)
-        return weights, np.where(weights.any(2), threshold, np.inf)
 
     def hard_trees(self) -> HardTrees:
         """Trees as they are now, hard splits and leaves from training rows."""
-        return HardTrees.fit(
-            *self.splits(), self.rows, linear=self.linear, shrinkage=self.shrinkage
-        )
+        weights = self.weights.detach().cpu().numpy().astype(np.float64)
+        threshold = self.threshold.detach().cpu().numpy().astype(np.float64)
+        threshold = np.where(weights.any(2), threshold, np.inf)
+        return HardTrees.fit(weights, threshold, self.rows)
 
-    def optimizer(self, settings: GetSettings) -> torch.optim.Optimizer:
+    def optimizer(self) -> torch.optim.Optimizer:
         """AdamW with a learning rate for the splits and one for the leaves."""
+        splits, leaves = [self.weights, self.threshold], [self.leaf_value]
         groups = [
-            {"params": [self.weights, self.threshold], "lr": settings.learning_rate},
-            {"params": [self.leaf_value], "lr": settings.learning_rate_leaves},
+            {"params": splits, "lr": self.settings.learning_rate},
+            {"params": leaves, "lr": self.settings.learning_rate_leaves},
         ]
         return torch.optim.AdamW(groups, weight_decay=0.0)

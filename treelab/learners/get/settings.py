@@ -41,8 +41,8 @@ class GetSettings:
     )
     n_starts: int = setting(
         10,
-        "Trees trained side by side (the paper's N_start): CART first, then random and "
-        "greedy oblique ones in turn; the best one on validation rows is taken.",
+        "Trees trained side by side (the paper's N_start), CART first; the best one on "
+        "validation rows is taken.",
         label="Starts",
         minimum=1,
     )
@@ -52,6 +52,32 @@ class GetSettings:
         label="Leaves",
         choices=("constant", "linear"),
         tasks=("regression",),
+    )
+    init: str = setting(
+        "greedy",
+        "What the starts after CART are: random and greedy oblique trees by turns, or "
+        "random ones alone.",
+        choices=("greedy", "random"),
+        paper="random",
+    )
+    trained_depth: int = setting(
+        6,
+        "Most levels trained as a whole; below them splits are grown greedily.",
+        minimum=1,
+        maximum=MAX_DEPTH,
+        paper=MAX_DEPTH,
+    )
+    polish: bool = setting(
+        False,
+        "Whether subtrees are trained again, one after another, under constant leaves.",
+        paper=True,
+    )
+    tunes: str = setting(
+        "leaves",
+        "What held-out rows choose: the leaves, by pruning, or the depth alone where "
+        "max_depth is auto; the tree is then trained on all rows and not pruned.",
+        choices=("leaves", "depth"),
+        paper="depth",
     )
     n_steps: int = setting(
         1500, "Gradient steps in each stage.", label="Steps", minimum=1, paper=3000
@@ -83,7 +109,8 @@ class GetSettings:
     )
     sparse_tolerance: float = setting(
         0.002,
-        "Fraction by which a level's loss may rise to leave features out of splits.",
+        "Fraction by which a level's loss may rise to leave features out of splits; "
+        "with 0 none is left out.",
         minimum=0,
         paper=0.0,
     )

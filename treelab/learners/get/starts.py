@@ -1,48 +1,40 @@
-"""Initial splits of oblique trees: random hyperplanes, and trees grown greedily.
+"""Where trees begin: CART, random splits, and oblique trees grown greedily.
 
-Line 5 of the paper's algorithm 1 begins from random splits alone; the greedy trees are
-ours.
+Line 5 of the paper's algorithm 1. Its program begins with CART and random splits
+alone; greedy oblique trees are ours, and grow a trained tree to its full depth, too.
 
 Shapes: N = 2**D - 1 splits breadth first, n rows, F features, C outputs.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from treelab.learners.get.leaves import ridge
-from treelab.learners.get.rows import Rows
+from treelab.learners.get.trees import Rows, ridge
 
 Splits = tuple[np.ndarray, np.ndarray]
 """Weights (N, F) and thresholds (N,) of one tree's splits."""
 
+MIN_SAMPLES_LEAF = {False: 5, True: 20}  # on either side of a split; by linear leaves
 RIDGE = (1e-3, 0.1, 1.0)  # penalties a row, of the regressions that give directions
 N_RANDOM_DIRECTIONS = 20  # that a greedy split may test, besides every column
-MAX_ROWS = 5000  # by which an oblique split is chosen
 COLUMNS_PER_DIRECTION = 3  # that enter a random direction, on average
+MAX_ROWS = 5000  # by which an oblique split is chosen
 QUANTILES = np.linspace(0.05, 0.95, 19)  # tried as thresholds above linear leaves
 LINEAR_PENALTY = 3.0  # of a node's linear model, in rows that vary like its own
 
 
-def random_splits(x: np.ndarray, depth: int, rng: np.random.Generator) -> Splits:
-    """Hyperplanes of random directions, each laid through a random row it splits.
+def initial_splits(
+    rows: Rows, depth: int, rng: np.random.Generator, number: int, init: str
+) -> tuple[Splits, str]:
+    """Splits of start ``number``, and how they were made, a key of ``origin.STARTS``.
 
-    Weights (N, F) and thresholds (N,) of a complete tree for encoded rows (n, F).
+    The first start is CART. After it all are random, or, where ``init`` is "greedy",
+    random and greedy oblique ones by turns.
     """
-    n_splits = 2**depth - 1
-    directions = rng.normal(size=(n_splits, x.shape[1])) / _column_std(x)
-    weights = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    threshold = np.zeros(n_splits)
-    rows_of = {0: np.arange(len(x))}
-    for split in range(n_splits):
-        rows = rows_of.pop(split)
-        through = rng.choice(rows) if len(rows) else rng.integers(len(x))
-        threshold[split] = x[through] @ weights[split]
-        goes_left = x[rows] @ weights[split] <= threshold[split]
-        rows_of[2 * split + 1] = rows[goes_left]
-        rows_of[2 * split + 2] = rows[~goes_left]
-    return weights, threshold
+    if number % 2 == 1 or (number > 0 and init == "random"):
+        shape = 2**depth - 1, rows.x.shape[1]
+        return (rng.uniform(-1, 1, shape), rng.uniform(-1, 1, shape[0])), "random"
+    return greedy_splits(rows, depth, rng, oblique=number > 0), "greedy"
 
 
 def greedy_splits(
@@ -50,9 +42,7 @@ def greedy_splits(
     depth: int,
     rng: np.random.Generator,
     *,
-    min_samples_leaf: int = 5,
     oblique: bool = True,
-    linear: bool = False,
     top: Splits | None = None,
 ) -> Splits:
     """Splits of a tree that is grown greedily, each the best of many directions.
@@ -66,12 +56,8 @@ def greedy_splits(
     depth : int
         Most splits on a path.
     rng : numpy Generator
-    min_samples_leaf : int
-        Fewest rows on either side of a split.
     oblique : bool
         False: splits test single columns, as CART's do.
-    linear : bool
-        Whether leaves will hold linear models: see ``linear_scores``.
     top : (weights, threshold), optional
         Splits of the first levels, which stay.
 
@@ -81,6 +67,7 @@ def greedy_splits(
     threshold : ndarray of shape (N,)
         Where there is no split: no weights and an infinite threshold.
     """
+    least = MIN_SAMPLES_LEAF[rows.linear]
     weights = np.zeros((2**depth - 1, rows.x.shape[1]))
     threshold = np.full(2**depth - 1, np.inf)
     n_top = 0
@@ -90,13 +77,13 @@ def greedy_splits(
     waiting = [(0, np.arange(len(rows.x)))]
     while waiting:
         split, reach = waiting.pop()
-        if split >= len(threshold) or len(reach) < 2 * min_samples_leaf:
+        if split >= len(threshold) or len(reach) < 2 * least:
             continue
         if split >= n_top:
             sample = reach
             if oblique and len(reach) > MAX_ROWS:
                 sample = rng.choice(reach, MAX_ROWS, replace=False)
-            best = _best_split(rows, sample, min_samples_leaf, oblique, linear, rng)
+            best = _best_split(rows.take(sample), least, rng if oblique else None)
             if best is None:
                 continue
             weights[split], threshold[split] = best
@@ -107,42 +94,31 @@ def greedy_splits(
 
 
 def _best_split(
-    rows: Rows,
-    sample: np.ndarray,
-    min_samples_leaf: int,
-    oblique: bool,
-    linear: bool,
-    rng: np.random.Generator,
+    rows: Rows, least: int, rng: np.random.Generator | None
 ) -> tuple[np.ndarray, float] | None:
-    """Direction and threshold that lower the squared error most, if any does."""
-    x, target, weight = rows.x[sample], rows.target[sample], rows.weight[sample]
-    explained = target
-    if linear:
-        design, residual = linear_residual(x, rows.y[sample])
+    """Direction and threshold that lower the squared error most, if any does.
+
+    Without ``rng`` single columns alone are tried.
+    """
+    explained = rows.target
+    if rows.linear:
+        design, residual = linear_residual(rows.x, rows.y)
         explained = linear_scores(design, residual)
     if np.ptp(explained, axis=0).max() <= 1e-9:
         return None
-    tried, n_features = x, x.shape[1]
-    if oblique:
-        sums_of_columns = directions(x, target, weight, rng)
-        tried = np.hstack([x, x @ sums_of_columns])
-    stump = DecisionTreeRegressor(
-        max_depth=1, min_samples_leaf=min_samples_leaf, random_state=0
-    )
-    found = stump.fit(tried, explained, sample_weight=weight).tree_
-    best, threshold = found.feature[0], found.threshold[0]
+    columns = np.eye(rows.x.shape[1])
+    sums = columns[:, :0] if rng is None else directions(rows, rng)
+    tried = np.hstack([rows.x, rows.x @ sums])
+    stump = DecisionTreeRegressor(max_depth=1, min_samples_leaf=least, random_state=0)
+    stump.fit(tried, explained, sample_weight=rows.weight)
+    best, threshold = stump.tree_.feature[0], stump.tree_.threshold[0]
     if best < 0:
         return None
-    if best < n_features:
-        direction = np.zeros(n_features)
-        direction[best] = 1.0
-    else:
-        direction = sums_of_columns[:, best - n_features]
-    if linear:
-        thresholds = threshold, *np.quantile(x @ direction, QUANTILES)
-        threshold = _best_threshold(
-            x @ direction, thresholds, design, residual, min_samples_leaf
-        )
+    direction = np.hstack([columns, sums])[:, best]
+    if rows.linear:
+        sums = rows.x @ direction
+        candidates = np.append(threshold, np.quantile(sums, QUANTILES))
+        threshold = _best_threshold(sums, candidates, design, residual, least)
     return direction, threshold
 
 
@@ -165,18 +141,12 @@ def linear_scores(design: np.ndarray, residual: np.ndarray) -> np.ndarray:
     return residual[:, None] * white.T * np.sqrt(len(residual))
 
 
-def _best_threshold(
-    sums: np.ndarray,
-    thresholds: Sequence[float],
-    design: np.ndarray,
-    residual: np.ndarray,
-    min_samples_leaf: int,
-) -> float:
+def _best_threshold(sums, thresholds, design, residual, least: int) -> float:
     """The threshold, after which two linear models explain most; else the first."""
     errors = []
     for threshold in thresholds:
         sides = sums <= threshold, sums > threshold
-        if min(side.sum() for side in sides) < min_samples_leaf:
+        if min(side.sum() for side in sides) < least:
             errors.append(np.inf)
             continue
         residuals = [
@@ -188,20 +158,18 @@ def _best_threshold(
     return thresholds[int(np.argmin(errors))]
 
 
-def directions(
-    x: np.ndarray, target: np.ndarray, weight: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Sums of columns (F, k) that are worth a test at a node of these rows (n, F).
+def directions(rows: Rows, rng: np.random.Generator) -> np.ndarray:
+    """Sums of columns (F, k) that are worth a test at a node of these rows.
 
     They are the slopes of ridge regressions on the node's rows; the directions of
     largest curvature of the residuals (principal Hessian directions; Li, JASA 1992);
     and random sparse ones.
     """
-    n_rows, n_features = x.shape
-    probability = weight / weight.sum()
-    std = _column_std(x)
-    z = (x - probability @ x) / std
-    centred = target - probability @ target
+    n_rows, n_features = rows.x.shape
+    probability = rows.weight / rows.weight.sum()
+    std = _column_std(rows.x)
+    z = (rows.x - probability @ rows.x) / std
+    centred = rows.target - probability @ rows.target
     if centred.shape[1] == 2:  # two classes: the second mirrors the first
         centred = centred[:, :1]
     found = []

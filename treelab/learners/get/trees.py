@@ -1,22 +1,88 @@
-"""Hard oblique trees as plain arrays.
+"""Hard oblique trees as plain arrays: their rows, and what their leaves predict.
 
 Shapes: E trees, N = 2**D - 1 splits breadth first, L = 2**D leaves, n rows,
-F features, C outputs.
+F features, C outputs (classes, or 1).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
 
-from treelab.learners.get.leaves import (
-    SHRINKAGE,
-    leaf_means,
-    leaf_models,
-)
-from treelab.learners.get.rows import Rows
 from treelab.ops.oblique import hard_leaf
 
-MARGIN_STD = 0.29  # standard deviation of a feature that is uniform over [0, 1]
+SHRINKAGE = 1.0  # pseudo-rows with the parent's prediction, added to a node's own
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as GET sees them, and how leaves predict them.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, F)
+        Encoded features.
+    y : ndarray of shape (n,)
+        Standardised values, or class codes (int64).
+    weight : ndarray of shape (n,)
+        Of each row.
+    n_classes : int
+        0 for regression.
+    linear : bool
+        Whether leaves hold linear models.
+    device : torch.device
+        On which they train.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    n_classes: int
+    linear: bool = False
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+
+    @property
+    def target(self) -> np.ndarray:
+        """What constant leaves average: values (n, 1), or classes as 0 and 1 (n, C)."""
+        if self.n_classes:
+            return np.eye(self.n_classes)[self.y]
+        return self.y[:, None]
+
+    def row_loss(self, predicted: np.ndarray) -> np.ndarray:
+        """Weighted squared error (..., n) of predictions (..., n, C): equation 3.
+
+        Of classes it is that of their fractions, Brier's score.
+        """
+        error = ((predicted - self.target) ** 2).sum(axis=-1)
+        return error * self.weight
+
+    def loss(self, predicted: np.ndarray) -> np.ndarray:
+        """Mean loss (E,) of the predictions (E, n, C) of E trees."""
+        return self.row_loss(predicted).sum(axis=-1) / self.weight.sum()
+
+    def take(self, which: np.ndarray) -> "Rows":
+        """Return some of the rows."""
+        return replace(
+            self, x=self.x[which], y=self.y[which], weight=self.weight[which]
+        )
+
+    def join(self, other: "Rows") -> "Rows":
+        """Return these rows and others."""
+        return replace(
+            self,
+            x=np.concatenate([self.x, other.x]),
+            y=np.concatenate([self.y, other.y]),
+            weight=np.concatenate([self.weight, other.weight]),
+        )
+
+    def rounded(self) -> "Rows":
+        """Return the rows with few digits: 2^-24 of a column's range, values to 2^-13.
+
+        Training is chaotic in the last digits, which are others in each unit: the same
+        table in meters, or with 1e9 added to its target, shall train the same tree.
+        """
+        y = self.y if self.n_classes else np.round(self.y * 2.0**13) / 2.0**13
+        return replace(self, x=np.round(self.x * 2.0**24) / 2.0**24, y=y)
 
 
 @dataclass(frozen=True)
@@ -28,43 +94,32 @@ class HardTrees:
     Attributes
     ----------
     weights : ndarray of shape (E, N, F)
-        a_t of the paper's section 2.
+        a_t of section 2.
     threshold : ndarray of shape (E, N)
-        b_t of the paper's section 2.
+        b_t of section 2.
     constants : ndarray of shape (E, L, C)
         What each leaf predicts where leaves are constant: h_t.
     models : ndarray of shape (E, L, 1 + F) or None
         Linear models of the leaves, h_t and k_t, which then replace ``constants``.
-    shrinkage : float
-        Pseudo-rows that shrink each node's prediction towards its parent's.
     """
 
     weights: np.ndarray
     threshold: np.ndarray
     constants: np.ndarray
     models: np.ndarray | None = None
-    shrinkage: float = SHRINKAGE
 
     @classmethod
-    def fit(
-        cls, weights, threshold, rows: Rows, *, linear: bool, shrinkage=SHRINKAGE
-    ) -> "HardTrees":
-        """Compute every leaf from the rows that reach it (the paper's appendix C).
+    def fit(cls, weights: np.ndarray, threshold: np.ndarray, rows: Rows) -> "HardTrees":
+        """Compute every leaf from the rows that reach it (appendix C).
 
         The paper takes plain means and least squares; ours are shrunk towards the
         nodes above.
         """
         leaf = hard_leaf(rows.x, weights, threshold)
         n_leaves, models = threshold.shape[1] + 1, None
-        means = leaf_means(leaf, rows.target, rows.weight, n_leaves, shrinkage)
-        if linear:
-            models = np.stack(
-                [
-                    leaf_models(of_tree, rows.x, rows.y, n_leaves, shrinkage)
-                    for of_tree in leaf
-                ]
-            )
-        return cls(weights, threshold, means, models, shrinkage)
+        if rows.linear:
+            models = np.stack([leaf_models(each, rows, n_leaves) for each in leaf])
+        return cls(weights, threshold, leaf_means(leaf, rows, n_leaves), models)
 
     @property
     def depth(self) -> int:
@@ -78,33 +133,27 @@ class HardTrees:
 
     def refit(self, rows: Rows) -> "HardTrees":
         """Return the same splits, leaves recomputed from other rows."""
-        return HardTrees.fit(
-            self.weights,
-            self.threshold,
-            rows,
-            linear=self.models is not None,
-            shrinkage=self.shrinkage,
-        )
+        return HardTrees.fit(self.weights, self.threshold, rows)
 
     def with_splits(self, splits, weights, threshold, rows: Rows) -> "HardTrees":
         """Return a batch of one tree with some splits exchanged, leaves recomputed."""
         new_weights, new_threshold = self.weights.copy(), self.threshold.copy()
         new_weights[0, splits], new_threshold[0, splits] = weights, threshold
-        changed = replace(self, weights=new_weights, threshold=new_threshold)
-        return changed.refit(rows)
+        return HardTrees.fit(new_weights, new_threshold, rows)
 
-    def cut_to(self, retained: np.ndarray) -> "HardTrees":
-        """Return a batch of one tree with no splits but these, (N,) of its first ones.
+    def cut_to(self, retained: np.ndarray, rows: Rows) -> "HardTrees":
+        """Return a batch of one tree with no splits but these, (N,) of its first."""
+        n_splits = len(retained)
+        weights = np.where(retained[:, None], self.weights[:, :n_splits], 0.0)
+        threshold = np.where(retained, self.threshold[:, :n_splits], np.inf)
+        return HardTrees.fit(weights, threshold, rows)
 
-        Its leaves are to be computed anew.
-        """
-        weights, threshold = (
-            part[:, : len(retained)] for part in (self.weights, self.threshold)
-        )
-        return replace(
-            self,
-            weights=np.where(retained[:, None], weights, 0.0),
-            threshold=np.where(retained, threshold, np.inf),
+    def take(self, index: int) -> "HardTrees":
+        """Return one tree as a batch of its own."""
+        at = slice(index, index + 1)
+        models = None if self.models is None else self.models[at]
+        return HardTrees(
+            self.weights[at], self.threshold[at], self.constants[at], models
         )
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -126,41 +175,63 @@ class HardTrees:
         losses = rows.row_loss(self.predict(rows.x))[0]
         return np.bincount(self.nodes_at(rows.x, level), losses, 2**level)
 
-    def take(self, index: int) -> "HardTrees":
-        """Return one tree as a batch of its own."""
-        at = slice(index, index + 1)
-        return replace(
-            self,
-            weights=self.weights[at],
-            threshold=self.threshold[at],
-            constants=self.constants[at],
-            models=None if self.models is None else self.models[at],
-        )
 
+def leaf_means(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
+    """Mean target (E, L, C) of every leaf, shrunk towards those of the nodes above it.
 
-def standardise_margins(
-    weights: np.ndarray, threshold: np.ndarray, x: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scale each split so that its margins vary alike among the rows that reach it.
-
-    No row changes sides; a scale factor then means the same at every split, deep in
-    the tree or at its root. Splits that nearly no row reaches stay as they are. The
-    paper leaves the scale of the weights free.
+    From the root down, a node predicts the mean of its rows joined by a pseudo-row with
+    its parent's prediction; so no class has probability zero (hierarchical shrinkage,
+    Agarwal et al., arXiv:2202.00858, in another weighting), and an empty leaf predicts
+    as the last node with rows. ``leaf`` is (E, n); fractions of classes sum to 1.
     """
-    weights, threshold = weights.copy(), threshold.copy()
-    n_splits = threshold.shape[1]
-    for e, leaf in enumerate(hard_leaf(x, weights, threshold)):
-        factor = np.ones(n_splits)
-        node = leaf + n_splits
-        while node[0] > 0:
-            node = (node - 1) // 2
-            total = np.einsum("nf,nf->n", weights[e][node], x)
-            count = np.bincount(node, minlength=n_splits)
-            mean = np.bincount(node, total, n_splits) / np.maximum(count, 1)
-            square = np.bincount(node, (total - mean[node]) ** 2, n_splits)
-            std = np.sqrt(square / np.maximum(count, 1))
-            known = (count > 4) & (std > 1e-9)
-            factor = np.where(known, MARGIN_STD / np.where(known, std, 1.0), factor)
-        weights[e] *= factor[:, None]
-        threshold[e] *= factor
-    return weights, threshold
+    n_trees = len(leaf)
+    slot = (leaf + np.arange(n_trees)[:, None] * n_leaves).ravel()
+    both = np.column_stack([rows.weight[:, None] * rows.target, rows.weight])
+    sums = [np.bincount(slot, np.tile(v, n_trees), n_trees * n_leaves) for v in both.T]
+    levels = [np.stack(sums, axis=-1).reshape(n_trees, n_leaves, -1)]
+    while levels[-1].shape[1] > 1:  # sums of the levels above, up to the root
+        levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
+    mean = levels[-1][..., :-1] / levels[-1][..., -1:]
+    for above, here in zip(levels[:0:-1], levels[-2::-1]):
+        parent, count = np.repeat(mean, 2, axis=1), here[..., -1:]
+        shrunk = (here[..., :-1] + SHRINKAGE * parent) / (count + SHRINKAGE)
+        # A split that sends all rows one way changes nothing.
+        same = count == np.repeat(above[..., -1:], 2, axis=1)
+        mean = np.where(same, parent, shrunk)
+    return mean
+
+
+def leaf_models(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
+    """Ridge regression (L, 1 + F) in every leaf of one tree: h_t and k_t of section 2.
+
+    A node's linear model is that of its parent plus a ridge regression on the parent's
+    residuals, whose penalty is that of a pseudo-row that varies like all rows. Where
+    a node's own columns hardly vary, or its rows are few, its slopes so remain its
+    parent's. ``leaf`` is (n,).
+    """
+    order = np.argsort(leaf, kind="stable")
+    centre = rows.x.mean(axis=0)
+    design = np.hstack([np.ones((len(leaf), 1)), rows.x - centre])[order]
+    y, leaf = rows.y[order], leaf[order]
+    penalty = SHRINKAGE * np.append(1.0, rows.x.var(axis=0) + 1e-9)
+    models = np.zeros((1, design.shape[1]))  # of the level above, bias first
+    n_rows_above, width = np.array([-1]), 1
+    while width <= n_leaves:
+        parent = np.arange(width) // 2
+        bounds = np.searchsorted(leaf, np.arange(width + 1) * (n_leaves // width))
+        models, n_rows = models[parent], np.diff(bounds)
+        for node in np.flatnonzero(n_rows != n_rows_above[parent]):
+            at = slice(bounds[node], bounds[node + 1])
+            models[node] += ridge(
+                design[at], y[at] - design[at] @ models[node], penalty
+            )
+        n_rows_above, width = n_rows, 2 * width
+    models[:, 0] -= models[:, 1:] @ centre
+    return models
+
+
+def ridge(design: np.ndarray, y: np.ndarray, penalty: float | np.ndarray) -> np.ndarray:
+    """Coefficients (P,) of a ridge regression on rows (n, P), each with a penalty."""
+    gram = design.T @ design
+    gram[np.diag_indices_from(gram)] += penalty
+    return np.linalg.solve(gram, design.T @ y)
