@@ -28,6 +28,7 @@ from treelab.data.reading.row_errors import (
     refuse_ragged_rows,
 )
 from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import TYPED
 
 MOST_LINE = 2**22  # bytes
 
@@ -153,7 +154,7 @@ def read_cells(
             )
     names = [f"column_{j + 1}" for j in range(len(columns))]
     if header:
-        names = [column[0].as_py() for column in columns]
+        names = [column[0].as_py().removeprefix(TYPED) for column in columns]
         columns = [column[1:] for column in columns]
     if len(columns[0]) == 0:
         raise TableError(f"{name} names columns but has no rows. Add rows below them.")

@@ -25,8 +25,13 @@ from treelab.data.reading.text_column import (
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
-from treelab.data.values import cast_column
-from treelab.trees.cells import CATEGORY, CellForm, note_forms
+from treelab.trees.cells import (
+    CATEGORY,
+    CellForm,
+    check_held,
+    note_forms,
+    value_text,
+)
 from treelab.trees.cells import read_column as as_read
 from treelab.trees.io import read_regular_file
 from treelab.trees.text.names import listed
@@ -258,29 +263,23 @@ def _typed(
     form, marks = as_in.get(name), how.marks(name).more
     is_number = column_kind(column) == "number"
     held = "date" if reading.is_date else "number" if is_number else "category"
-    is_typed = column.dtype != "str"
-    if form is not None and is_typed and form.kind != "category":
-        # Of a number with a format 5% is 0.05, and of a text 5.
-        is_same = held == form.kind and not (form.unit == "%" and is_number)
-        if not is_same:
-            raise TableError(
-                f"Column {name!r} holds {column.dtype} values, but the training rows "
-                f"held {form}. Give the column as text that is written so."
-            )
-    if reading.is_date:
-        return reading
-    if column.dtype == bool:
-        return replace(reading, form=form or replace(CATEGORY, missing=("",)))
     if form is None:
-        as_text = not is_number or name in how.as_text
-        form = replace(CATEGORY, missing=("",)) if as_text else CellForm()
+        as_text = held == "category" or name in how.as_text
+        form = reading.form or CellForm()
+        form = replace(CATEGORY, missing=("",)) if as_text else form
         form = replace(form, missing=(*form.missing, *marks))
-        if is_number and as_text:
-            column = cast_column(column, "category")
-    text = column_kind(column) == "category" and form.kind == "category"
-    kind = "category" if text else "number"
+    as_text = form.kind == "category" and (held != "number" or name not in as_in)
     try:
-        found = as_read(column, form, kind)
+        if column.dtype != "str" and column.notna().any():
+            check_held(name, column.dtype, CellForm(held), form)
+            if column.dtype == bool:
+                return replace(reading, form=form)
+            if reading.is_date and not as_text:
+                return reading
+            if as_text:
+                texts = reading.written.dropna().map(value_text).astype("str")
+                column, reading.notes = texts.reindex(column.index), []
+        found = as_read(column, form, "category" if as_text else "number")
     except ValueError as error:
         raise TableError(str(error)) from error
     for mark in form.missing if found.hasnans else ():
