@@ -335,3 +335,66 @@ def test_typed_dates_may_be_read_as_text(shell, tmp_path, capsys):
     assert capsys.readouterr().out.split()[1:] == frame["y"].tolist()
     days = frame.assign(a=pd.to_datetime(frame["a"]))
     assert RunStore().model(run).predict(days).tolist() == frame["y"].tolist()
+
+
+def test_blank_lines_of_one_column_are_rows(shell):
+    run = shell.train(rows_of({"1": "p", "2": "q"})[["a", "y"]])
+    text = "a\n1\n\n2\n"
+    assert len(shell.predict(run, text)[0]) == 3
+    frame = read_table(text.encode(), as_in={"a": CellForm()}, one_column=True).frame
+    np.testing.assert_array_equal(frame["a"], [1, np.nan, 2])
+
+
+def test_one_column_with_decimal_commas_is_one_column(shell, tmp_path):
+    frame = rows_of({"1,5": "p", "2,5": "q"})[["a", "y"]]
+    run = shell.train(frame, delimiter=";")
+    out = tmp_path / "out.csv"
+    new = shell.file("new.csv", "a\n2,5\n1,5\n")
+    assert main(["predict", run, new, "-o", str(out)]) == 0
+    assert pd.read_csv(out)["prediction"].tolist() == ["q", "p"]
+
+
+def test_row_names_that_may_be_values_are_refused(shell, capsys):
+    run = shell.train(rows_of({"1": "p", "2": "q"}))
+    new = shell.file("new.csv", "a,n,more\n1,2,5,\n")
+    assert main(["predict", run, new]) == 2
+    assert "the first may be the name of the row" in capsys.readouterr().err
+
+
+def test_a_file_without_names_has_the_columns_of_training(shell, tmp_path, capsys):
+    frame = rows_of({"1": "p", "2": "q"})[["y", "a", "n"]].assign(one="7")
+    table = shell.file("t.csv", frame.to_csv(index=False, header=False))
+    command = ["train", table, "--target", "column_1", "--learner", "cart", "--json"]
+    assert main(command) == 0
+    run = json.loads(capsys.readouterr().out)["id"]
+    new = frame.to_csv(index=False, header=False)
+    assert (
+        main(["predict", run, shell.file("n.csv", new), "--columns", "prediction"]) == 0
+    )
+    assert capsys.readouterr().out.split()[1:] == frame["y"].tolist()
+    new = frame.drop(columns="y").to_csv(index=False, header=False)
+    assert main(["predict", run, shell.file("n.csv", new)]) == 2
+    assert "there are 3 in place of the 4" in capsys.readouterr().err
+
+
+def test_what_no_split_reads_is_said_and_refuses_nothing(shell, tmp_path, capsys):
+    run = shell.train(rows_of({"1": "p", "2": "q"}))
+    (tree,) = [RunStore().model(run)]
+    assert tree.columns == ("a",)
+    predicted, said = shell.predict(run, "a,n\n2,junk\n1,5\n")
+    assert predicted == ["q", "p"]
+    assert "'n' holds 'junk' in line 2" in said
+    assert "no split of the model reads the column" in said
+
+
+def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):
+    run = shell.train(rows_of({"none": "p", "mild": "q", "severe": "q"}))
+    book = tmp_path / "two.xlsx"
+    with pd.ExcelWriter(book) as file:
+        for sheet, cell in (("one", "none"), ("two", "mild")):
+            new = pd.DataFrame({"a": [cell], "n": [1]})
+            new.to_excel(file, sheet_name=sheet, index=False)
+    command = ["explain", run, "--table", str(book), "--row", "1"]
+    for sheet, label in (("one", "p"), ("two", "q")):
+        assert main([*command, "--sheet", sheet]) == 0
+        assert capsys.readouterr().out.startswith(f"Prediction: {label}")

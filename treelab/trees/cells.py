@@ -63,6 +63,10 @@ class CellForm:
         A cell that training rows held.
     encoding : str, default=""
         Of the file that held the text, where it was not UTF-8.
+    width : int, default=0
+        Columns of the file, where no line named them.
+    needed : bool, default=True
+        Whether a cell that cannot be read is refused; else it is missing.
 
     Raises
     ------
@@ -78,6 +82,8 @@ class CellForm:
     date: str = ""
     example: str = ""
     encoding: str = ""
+    width: int = 0
+    needed: bool = True
 
     def __post_init__(self):
         object.__setattr__(self, "missing", tuple(map(str, self.missing)))

@@ -207,6 +207,7 @@ def forms_of_model(model) -> dict[str, CellForm]:
 
     Where the training rows were no text, numbers are written plainly, and a category
     is its text, a mark of a missing value being one if training rows did not hold it.
+    Of columns that no split reads, and of the target, each cell may be unreadable.
     """
     forms = {}
     for feature in model.features:
@@ -216,7 +217,14 @@ def forms_of_model(model) -> dict[str, CellForm]:
     labels = model.classes or ()
     is_text = any(isinstance(label, str | bool) for label in labels)
     forms[model.target] = _plain_form(tuple(map(str, labels)) if is_text else None)
-    return forms | known_forms(model)
+    forms |= known_forms(model)
+    parts = map(parse_part, model.columns)
+    needed = {*model.columns, *(part[1] for part in parts if part is not None)}
+    for name, form in forms.items():
+        forms[name] = replace(form, needed=name in needed)
+    # A file without names may lack the target alone.
+    forms[model.target] = replace(forms[model.target], width=0)
+    return forms
 
 
 def _plain_form(seen: tuple[str, ...] | None) -> CellForm:

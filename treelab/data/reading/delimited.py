@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from treelab.data.reading.delimiter import (
+    DELIMITERS,
     find_delimiter,
     is_split_by_spaces,
     n_known,
@@ -129,14 +130,17 @@ def read_cells(
     if delimiter is None:
         delimiter = find_delimiter(text, known)
     if delimiter is None and one_column and not is_split_by_spaces(text):
-        delimiter = ","  # which the text does not hold
+        unused = (d for d in (",", *DELIMITERS, "\x1f") if d.encode() not in text)
+        delimiter = next(unused)
     elif delimiter is None:
         text, delimiter = spaces_to_tabs(text, name)
         notes.append("The columns are separated by spaces.")
     elif delimiter != ",":
         character = DELIMITER_NAMES.get(delimiter, delimiter)
         notes.append(f"The columns are separated by {character}s.")
-    text = mend_header(text, delimiter)
+    text = mend_header(text, delimiter, name, is_known=bool(known))
+    if known and len(sample_records(text, delimiter)[0]) == 1:
+        text = _with_blank_cells(text)
     if not text.endswith(b"\n"):
         text += b"\n"  # pyarrow finds no line without it
     columns = _parse(text, name, delimiter, one_column)
@@ -159,6 +163,13 @@ def read_cells(
     if len(columns[0]) == 0:
         raise TableError(f"{name} names columns but has no rows. Add rows below them.")
     return Cells(names, columns, delimiter, bool(header), notes, text)
+
+
+def _with_blank_cells(text: bytes) -> bytes:
+    """Return a text of one column whose blank lines, below the first, are cells."""
+    start = len(text) - len(text.lstrip())
+    blank = re.compile(rb'"[^"]*"|^(?=\r?\n)', re.M)  # none within quotation marks
+    return text[:start] + blank.sub(lambda m: m.group() or b'""', text[start:])
 
 
 def _without_lines(text: bytes, n_lines: int, name: str) -> bytes:

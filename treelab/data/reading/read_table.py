@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from treelab.data.reading.file_format import (
 )
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import (
+    NOT_NEEDED,
     ColumnReading,
     Marks,
     as_written,
@@ -281,7 +283,11 @@ def _typed(
                 column, reading.notes = texts.reindex(column.index), []
         found = as_read(column, form, "category" if as_text else "number")
     except ValueError as error:
-        raise TableError(str(error)) from error
+        if form.needed:
+            raise TableError(str(error)) from error
+        reading.notes = [f"{error} {NOT_NEEDED}"]
+        nothing = pd.Series(np.nan, index=column.index, name=column.name)
+        return replace(reading, column=nothing, form=form)
     for mark in form.missing if found.hasnans else ():
         marked = reading.written.astype("str") == mark
         if n := int((marked & found.isna() & reading.written.notna()).sum()):
@@ -336,6 +342,11 @@ def _read_columns(
 ) -> tuple[list[ColumnReading], list[str]]:
     """Read columns of text, which are gone from ``cells`` afterwards."""
     notes = [*notes, *cells.notes]
+    width = len(cells.names)
+    if cells.names != [f"column_{j + 1}" for j in range(width)]:
+        width = 0
+    elif as_in:
+        _refuse_other_width(width, as_in)
     names = unique_names(cells.names, cells.columns, notes, as_in)
     readings: list[ColumnReading] = []
     unsure: dict[int, pa.Array] = {}
@@ -369,7 +380,24 @@ def _read_columns(
                 f"Column {name!r}: points separate thousands, as other columns have "
                 "decimal commas."
             )
+    for reading in readings:
+        if reading.form is not None and not as_in:
+            reading.form = replace(reading.form, width=width)
     return readings, notes
+
+
+def _refuse_other_width(n_columns: int, as_in: Mapping[str, CellForm]) -> None:
+    """Raise TableError where columns without names may be others than in training."""
+    width = max(form.width for form in as_in.values())
+    last = as_in.get(f"column_{width}")
+    # The target may be absent where it is the last column; its form has no width.
+    fewest = width - 1 if last is not None and not last.width else width
+    if width and not fewest <= n_columns <= width:
+        raise TableError(
+            f"No line names the columns, and there are {n_columns} in place of the "
+            f"{width} that the training rows had, so it is unclear which is which. Add "
+            "a line with names: column_1, column_2 and so on, as in training."
+        )
 
 
 def _assemble(

@@ -30,6 +30,7 @@ from treelab.trees.cells import (
 from treelab.trees.derived.dates import find_style
 from treelab.trees.text.numerals import counted
 
+NOT_NEEDED = "Such cells count as missing; no split of the model reads the column."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 
 WHOLE = r"^[+-]?\d{1,15}$"
@@ -151,6 +152,7 @@ def read_column(
     form = reading.form
     if form.kind == "category":
         absent = _is_in(words, form.missing)
+        unread = np.zeros(len(words), dtype=bool)
         known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
         if as_in is not None and pc.any(pc.starts_with(words, TYPED)).as_py():
             # Which category a number is depends on those that training rows held.
@@ -167,7 +169,11 @@ def read_column(
         if unread.any():
             row = int(np.argmax(unread[codes]))
             value = words[codes[row]].as_py()
-            raise TableError(unread_sentence(name, value, form, place_of(row)))
+            sentence = unread_sentence(name, value, form, place_of(row))
+            if form.needed:
+                raise TableError(sentence)
+            reading.notes.append(f"{sentence} {NOT_NEEDED}")
+            absent = absent | unread
         reading.column = pd.Series(values[codes], name=name)
         endless = np.isnan(values) & ~absent
         if endless.any():
@@ -176,7 +182,7 @@ def read_column(
         if is_whole and not np.isnan(values).any():
             reading.column = reading.column.astype(np.int64)
     counts = np.bincount(codes, minlength=len(words))
-    for k in np.nonzero(absent)[0]:
+    for k in np.nonzero(absent & ~unread)[0]:
         mark = words[k].as_py().removeprefix(TYPED)
         reading.missing[mark] = reading.missing.get(mark, 0) + int(counts[k])
     example = next((k for k in range(len(words)) if not absent[k]), None)
@@ -205,7 +211,7 @@ def as_written(cells: pa.Array, name: str) -> pd.Series:
     if str in kinds or (len(kinds) > 1 and not kinds <= {int, float}):
         return pd.Series(pd.array(without_mark(cells), dtype="str"), name=name)
     values = pd.Series(held, dtype=object)  # 1 and 1.0 as they stand there
-    if len(kinds) == 1:
+    if kinds == {datetime} or (len(kinds) == 1 and None not in held):
         values = values.infer_objects()
     return values.take(coded.indices).reset_index(drop=True).rename(name)
 
