@@ -123,7 +123,7 @@ def _errors(content: bytes, sheet: str) -> dict[int, dict[int, str]]:
         with zipfile.ZipFile(io.BytesIO(content)) as book:
             sheets = ElementTree.fromstring(book.read("xl/workbook.xml")).iter()
             links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
-            target = {link.get("Id"): link.get("Target") for link in links}
+            target = {link.get("Id"): link.get("Target", "") for link in links}
             own = next(s for s in sheets if s.get("name") == sheet)
             (link,) = (value for key, value in own.items() if key.endswith("}id"))
             text = book.read(posixpath.join("/xl", target[link])[1:])
@@ -133,7 +133,8 @@ def _errors(content: bytes, sheet: str) -> dict[int, dict[int, str]]:
     except ElementTree.ParseError:
         return found
     for cell, error in _ERROR.findall(text):
-        letters, row = re.fullmatch(r"([A-Z]+)(\d+)", cell.decode()).groups()
+        row = cell.decode().lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        letters = cell.decode().removesuffix(row)
         column = 0
         for letter in letters:
             column = 26 * column + ord(letter) - ord("A") + 1
