@@ -335,7 +335,8 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
     read: list = []
     by_value: dict | None = None
     for place, value in enumerate(values):
-        text = value_text(value)
+        # Without a form, a level may be how Python writes the value.
+        text = str(value) if str(value) in levels else value_text(value)
         if isinstance(value, str):
             text = value if form is None else value.strip()
             if text not in levels and text.lower() in _BOOLS:
