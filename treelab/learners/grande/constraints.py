@@ -1,15 +1,28 @@
-"""Which columns GRANDE's trees may test where, under constraints."""
+"""Constraints: which columns GRANDE's trees may test, and what they keep for good.
+
+Trees train freely, on the columns on offer. Then splits that leave too few rows are
+closed and leaves are put in order, once; to keep them so after each epoch gained
+nothing (docs/benchmarks.md).
+"""
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from torch import Tensor
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.grande.rows import FoldedRows
+from treelab.learners.grande.rows import Rows
+from treelab.trees.constraints.boxes import node_boxes
+from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints.isotonic import isotonic, output_of
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import feature_matrix
+from treelab.trees.tree import Tree
 
 NEVER = -1e9  # logit of a column that a split may not test: no weight, no gradient
 N_TREES, MOST_ROWS = 32, 10_000  # of the forest that judges columns
@@ -18,7 +31,7 @@ N_TREES, MOST_ROWS = 32, 10_000  # of the forest that judges columns
 def offered_columns(
     offered: Sequence[np.ndarray],
     rules: ColumnRules,
-    rows: FoldedRows,
+    rows: Rows,
     depth: int,
     random: np.random.RandomState,
 ) -> list[np.ndarray]:
@@ -29,7 +42,7 @@ def offered_columns(
     offered : sequence of E int arrays
         Features that each tree could have without constraints.
     rules : ColumnRules
-    rows : FoldedRows
+    rows : Rows
     depth : int
     random : RandomState
         Deals the groups among the trees, and seeds the forest that ranks the columns.
@@ -87,7 +100,7 @@ def forbid_by_level(
 
 
 def _worth_their_cost(
-    rules: ColumnRules, rows: FoldedRows, random: np.random.RandomState
+    rules: ColumnRules, rows: Rows, random: np.random.RandomState
 ) -> np.ndarray:
     """Return the columns without which a forest loses more than they cost, bool.
 
@@ -120,7 +133,7 @@ def _worth_their_cost(
 
 def _best_columns(
     rules: ColumnRules,
-    rows: FoldedRows,
+    rows: Rows,
     worth: np.ndarray,
     random: np.random.RandomState,
 ) -> np.ndarray:
@@ -136,7 +149,7 @@ def _best_columns(
     return worth & np.isin(np.arange(n_columns), best[: rules.max_columns])
 
 
-def _forest(rows: FoldedRows, features: np.ndarray, seed: int, **settings):
+def _forest(rows: Rows, features: np.ndarray, seed: int, **settings):
     """Fit a random forest on training rows, on the features that are True."""
     x, y = _sample(rows)
     grower = RandomForestClassifier if rows.n_classes else RandomForestRegressor
@@ -148,7 +161,7 @@ def _forest(rows: FoldedRows, features: np.ndarray, seed: int, **settings):
         return forest.fit(x[:, features], y)
 
 
-def _loss_out_of_bag(forest, rows: FoldedRows) -> float:
+def _loss_out_of_bag(forest, rows: Rows) -> float:
     """Squared error on rows out of the bag, as a fraction of the root's."""
     _, y = _sample(rows)
     if rows.n_classes:
@@ -161,7 +174,97 @@ def _loss_out_of_bag(forest, rows: FoldedRows) -> float:
     return float(error / ((target - target.mean(0))[voted] ** 2).sum())
 
 
-def _sample(rows: FoldedRows) -> tuple[np.ndarray, np.ndarray]:
+def _sample(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Training rows that forests are grown on."""
     most = slice(min(rows.n_train, MOST_ROWS))
     return rows.x[most].cpu().numpy(), rows.target[most].cpu().numpy()
+
+
+def kept_trees(
+    trees: WeightedTrees, frame: pd.DataFrame, constraints: Constraints
+) -> WeightedTrees:
+    """Return an ensemble whose every tree keeps its constraints on every possible row.
+
+    Parameters
+    ----------
+    trees : WeightedTrees
+    frame : DataFrame
+        The training rows.
+    constraints : Constraints
+    """
+    if constraints.monotone or constraints.min_samples_leaf > 1:
+        # Branches without rows are not drawn, and leaves beside them take their boxes.
+        trees = _without_small(trees, frame, constraints.min_samples_leaf)
+    if constraints.monotone:
+        trees = _in_order(trees, frame, constraints)
+    return trees
+
+
+def _without_small(
+    trees: WeightedTrees, frame: pd.DataFrame, least: int
+) -> WeightedTrees:
+    """Send all rows one way where a split leaves a side too few of them."""
+    matrix = feature_matrix(trees.features, frame)
+    threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
+    for e in range(trees.n_estimators):
+        node = np.zeros(len(matrix), dtype=np.int64)
+        for level in range(trees.depth):
+            nodes = np.arange(2**level - 1, 2 ** (level + 1) - 1)
+            value = matrix[np.arange(len(matrix)), trees.feature[e, node]]
+            goes_left = np.where(
+                np.isnan(value), missing_left[e, node], value <= threshold[e, node]
+            )
+            n_all = np.bincount(node, minlength=nodes[-1] + 1)[nodes]
+            n_left = np.bincount(node, goes_left, minlength=nodes[-1] + 1)[nodes]
+            small = np.minimum(n_left, n_all - n_left) < least
+            to_left = 2 * n_left >= n_all
+            closed = nodes[small]
+            threshold[e, closed] = np.where(to_left[small], np.inf, -np.inf)
+            missing_left[e, closed] = to_left[small]
+            at = node - nodes[0]
+            goes_left = np.where(small[at], to_left[at], goes_left)
+            node = 2 * node + np.where(goes_left, 1, 2)
+    return replace(trees, threshold=threshold, missing_left=missing_left)
+
+
+def _in_order(
+    trees: WeightedTrees, frame: pd.DataFrame, constraints: Constraints
+) -> WeightedTrees:
+    """Put the leaves of each tree in order: the nearest values that are."""
+    counted = trees.with_rows(frame)
+    assert counted.n_rows is not None
+    n_outputs = trees.leaf_value.shape[2]
+    signs = output_signs(constraints, trees.classes, n_outputs)
+    value = trees.leaf_value.copy()
+    leaves = np.arange(trees.n_leaves - 1, 2 * trees.n_leaves - 1)
+    for e in range(trees.n_estimators):
+        tree = Tree.complete(
+            trees.features,
+            trees.feature[e],
+            trees.threshold[e],
+            trees.missing_left[e],
+            np.zeros((trees.n_leaves, 1)),
+        )
+        pairs = node_boxes(tree).of(leaves).ordered(constraints.monotone)
+        weight = np.maximum(counted.n_rows[e, leaves], 1e-3)
+        for output, sign in enumerate(signs):
+            if len(pairs):
+                wanted = sign * value[e, :, output]
+                value[e, :, output] = sign * isotonic(wanted, weight, pairs)
+    return replace(trees, leaf_value=value)
+
+
+def output_signs(
+    constraints: Constraints, classes: tuple | None, n_outputs: int
+) -> np.ndarray:
+    """Return which outputs of a leaf grow with what has the order, int (n_outputs,).
+
+    Of more than two classes the logit of the one that is meant must not fall and those
+    of the others not rise: then its probability does not fall.
+    """
+    if classes is None:
+        return np.ones(1, dtype=np.int64)
+    meant = output_of(classes, constraints)
+    if n_outputs == 1:  # the logit of the second class
+        return np.array([1 if meant == 1 else -1])
+    return np.where(np.arange(n_outputs) == meant, 1, -1)
