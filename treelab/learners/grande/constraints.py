@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import RandomForestRegressor
 from torch import Tensor
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
@@ -118,7 +118,7 @@ def _worth_their_cost(
         features = columns[rules.column]
         if not features.any():
             return 1.0
-        return _loss_out_of_bag(_forest(rows, features, seed, oob_score=True), rows)
+        return _forest(rows, features, seed)[1]
 
     loss = loss_of(worth)
     for column in np.argsort(-cost, kind="stable")[: np.count_nonzero(cost)]:
@@ -142,42 +142,36 @@ def _best_columns(
     seed = random.randint(2**31)
     if rules.max_columns >= n_columns:
         return worth
-    forest = _forest(rows, np.ones(len(rules.column), dtype=bool), seed)
+    forest, _ = _forest(rows, np.ones(len(rules.column), dtype=bool), seed)
     importance = np.bincount(rules.column, forest.feature_importances_, n_columns)
     may = np.any([*rules.by_level.values()], axis=0) & worth
     best = np.argsort(-np.where(may, importance, -1), kind="stable")
     return worth & np.isin(np.arange(n_columns), best[: rules.max_columns])
 
 
-def _forest(rows: Rows, features: np.ndarray, seed: int, **settings):
-    """Fit a random forest on training rows, on the features that are True."""
-    x, y = _sample(rows)
-    grower = RandomForestClassifier if rows.n_classes else RandomForestRegressor
-    forest = grower(
-        N_TREES, min_samples_leaf=5, random_state=seed, bootstrap=True, **settings
+def _forest(
+    rows: Rows, features: np.ndarray, seed: int
+) -> tuple[RandomForestRegressor, float]:
+    """Grow a random forest on the features that are True; with its loss out of the bag.
+
+    On training rows; the squared error is that of the classes' probabilities, where
+    there are classes, as a fraction of the root's.
+    """
+    most = slice(min(rows.n_train, MOST_ROWS))
+    x, y = rows.x[most].cpu().numpy(), rows.target[most].cpu().numpy()
+    target = np.eye(rows.n_classes)[y] if rows.n_classes else y[:, None]
+    forest = RandomForestRegressor(
+        N_TREES,
+        min_samples_leaf=5,
+        max_features="sqrt" if rows.n_classes else 1.0,
+        random_state=seed,
+        oob_score=True,
     )
     with warnings.catch_warnings():  # a row that each tree was grown on has no vote
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-        return forest.fit(x[:, features], y)
-
-
-def _loss_out_of_bag(forest, rows: Rows) -> float:
-    """Squared error on rows out of the bag, as a fraction of the root's."""
-    _, y = _sample(rows)
-    if rows.n_classes:
-        target = np.eye(len(forest.classes_))[np.searchsorted(forest.classes_, y)]
-        predicted = forest.oob_decision_function_
-    else:
-        target, predicted = y[:, None], forest.oob_prediction_[:, None]
-    voted = np.isfinite(predicted).all(1)
-    error = ((target - predicted)[voted] ** 2).sum()
-    return float(error / ((target - target.mean(0))[voted] ** 2).sum())
-
-
-def _sample(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Training rows that forests are grown on."""
-    most = slice(min(rows.n_train, MOST_ROWS))
-    return rows.x[most].cpu().numpy(), rows.target[most].cpu().numpy()
+        forest.fit(x[:, features], target if rows.n_classes else y)
+    error = (target - forest.oob_prediction_.reshape(target.shape)) ** 2
+    return forest, float(error.sum() / ((target - target.mean(0)) ** 2).sum())
 
 
 def kept_trees(

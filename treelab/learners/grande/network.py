@@ -1,7 +1,7 @@
 """GRANDE's network: many hard trees, each weighted by the leaf that a row reaches.
 
 In the symbols of Marton et al., arXiv:2309.17130: I (selectors), T (thresholds),
-L (leaf outputs) and W (leaf weights) are one tensor each, for all trees.
+L (leaf outputs) and W (leaf weights) are one tensor each, for all trees (section 3.1).
 """
 
 import torch
@@ -107,7 +107,12 @@ class WeightedTreesNetwork(nn.Module):
         return self.mix(self.reached(x, folds), active, self.max_deciders)[0]
 
     def reached(self, x: Tensor, folds: slice = slice(None)) -> Tensor:
-        """Raw outputs and, last, the weight of each row's leaves, (G, E, C + 1, B)."""
+        """Raw outputs and, last, the weight of each row's leaves, (G, E, C + 1, B).
+
+        Equations 2 to 4: g of every tree, the indicator of the leaf that a row reaches,
+        and hard splits, whose gradient is that of softsign (equation 6). The indicator
+        that picks a leaf's output picks its weight, the sum over W in equation 7.
+        """
         logits = self.logits[folds]
         return axis_trees(
             x,
@@ -122,7 +127,11 @@ class WeightedTreesNetwork(nn.Module):
     def mix(
         self, reached: Tensor, active: Tensor | None, max_deciders: int | None
     ) -> tuple[Tensor, Tensor]:
-        """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves."""
+        """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves.
+
+        Equation 7, ``G(x) = sigma(w(x)) . p(x)``; with one weight a tree (equation 5),
+        w is the same for all rows.
+        """
         return weighted_prediction(
             reached[:, :, :-1],
             reached[:, :, -1],

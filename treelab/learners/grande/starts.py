@@ -76,6 +76,13 @@ class GreedyTree:
     threshold: np.ndarray
     value: np.ndarray
 
+    @classmethod
+    def of(cls, tree, depth: int, columns: np.ndarray, value: np.ndarray):
+        """Lay out scikit-learn's ``tree_``, grown on some columns, with node values."""
+        feature, threshold, source = lay_out(tree, depth)
+        feature = np.where(feature >= 0, columns[feature], -1)
+        return cls(feature, threshold, value[source])
+
     def used(self) -> np.ndarray:
         """Features that it tests, ascending."""
         return np.unique(self.feature[self.feature >= 0])
@@ -249,16 +256,14 @@ def grow_forest(
             max_features="sqrt" if n_classes else 1 / 3,
             random_state=random.randint(2**31),
         ).fit(x[np.ix_(drawn, own)], y[drawn], sample_weight=weight[drawn])
-        feature, threshold, leaf = lay_out(fitted.tree_, depth)
-        mean = fitted.tree_.value[leaf, 0]  # (L, classes among the drawn rows)
+        mean = fitted.tree_.value[:, 0]  # (nodes, classes among the drawn rows)
         if n_classes:
-            seen, mean = mean, np.zeros((len(leaf), n_classes))
+            seen, mean = mean, np.zeros((len(mean), n_classes))
             mean[:, fitted.classes_] = seen
-        size = fitted.tree_.weighted_n_node_samples[leaf, None]
+        size = fitted.tree_.weighted_n_node_samples[:, None]
         value = (size * mean + PRIOR * overall) / (size + PRIOR)
-        if n_classes:
-            value = _logits(value)
-        trees.append(GreedyTree(_in_table(feature, own), threshold, value))
+        value = _logits(value) if n_classes else value
+        trees.append(GreedyTree.of(fitted.tree_, depth, own, value))
     return trees
 
 
@@ -318,10 +323,9 @@ def grow_boosted(
             axis=1,
         )
         output += learning_rate * step[node]
-        feature, threshold, leaf = lay_out(fitted.tree_, depth)
         # The sum of the steps as a mean over the trees.
-        value = base + n_trees * learning_rate * step[leaf]
-        trees.append(GreedyTree(_in_table(feature, own), threshold, value))
+        value = base + n_trees * learning_rate * step
+        trees.append(GreedyTree.of(fitted.tree_, depth, own, value))
     return trees
 
 
@@ -363,11 +367,6 @@ def lay_out(tree, depth: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         right = np.where(ends, source, tree.children_right[source])
         source = np.stack([left, right], 1).ravel()
     return feature, threshold, source
-
-
-def _in_table(feature: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Features by their place in the table, from their place among the columns."""
-    return np.where(feature >= 0, columns[feature], -1)
 
 
 def _logits(probability: np.ndarray) -> np.ndarray:
