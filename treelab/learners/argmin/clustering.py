@@ -1,8 +1,5 @@
 """Hierarchical clustering by an argmin tree that predicts the table's own columns."""
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import torch
@@ -12,12 +9,15 @@ from sklearn.utils import check_random_state
 from treelab.learners.argmin.cluster_columns import ClusterColumns, encode_columns
 from treelab.learners.argmin.cluster_path import cluster_path, with_clusters
 from treelab.learners.argmin.export import TrainedTree, TreeExporter
-from treelab.learners.argmin.fit import check_rows, train_path
+from treelab.learners.argmin.fit import PathTraining, check_rows
 from treelab.learners.argmin.network import ArgminTrees, ColumnMaskingTrees, RowTensors
-from treelab.learners.argmin.origins import with_origins
-from treelab.learners.argmin.path import WithPath
+from treelab.learners.argmin.path import (
+    WithPath,
+    predictor_row_scores,
+    with_origins,
+)
 from treelab.learners.argmin.settings import ClusterSettings
-from treelab.learners.argmin.starts import kmeans_splits
+from treelab.learners.argmin.starts import kmeans_splits, random_splits
 from treelab.learners.common.base import TableEstimator
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
@@ -52,8 +52,9 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         Whether splits do without every column, and trees without every split, that
         they can leave out without loss on validation rows.
     pruning_strength : float or ascending sequence of float
-        Penalty on activity (lambda), at least 0. All train as one batch; the one with
-        the lowest validation loss is chosen. Default: ten strengths, 0 to 10,000.
+        Penalty on activity (lambda), at least 0. Each strength goes on from the one
+        before; that of the lowest validation loss is chosen. Default: eight strengths,
+        0 to 1,000.
     formulation : {"ridge", "preference"}, default="ridge"
         Cost of activity; see ``ArgminTreeClassifier``.
     learning_rate : float, default=0.02
@@ -155,31 +156,31 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         def export(tree: TrainedTree) -> Tree:
             return prune_empty(exporter.export_splits(tree))
 
-        trained = train_path(
+        training = PathTraining(
             self._network(settings, columns, seed),
             settings,
             seed,
             snapshot=lambda tree: with_clusters(export(tree), frame),
+            row_scores=predictor_row_scores,
             callbacks=callbacks,
         )
-        path = cluster_path(
-            [export(tree) for tree in trained.trees],
-            settings,
-            trained.valid_loss,
-            frame,
-            y,
-        )
-        starts = [export(tree) for tree in trained.starts]
+        points = training.run()
+        (trained,) = zip(*(point.trees for point in points))
+        loss = np.array([float(point.valid_loss[0]) for point in points])
+        path = cluster_path([export(tree) for tree in trained], settings, loss, frame, y)
+        start = export(training.starts[0])
         self.model_, self.origin_ = with_origins(
             path,
-            starts,
-            trained,
+            start,
             start=settings.init,
+            trained=settings.learning_rate > 0,
+            simplified=bool(training.simplified[0]),
             matrix=exporter.matrix,
             held_out="validation rows" if X_valid is not None else _held_out(frame),
         )
-        start = with_clusters(starts[path.chosen], frame)
-        self.history_ = trained.retain(path.chosen, start, self.tree_)
+        self.history_ = training.retain(
+            points[path.chosen], 0, with_clusters(start, frame), self.tree_
+        )
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         self.labels_ = self._cluster_of(frame)
         self.n_clusters_ = self.tree_.n_leaves
@@ -213,20 +214,21 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
             RowTensors.of(x, y, np.ones(len(y)), device)
             for x, y in ((data.X, columns.y), (data.X_valid, columns.y_valid))
         )
-        kind: Callable[..., ArgminTrees] = ArgminTrees
+        generator = torch.Generator().manual_seed(seed)
+        trees, options = ArgminTrees, {}
         if settings.masks_columns:
-            masked = columns.features_of_columns()
-            kind = partial(ColumnMaskingTrees, columns=masked)
-        return kind(
+            trees = ColumnMaskingTrees
+            options["columns"] = columns.features_of_columns()
+        return trees(
             settings.of_trees(),
             rows,
             valid_rows,
             columns.y.shape[1],
-            loss_scale=1.0,
-            generator=torch.Generator().manual_seed(seed),
-            splits=None
-            if settings.init == "random"
-            else kmeans_splits(data.X, settings.depth, seed),
+            splits=kmeans_splits(data.X, settings.depth, seed)
+            if settings.init == "clusters"
+            else random_splits(rows.x, 1, settings.depth, "median", generator),
+            generator=generator,
+            **options,
         )
 
 

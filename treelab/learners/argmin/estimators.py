@@ -1,6 +1,5 @@
 """Argmin tree: oblique splits, and which nodes are pruned is itself learned."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -8,40 +7,26 @@ import torch
 from sklearn.utils import check_random_state
 
 from treelab.learners.argmin.export import TreeExporter
-from treelab.learners.argmin.fit import check_rows, train_path
+from treelab.learners.argmin.fit import PathTraining, check_rows
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
-from treelab.learners.argmin.origins import held_out_words, with_origins
-from treelab.learners.argmin.path import WithPath, chosen_path, drawn_row_scores
+from treelab.learners.argmin.path import (
+    WithPath,
+    chosen_path,
+    drawn_row_scores,
+    predictor_row_scores,
+    with_origins,
+)
 from treelab.learners.argmin.settings import ArgminSettings
-from treelab.learners.argmin.sparse import network_row_scores
+from treelab.learners.argmin.starts import random_splits
 from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
     TableRegressor,
-    TrainingData,
 )
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
 from treelab.ops.threads import one_thread
-
-
-@dataclass(frozen=True)
-class _Targets:
-    """What a network learns.
-
-    ``y``, ``weight`` and their validation twins (n_rows,); ``scale`` of values.
-    ``class_weight`` (n_classes,). ``loss_scale`` multiplies the squared error, which
-    then has the target's squared unit; None trains on classes.
-    """
-
-    y: np.ndarray
-    y_valid: np.ndarray
-    weight: np.ndarray
-    weight_valid: np.ndarray
-    scale: TargetScale
-    loss_scale: float | None
-    class_weight: np.ndarray | None = None
 
 
 class _Argmin(WithPath, TableEstimator):
@@ -55,6 +40,7 @@ class _Argmin(WithPath, TableEstimator):
         max_leaf_nodes=ArgminSettings.max_leaf_nodes,
         sparse_splits=ArgminSettings.sparse_splits,
         pruning_strength=ArgminSettings.pruning_strength,
+        n_restarts=ArgminSettings.n_restarts,
         selection=ArgminSettings.selection,
         formulation=ArgminSettings.formulation,
         split=ArgminSettings.split,
@@ -77,6 +63,7 @@ class _Argmin(WithPath, TableEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.sparse_splits = sparse_splits
         self.pruning_strength = pruning_strength
+        self.n_restarts = n_restarts
         self.selection = selection
         self.formulation = formulation
         self.split = split
@@ -96,7 +83,7 @@ class _Argmin(WithPath, TableEstimator):
 
     @one_thread()  # sums that threads share differ in their last bits
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
-        """Train one tree for each pruning strength, all together, and choose one.
+        """Train a tree for each pruning strength, one after another, and choose one.
 
         Parameters
         ----------
@@ -115,54 +102,69 @@ class _Argmin(WithPath, TableEstimator):
         settings = read_settings(ArgminSettings, self)
         data = self._read(X, y, X_valid, y_valid, numbers="zscore")
         check_rows(settings, len(data.y))
-        targets = self._targets(data)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        exporter = TreeExporter(
-            data, settings, self.labels(), targets.scale, targets.class_weight
-        )
-        trained = train_path(
-            self._network(settings, data, targets, seed),
+        class_weight, scale = self._class_weight_or_scale(data.y)
+        exporter = TreeExporter(data, settings, self.labels(), scale, class_weight)
+        training = PathTraining(
+            self._network(exporter, seed),
             settings,
             seed,
-            max_leaf_nodes=settings.max_leaf_nodes,
             snapshot=exporter.export,
             row_scores=partial(drawn_row_scores, exporter)
             if settings.reads_leaf
-            else network_row_scores,
+            else predictor_row_scores,
             callbacks=callbacks,
         )
-        path = chosen_path(exporter, trained.trees)
-        starts = [exporter.export(tree) for tree in trained.starts]
+        points = training.run(settings.max_leaf_nodes)
+        restarts = [*zip(*(point.trees for point in points))]
+        path, restart = chosen_path(exporter, restarts)
+        start = exporter.export(training.starts[restart])
         self.model_, self.origin_ = with_origins(
             path,
-            starts,
-            trained,
+            start,
             start="random",
+            trained=settings.learning_rate > 0,
+            simplified=bool(training.simplified[restart]),
             matrix=exporter.matrix,
-            held_out=held_out_words(data),
+            held_out="a fifth of the rows" if data.held_out else "validation rows",
         )
         if path.predictors[path.chosen] is None:  # the leaves predict
             self.model_ = self._with_probabilities(self.model_, data.frame, data.y)
-        start, end = starts[path.chosen], self.path_.tree
-        self.history_ = trained.retain(path.chosen, start, end)
+        end, point = self.path_.tree, points[path.chosen]
+        self.history_ = training.retain(point, restart, start, end)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         return self
 
-    def _network(
-        self, settings: ArgminSettings, data: TrainingData, targets: _Targets, seed: int
-    ) -> ArgminTrees:
-        """The untrained network of all strengths, on the device with its rows."""
+    def _network(self, exporter: TreeExporter, seed: int) -> ArgminTrees:
+        """The untrained network, on the device with its rows."""
+        settings, data = exporter.settings, exporter.data
         device = resolve_device(self.device)
+        generator = torch.Generator().manual_seed(seed)
+
+        def rows_of(x: np.ndarray, y: np.ndarray) -> RowTensors:
+            if exporter.class_weight is not None:
+                return RowTensors.of(x, y, exporter.class_weight[y], device)
+            target = exporter.scale.standardise(y).astype(np.float32)
+            return RowTensors.of(x, target, np.ones(len(y)), device)
+
+        rows = rows_of(data.X, data.y)
         return ArgminTrees(
             settings,
-            RowTensors.of(data.X, targets.y, targets.weight, device),
-            RowTensors.of(data.X_valid, targets.y_valid, targets.weight_valid, device),
+            rows,
+            rows_of(data.X_valid, data.y_valid),
             data.n_outputs,
-            loss_scale=targets.loss_scale,
-            generator=torch.Generator().manual_seed(seed),
+            splits=random_splits(
+                rows.x,
+                settings.n_restarts,
+                settings.depth,
+                settings.even_starts,
+                generator,
+            ),
+            generator=generator,
         )
 
-    def _targets(self, data: TrainingData) -> _Targets:
+    def _class_weight_or_scale(self, y) -> tuple[np.ndarray | None, TargetScale | None]:
+        """Weights of classes, or the scale of values."""
         raise NotImplementedError
 
 
@@ -190,8 +192,12 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         Whether splits do without every column, and trees without every split, that
         they can leave out without loss on validation rows.
     pruning_strength : float or ascending sequence of float
-        Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
-        a sequence train as one batch. Default: ten strengths from 0 to 10,000.
+        Penalty on activity (lambda), at least 0, for a batch of rows: a node whose
+        rows pass it by less than half of it, in all, is emptied. Each strength of a
+        sequence goes on from the one before. Default: eight strengths from 0 to 1,000.
+    n_restarts : int, default=8
+        Trees trained at the first strength, from random splits of their own; that with
+        the best validation score goes on to the other strengths.
     selection : {"one_standard_error", "best"}, default="one_standard_error"
         Which strength is chosen: that of the smallest tree whose validation score is
         within one standard error of the best, or that of the best validation loss.
@@ -260,6 +266,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         max_leaf_nodes=ArgminSettings.max_leaf_nodes,
         sparse_splits=ArgminSettings.sparse_splits,
         pruning_strength=ArgminSettings.pruning_strength,
+        n_restarts=ArgminSettings.n_restarts,
         selection=ArgminSettings.selection,
         formulation=ArgminSettings.formulation,
         split=ArgminSettings.split,
@@ -284,6 +291,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
             max_leaf_nodes=max_leaf_nodes,
             sparse_splits=sparse_splits,
             pruning_strength=pruning_strength,
+            n_restarts=n_restarts,
             selection=selection,
             formulation=formulation,
             split=split,
@@ -303,18 +311,9 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         )
         self.class_weight = class_weight
 
-    def _targets(self, data: TrainingData) -> _Targets:
-        """Class codes, each row with the weight of its class."""
-        weights = self._class_weights(data.y)
-        return _Targets(
-            data.y,
-            data.y_valid,
-            weights[data.y],
-            weights[data.y_valid],
-            scale=TargetScale(),
-            loss_scale=None,
-            class_weight=weights,
-        )
+    def _class_weight_or_scale(self, y):
+        """Each class has a weight."""
+        return self._class_weights(y), None
 
 
 class ArgminTreeRegressor(_Argmin, TableRegressor):
@@ -341,8 +340,12 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         Whether splits do without every column, and trees without every split, that
         they can leave out without loss on validation rows.
     pruning_strength : float or ascending sequence of float
-        Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
-        a sequence train as one batch. Default: ten strengths from 0 to 10,000.
+        Penalty on activity (lambda), at least 0, for a batch of rows: a node whose
+        rows pass it by less than half of it, in all, is emptied. Each strength of a
+        sequence goes on from the one before. Default: eight strengths from 0 to 1,000.
+    n_restarts : int, default=8
+        Trees trained at the first strength, from random splits of their own; that with
+        the best validation score goes on to the other strengths.
     selection : {"one_standard_error", "best"}, default="one_standard_error"
         Which strength is chosen: that of the smallest tree whose validation score is
         within one standard error of the best, or that of the best validation loss.
@@ -402,14 +405,6 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         Epochs that the chosen tree was trained.
     """
 
-    def _targets(self, data: TrainingData) -> _Targets:
-        """Standardised values, all rows of weight 1."""
-        scale = TargetScale.of(data.y)
-        return _Targets(
-            scale.standardise(data.y).astype(np.float32),
-            scale.standardise(data.y_valid).astype(np.float32),
-            np.ones(len(data.y)),
-            np.ones(len(data.y_valid)),
-            scale=scale,
-            loss_scale=1.0,
-        )
+    def _class_weight_or_scale(self, y):
+        """Values are standardised."""
+        return None, TargetScale.of(y)

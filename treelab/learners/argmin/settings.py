@@ -45,10 +45,10 @@ class TreeSettings:
         maximum=8,
     )
     pruning_strength: Any = setting(
-        (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
+        (0.0, 3.0, 10.0, 30.0, 60.0, 100.0, 200.0, 300.0, 1000.0),
         "floats",
-        "How strongly small trees are preferred (lambda); all strengths train "
-        "together, the slider on Pruning moves between them.",
+        "How strongly small trees are preferred (lambda); each strength goes on from "
+        "the one before it, the slider on Pruning moves between them.",
         label="Pruning strengths",
         minimum=0,
     )
@@ -96,6 +96,7 @@ class ArgminSettings(TreeSettings):
     paper: ClassVar[Mapping[str, Any]] = {
         "formulation": "preference",
         "pruning_strength": (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0),
+        "n_restarts": 1,
         "selection": "best",
         "predictor": "linear",
         "uses_x": True,
@@ -107,6 +108,15 @@ class ArgminSettings(TreeSettings):
         "sparse_splits": False,
     }
     recipe: str = recipe_setting()
+    n_restarts: int = setting(
+        8,
+        "int",
+        "Trees trained at the first strength, from random splits of their own; that "
+        "with the best validation score goes on to the other strengths.",
+        label="Restarts",
+        minimum=1,
+        maximum=64,
+    )
     max_leaf_nodes: int | None = setting(
         None,
         "int",
@@ -236,7 +246,7 @@ class ClusterSettings(TreeSettings):
         """Return the settings of its trees: linear splits, a constant in each leaf."""
         shared = {declared.name for declared in fields(ArgminSettings)}
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name in shared}
-        return ArgminSettings(predictor="constant", **own)
+        return ArgminSettings(predictor="constant", n_restarts=1, **own)
 
 
 SPEC = LearnerSpec(
