@@ -60,11 +60,14 @@ class TrainedTree:
 @torch.no_grad()
 def trained_trees(network: ArgminTrees) -> list[TrainedTree]:
     """Return a network's trees with its current parameters."""
-    parts = (network.sparse_weights(), network.bias, network.fixed, network.activity())
+    weights, bias = _array(network.sparse_weights()), _array(network.bias)
+    fixed, activity = _array(network.fixed), _array(network.activity())
     layers = [_array(layer) for layer in network.layers]
     return [
-        TrainedTree(*own, tuple(layer[e] for layer in layers))
-        for e, own in enumerate(zip(*map(_array, parts)))
+        TrainedTree(
+            weights[e], bias[e], fixed[e], activity[e], tuple(a[e] for a in layers)
+        )
+        for e in range(network.n_candidates)
     ]
 
 

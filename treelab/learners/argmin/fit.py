@@ -103,7 +103,7 @@ class PathTraining:
         first.report(0, *self._losses_at_start())
 
     def run(self, max_leaf_nodes: int | None = None) -> list[PathPoint]:
-        """Return the trees of each strength; none has more leaves than one before it."""
+        """Return the trees of each strength, nodes of one emptied at all later ones."""
         network, settings = self.network, self.settings
         self._train(settings.max_epochs)
         if max_leaf_nodes is not None:
@@ -209,7 +209,7 @@ class PathTraining:
 
     @torch.no_grad()
     def _losses_at_start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Training loss, of some rows, and validation loss before the first step, (E,)."""
+        """Losses (E,) before the first step: of some training rows, in validation."""
         n_rows = min(len(self.network.rows.y), REFERENCE_ROWS)
         rows = torch.arange(n_rows, device=self.network.bias.device)
         return _array(self.network.batch_loss(rows)), _array(self.network.valid_loss())

@@ -159,7 +159,7 @@ class ArgminTrees(nn.Module):
 
     @torch.no_grad()
     def activity(self) -> Tensor:
-        """Activity a (E, T) outside of training, from one fixed set of training rows."""
+        """Activity a (E, T) outside of training, by one fixed set of training rows."""
         scores = self.scores(self.reference.x)
         if self.preference is not None:
             return preference_activity_of_splits(scores, self.preference)
@@ -257,7 +257,7 @@ class ArgminTrees(nn.Module):
             (path_scores(self.scores(x)) > 0).sum(2)
             for x in self.rows.x.split(self._rows_at_once, 1)
         ]
-        return sum(passed).cpu().numpy()
+        return torch.stack(passed).sum(0).cpu().numpy()
 
     @torch.no_grad()
     def empty_nodes(self, live: np.ndarray) -> None:

@@ -123,7 +123,8 @@ def best_path(
     places = [(e, i) for e, path in enumerate(paths) for i in range(len(path))]
     every = [replace(paths[e], chosen=i) for e, i in places]
     loss = np.array([path.scores["valid_loss"][path.chosen] for path in every])
-    order = np.lexsort([loss, [path.tree.n_leaves for path in every]])
+    size = np.array([path.tree.n_leaves for path in every])
+    order = np.lexsort([loss, size])
     chosen = int(loss.argmin())
     if exporter.settings.selection == "one_standard_error":
         by_size = np.array([row_scores(every[i], exporter.data) for i in order])
