@@ -297,7 +297,7 @@ def test_one_class_alone_is_refused():
 def test_each_training_row_is_predicted_by_trees_that_did_not_see_it(key):
     task, X, y = table(key)
     learner = GrandeRegressor if task == "regression" else GrandeClassifier
-    fitted = learner(64, max_steps=60, random_state=0).fit(X, y)
+    fitted = learner(n_estimators=64, max_steps=60, random_state=0).fit(X, y)
     predicted = fitted.held_out_predictions_
     assert len(predicted) == len(X)
     assert np.isfinite(predicted).all()
