@@ -20,6 +20,9 @@ VARIANCE_UNIT = "squared error / variance"
 X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}
 TOGETHER, APART = "one chart", "one per run"
 
+NATS = "log loss (nats)"
+MIXED_UNITS = "log loss (nats); GET: squared error (log loss in older runs)"
+
 
 def show_curves(
     runs: list[Run],
@@ -44,8 +47,9 @@ def show_curves(
     curves = [_curve(run, *names[run.id], by) for run in runs]
     curves = [curve for curve in reversed(curves) if len(curve.x) + len(curve.before_x)]
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
-    unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem)
-    baseline = None if of_clusters or is_apart else baseline_loss(problem)
+    unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem, runs)
+    has_baseline = not (of_clusters or is_apart or unit == MIXED_UNITS)
+    baseline = baseline_loss(problem) if has_baseline else None
     figure = _figure(
         [(run.id, *names[run.id], run.is_finished) for run in runs],
         [(c.start, len(c.before_x), *_last_point(c)) for c in curves],
@@ -154,6 +158,8 @@ def _loss_scale(run: Run) -> float:
     return 1 / variance if variance else 1.0
 
 
-def _loss_unit(problem: Problem) -> str:
+def _loss_unit(problem: Problem, runs: list[Run]) -> str:
     """Name the unit of the chart's losses."""
-    return VARIANCE_UNIT if problem.task == "regression" else "log loss (nats)"
+    if problem.task == "regression":
+        return VARIANCE_UNIT
+    return MIXED_UNITS if any(run.learner == "get" for run in runs) else NATS

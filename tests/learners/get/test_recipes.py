@@ -78,15 +78,15 @@ def test_so_many_pairs_of_scale_factors_so_many_stages(table):
     [
         (0, "constant"),
         (0, "linear"),
-        (2, "cross_entropy"),
-        (3, "cross_entropy"),
+        (2, "constant"),
+        (3, "constant"),
     ],
 )
-def test_the_papers_loss_is_the_sum_over_leaves(n_classes, kind):
+def test_the_loss_is_the_sum_over_leaves(n_classes, kind):
     rows = wavy_rows(40, 0, n_classes)
     weights, threshold = random_splits(rows.x, 2, np.random.default_rng(0))
     trees = HardTrees.fit(weights[None], threshold[None], rows, linear=kind == "linear")
-    network = GetNetwork(trees, np.array([7.0]), rows, rows, of_leaves=True)
+    network = GetNetwork(trees, np.array([7.0]), rows, rows)
     soft = 1 / (1 + np.exp(-7.0 * (threshold[:, None] - weights @ rows.x.T)))  # (N, n)
     expected = np.zeros(40)
     for leaf in range(4):
@@ -98,7 +98,8 @@ def test_the_papers_loss_is_the_sum_over_leaves(n_classes, kind):
             said = model[0] + rows.x @ model[1:]
         else:
             said = trees.constants[0, leaf]
-        loss = (rows.y - said) ** 2 if n_classes == 0 else -np.log(said[rows.y])
+        of_columns = (rows.target - np.reshape(said, (-1, rows.target.shape[1]))) ** 2
+        loss = of_columns.sum(1)
         expected += reach * loss
     found = float(network.batch_loss(torch.arange(40)).detach()[0])
     assert found == pytest.approx(expected.mean(), rel=1e-4)

@@ -36,8 +36,8 @@ class GetClassifier(GetEstimator, TableClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_ : DataFrame
-        epoch, train_loss (soft trees), valid_loss (hard trees), both in nats,
-        seconds, stage.
+        epoch, train_loss (soft trees), valid_loss (hard trees), both the squared
+        error of the fractions of classes, seconds, stage.
     """
 
     def _set_target(self, data, settings):

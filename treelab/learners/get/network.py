@@ -6,9 +6,8 @@ Shapes: E trees, N = 2**D - 1 splits, L = 2**D leaves, B rows, F features, C out
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from treelab.learners.get.rows import MIN_PROBABILITY, Rows
+from treelab.learners.get.rows import Rows
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import HardTrees
 from treelab.ops.oblique import oblique_margin, soft_route
@@ -34,9 +33,6 @@ class GetNetwork(nn.Module):
         Training rows, and those on which the hard trees are judged.
     l1 : float
         Penalty on the absolute weights of the splits: lambda of equation 5.
-    of_leaves : bool
-        Whether the loss is the paper's equation 3, the sum over leaves of
-        ``P (y - h)^2``; else that of the mixed prediction, ``(y - sum P h)^2``.
     """
 
     def __init__(
@@ -47,23 +43,24 @@ class GetNetwork(nn.Module):
         valid: Rows,
         *,
         l1: float = 0.0,
-        of_leaves: bool = False,
     ):
         super().__init__()
-        self.rows, self.valid, self.l1, self.of_leaves = rows, valid, l1, of_leaves
+        self.rows, self.valid, self.l1 = rows, valid, l1
         self.n_candidates = len(trees.weights)
         self.linear, self.shrinkage = trees.models is not None, trees.shrinkage
 
-        def tensor(array, dtype=torch.float32):
-            return torch.tensor(array, dtype=dtype, device=rows.device)
+        values = trees.constants if trees.models is None else trees.models
+
+        def tensor(array):
+            return torch.tensor(array, dtype=torch.float32, device=rows.device)
 
         self.x = tensor(np.ascontiguousarray(rows.x.T))  # (F, n)
-        self.y = tensor(rows.y, torch.long if rows.n_classes else torch.float32)
+        self.y = tensor(rows.target.T)  # (C, n)
         self.row_weight = tensor(rows.weight)
         self.scale_factor = tensor(scale_factor)[:, None, None]
         self.weights = nn.Parameter(tensor(trees.weights))
         self.threshold = nn.Parameter(tensor(np.minimum(trees.threshold, ALWAYS_LEFT)))
-        self.leaf_value = nn.Parameter(tensor(_leaf_values(trees, rows.n_classes)))
+        self.leaf_value = nn.Parameter(tensor(values))
 
     def hold(self, free: np.ndarray) -> None:
         """Hold weights fixed but the ``free`` ones (N, F), and thresholds without any.
@@ -77,41 +74,27 @@ class GetNetwork(nn.Module):
 
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Soft loss (E,) on training rows of these indices (B,): equations 3 and 5."""
-        x, y, weight = self.x[:, rows], self.y[rows], self.row_weight[rows]  # x (F, B)
+        x, y, weight = self.x[:, rows], self.y[:, rows], self.row_weight[rows]
         margin = oblique_margin(x, self.weights, self.threshold)  # (E, N, B)
-        losses = (self._leaf_losses if self.of_leaves else self._losses)(margin, x, y)
-        loss = (losses * weight).sum(1) / weight.sum()
+        loss = (self._leaf_losses(margin, x, y) * weight).sum(1) / weight.sum()
         if self.l1:
             loss = loss + self.l1 * self.weights.abs().sum((1, 2))
         return loss / self.rows.loss_unit
 
-    def _losses(self, margin: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        """Loss (E, B) of the leaf values mixed by the soft decisions."""
-        mixed = soft_route(margin, self.scale_factor, self.leaf_value)  # (E, C, B)
-        if not self.rows.n_classes:
-            predicted = mixed[:, 0]
-            if self.linear:  # the mixture of the leaves' models, h_t + k_t' x
-                predicted = predicted + (mixed[:, 1:] * x).sum(1)
-            return (predicted - y).square()
-        each = y.expand(len(mixed), -1)
-        return functional.cross_entropy(mixed, each, reduction="none")
-
     def _leaf_losses(self, margin: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        """Loss (E, B) of every leaf's own prediction, mixed: equation 3."""
+        """Loss (E, B) of every leaf's own prediction, mixed: equation 3.
+
+        Of linear leaves ``sum P (y - h - k' x)^2``; of constant ones, numbers or
+        fractions of classes, ``|y|^2 - 2 y' sum P h + sum P |h|^2``.
+        """
         value: Tensor = self.leaf_value
         if self.linear:
             predicted = torch.einsum("elf,fb->elb", value[..., 1:], x) + value[..., :1]
-            error = (predicted - y).square()
             left = torch.sigmoid(self.scale_factor * margin)
-            return route(left, error[:, :, None])[:, 0]
-        if not self.rows.n_classes:  # y^2 - 2 y sum P h + sum P h^2
-            mixed = soft_route(
-                margin, self.scale_factor, torch.cat([value, value.square()], 2)
-            )
-            return y.square() - 2 * y * mixed[:, 0] + mixed[:, 1]
-        mixed = soft_route(margin, self.scale_factor, -value.log_softmax(2))
-        of_label = functional.one_hot(y, self.rows.n_classes).T
-        return (mixed * of_label).sum(1)
+            return route(left, (predicted - y[0]).square()[:, :, None])[:, 0]
+        squares = value.square().sum(2, keepdim=True)
+        mixed = soft_route(margin, self.scale_factor, torch.cat([value, squares], 2))
+        return y.square().sum(0) - 2 * (mixed[:, :-1] * y).sum(1) + mixed[:, -1]
 
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
@@ -141,15 +124,3 @@ class GetNetwork(nn.Module):
             {"params": [self.leaf_value], "lr": settings.learning_rate_leaves},
         ]
         return torch.optim.AdamW(groups, weight_decay=0.0)
-
-
-def _leaf_values(trees: HardTrees, n_classes: int) -> np.ndarray:
-    """What training changes of the leaves (E, L, C): values, logits or coefficients.
-
-    Coefficients of linear models are (E, L, 1 + F), the bias first.
-    """
-    if trees.models is not None:
-        return trees.models
-    if n_classes:
-        return np.log(np.maximum(trees.constants, MIN_PROBABILITY))
-    return trees.constants

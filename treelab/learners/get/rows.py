@@ -46,14 +46,12 @@ class Rows:
         return self.y[:, None]
 
     def row_loss(self, predicted: np.ndarray) -> np.ndarray:
-        """Weighted loss (..., n) of predictions (..., n, C): squared, or in nats.
+        """Weighted squared error (..., n) of predictions (..., n, C): equation 3.
 
-        The paper's equation 3 for regression; losses of classes are ours.
+        Of classes it is that of their fractions, Brier's score.
         """
-        if self.n_classes:
-            of_label = predicted[..., np.arange(len(self.y)), self.y]
-            return -np.log(np.maximum(of_label, MIN_PROBABILITY)) * self.weight
-        return (predicted[..., 0] - self.y) ** 2 * (self.weight / self.loss_unit)
+        error = ((predicted - self.target) ** 2).sum(axis=-1)
+        return error * (self.weight / self.loss_unit)
 
     def loss(self, predicted: np.ndarray) -> np.ndarray:
         """Mean loss (E,) of the predictions (E, n, C) of E trees."""

@@ -144,9 +144,7 @@ def _train_stage(
     if not fit.is_paper:
         splits = standardise_margins(trees.weights, trees.threshold, rows.x)
         trees = HardTrees.fit(*splits, rows, linear=settings.linear)
-    network = GetNetwork(
-        trees, scale_factor, rows, valid, l1=settings.l1, of_leaves=fit.is_paper
-    )
+    network = GetNetwork(trees, scale_factor, rows, valid, l1=settings.l1)
     if fit.free is not None:
         network.hold(fit.free)
     monitor.snapshot = partial(_leading_tree, fit, network)
