@@ -13,13 +13,12 @@ from treelab.learners.common.estimator import estimator
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.common.objective import ClassObjective, RegressionObjective
 from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.tuned_tree import POWERS
 from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.learners.gradtree.selection import TargetRows
 from treelab.learners.gradtree.table import Table
 from treelab.trees.constraints.keeping import cost_matrix, votes
 from treelab.trees.logits import class_probabilities
-
-BALANCE = (0.0, 0.25, 0.5, 0.75, 1.0)  # powers of balanced class weights "auto" tries
 
 
 @estimator
@@ -61,7 +60,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
             training = growing_weights(cost_matrix(self.constraints_, self.labels()), y)
             weights = np.ones((1, n_classes))
         elif settings.class_weight == "auto":
-            weights = self._balanced_weights(y) ** np.array(BALANCE)[:, None]
+            weights = self._balanced_weights(y) ** np.array(POWERS)[:, None]
             weights = weights / weights[:, y].mean(1)[:, None]
         elif settings.class_weight is None:  # by the paper's recipe, maybe
             weights = np.ones((1, n_classes))
