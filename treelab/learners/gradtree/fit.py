@@ -22,6 +22,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.learners.common.spec import read_settings
+from treelab.learners.common.tuned_tree import TunedTree
 from treelab.learners.gradtree.annealing import (
     Plan,
     PlannedStart,
@@ -41,7 +42,6 @@ from treelab.learners.gradtree.table import Table
 from treelab.training.events import CROSS_VALIDATION, Callback, Monitor
 from treelab.trees.constraints.keeping import kept, kept_path, with_note
 from treelab.trees.feature import feature_matrix
-from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.simplify import merge_equal, simplify
 from treelab.trees.pruning.size_path import SizePath
@@ -52,7 +52,7 @@ VALIDATION = {True: "the validation rows that were given", False: "a fifth of th
 HELD_OUT = {0: "", 1: "a fifth of the rows, which joined training in the end"}
 
 
-class GradTreeFit(GradTreeSettings, GrownTree):
+class GradTreeFit(GradTreeSettings, TunedTree):
     """What the classifier and the regressor share."""
 
     def fit(
@@ -257,7 +257,8 @@ class GradTreeFit(GradTreeSettings, GrownTree):
             step = int(steps_at(path, np.array([size]))[0])
             merged = merge_equal(path.trees[step], same_class=True)
             # A merged leaf predicts what its own rows say, weighted as all are.
-            trees.append(self._refitted(merged, table, weights))
+            own = weights if table.by_class else None
+            trees.append(self._with_rows(merged, table, own))
         found = path_of_sizes(
             trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
         )
@@ -293,18 +294,12 @@ class GradTreeFit(GradTreeSettings, GrownTree):
         tree = hard.export(encoder, table.target.n_outputs, table.target.classes)
         constraints = table.target.constraints
         tree = with_note(replace(tree, notes=self._notes(weights)), constraints)
-        target = self._decode_target(table.target.y)
-        tree = with_midpoint_thresholds(tree.with_rows(table.frame, target))
-        tree = self._refitted(tree, table, weights)
+        tree = self._with_rows(tree, table, weights if table.by_class else None)
         if leaf_value is not None:
             value = tree.value.copy()
             value[hard.leaves] = leaf_value
             return replace(tree, value=value)
         return kept(simplify(tree), constraints)
-
-    def _refitted(self, tree: Tree, table: Table, weights: np.ndarray) -> Tree:
-        """Let each node predict the mean of the rows that pass it."""
-        raise NotImplementedError
 
     def _trained_values(self, value: np.ndarray, objective: Objective) -> np.ndarray:
         """What trained raw outputs (L, C) predict."""
