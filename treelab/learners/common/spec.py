@@ -266,7 +266,8 @@ class LearnerSpec:
     ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
     one tree alone is the model. ``is_quick`` is whether it trains
     in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
-    the CPU whatever device is asked for.
+    the CPU whatever device is asked for. ``former`` are settings of earlier versions,
+    which stored runs may have: they are left out, with a warning.
     """
 
     key: str
@@ -276,6 +277,7 @@ class LearnerSpec:
     classifier: str
     regressor: str
     settings: tuple[Setting, ...]
+    former: tuple[str, ...] = ()
     single_tree: bool = True
     is_quick: bool = False
     cpu_only: bool = False
