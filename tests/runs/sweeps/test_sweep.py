@@ -1,3 +1,4 @@
+import json
 import time
 from dataclasses import replace
 
@@ -336,3 +337,10 @@ def test_a_regression_is_scored_by_r2(store):
     run, study = swept(store, problem)
     assert 0 < best_trial(study).value < 1
     assert run.state == "done"
+
+
+def test_the_plan_of_a_sweep_that_trained_in_batches_is_read():
+    plan = SweepPlan({"max_depth": Range(2, 8)}, 5)
+    text = plan.to_json()
+    stored = json.dumps({**json.loads(text), "batch": 8})
+    assert SweepPlan.from_json(stored) == plan

@@ -20,7 +20,6 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from treelab.learners.common.search_space import Range, Values
 from treelab.runs.store.process import ProcessId
-from treelab.trees.text.numerals import counted
 
 JOURNAL = "sweep.log"
 STATES = {
@@ -33,8 +32,7 @@ STATES = {
 ENDED = ("done", "pruned", "failed")
 PROCESS = "process"  # of the process that is at a trial
 JUST_BEGUN = timedelta(seconds=20)
-BATCH = "batch"  # how many trials were trained as one batch with it, itself included
-FACTS = ("leaves", "depth", "seconds", "error", "standard_error", BATCH)
+FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
 """What is noted of a trial beside its settings and its score."""
 
 Asked = tuple[Trial, dict[str, Any]]
@@ -94,7 +92,7 @@ def trial_table(study: Study) -> pd.DataFrame:
     DataFrame
         Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
         where none; of a pruned trial the mean of what was measured), ``FACTS`` where
-        known (``BATCH`` where there was one), and one for each setting.
+        known, and one for each setting.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [
@@ -103,22 +101,7 @@ def trial_table(study: Study) -> pd.DataFrame:
         | trial.params
         for trial in trials
     ]
-    table = pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
-    unbatched = rows and table[BATCH].isna().all()
-    return table.drop(columns=BATCH) if unbatched else table
-
-
-def batch_words(trials: pd.DataFrame) -> str:
-    """Say which of a study's trials trained as batches; "" where none did."""
-    if BATCH not in trials:
-        return ""
-    sizes = trials[BATCH].fillna(1).astype(int)
-    n_together, largest = int((sizes > 1).sum()), int(sizes.max())
-    if n_together == 0:
-        return ""
-    if n_together == largest:
-        return f"{counted(largest, 'trial')} trained as one batch"
-    return f"{counted(n_together, 'trial')} trained in batches of up to {largest}"
+    return pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
 
 
 def _state(trial: FrozenTrial) -> str:
@@ -164,16 +147,6 @@ def ask_trial(study: Study, n_trials: int) -> Trial | None:
         study.tell(trial, state=TrialState.FAIL)
         return None
     return trial
-
-
-def ask_trials(
-    study: Study, space: Mapping[str, Range | Values], n_trials: int, at_once: int
-) -> list[Asked]:
-    """Begin several trials, see ``ask_trial``; return them and what each drew."""
-    asked: list[Asked] = []
-    while len(asked) < at_once and (trial := ask_trial(study, n_trials)):
-        asked.append((trial, suggest(trial, space)))
-    return asked
 
 
 def n_running(study: Study) -> int:
