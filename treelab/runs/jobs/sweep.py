@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from optuna.study import Study
@@ -14,6 +15,7 @@ from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted, fit_learner
+from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.jobs.memory import is_out_of_memory
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -29,6 +31,7 @@ from treelab.runs.sweeps.study import (
     first_error,
     n_ended,
     n_running,
+    note_seen,
     open_study,
     read_study,
     trial_table,
@@ -39,6 +42,7 @@ from treelab.trees.text.numerals import counted
 
 SEARCH = "search"  # the stage before the training
 WAIT_SECONDS = 0.5  # between two looks at what others do
+SEEN_SECONDS = 10.0  # between two notes that a trial is under way
 
 
 def create_sweep(
@@ -183,7 +187,9 @@ def help_sweep(
         return should_abort() or not is_wanted
 
     split = run.problem.split(store.table(run.problem.table_id))
-    Search(run, plan, split, study, [watch]).try_trials(asked_for)
+    seen = partial(note_seen, [trial for trial, _ in asked_for])
+    with Heartbeat(seen, SEEN_SECONDS):
+        Search(run, plan, split, study, [watch]).try_trials(asked_for)
     return True
 
 
@@ -305,7 +311,8 @@ class Search:
         self, trial: Trial, score: float | None = None, state: TrialState | None = None
     ) -> None:
         """Tell the study how a trial ended."""
-        self.study.tell(trial, score, state=state)
+        # One that looked abandoned to the search has ended by now.
+        self.study.tell(trial, score, state=state, skip_if_finished=True)
         self._untold.pop(trial.number, None)
 
     def _report(self, trials: float) -> bool:

@@ -25,6 +25,7 @@ from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.remains import WAY_OUT, remains
 from treelab.runs.store.run import Run
+from treelab.runs.store.server import Server
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
     QUICK_PRIORITY,
@@ -66,6 +67,8 @@ class RunStore(RunStates):
     home : path-like, optional
         The folder; made when it is not there, for its owner alone. Default: see
         ``default_home``.
+    server : Server, optional
+        The database, in place of the one that ``TREELAB_STORE`` names, if any.
 
     Raises
     ------
@@ -89,9 +92,11 @@ class RunStore(RunStates):
     user = ""
     makes_private = False
 
-    def __init__(self, home: str | os.PathLike | None = None):
+    def __init__(
+        self, home: str | os.PathLike | None = None, server: Server | None = None
+    ):
         self.home = Path(home or default_home()).expanduser().absolute()
-        self.database = open_database(self.home)
+        self.database = open_database(self.home, server)
         self._tables = TableStore(self.database, self.home / "tables")
         self.worker_registry = WorkerRegistry(self.database)
 

@@ -5,7 +5,8 @@ at which it was and no other. Several workers may try at once, and pages may rea
 they write.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from treelab.learners.common.search_space import Range, Values
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.states import SILENT_SECONDS
 from treelab.trees.text.numerals import counted
 
 JOURNAL = "sweep.log"
@@ -32,6 +34,7 @@ STATES = {
 }
 ENDED = ("done", "pruned", "failed")
 PROCESS = "process"  # of the process that is at a trial
+SEEN = "seen"  # when that process last said so, in seconds since 1970
 JUST_BEGUN = timedelta(seconds=20)
 BATCH = "batch"  # how many trials were trained as one batch with it, itself included
 FACTS = ("leaves", "depth", "seconds", "error", "standard_error", BATCH)
@@ -156,6 +159,7 @@ def ask_trial(study: Study, n_trials: int) -> Trial | None:
     if n_ended(study) + n_running(study) >= n_trials:
         return None
     trial = study.ask()
+    trial.set_user_attr(SEEN, time.time())
     trial.set_user_attr(PROCESS, str(ProcessId.here()))
     # Several may have asked at once: of those the first go on.
     counted = (*ENDED, "running")
@@ -174,6 +178,13 @@ def ask_trials(
     while len(asked) < at_once and (trial := ask_trial(study, n_trials)):
         asked.append((trial, suggest(trial, space)))
     return asked
+
+
+def note_seen(trials: Iterable[Trial]) -> None:
+    """Note that the process is alive that is at these trials."""
+    for trial in trials:
+        with suppress(RuntimeError):  # it has just ended
+            trial.set_user_attr(SEEN, time.time())
 
 
 def n_running(study: Study) -> int:
@@ -197,13 +208,15 @@ def end_stale_trials(study: Study) -> None:
 
 
 def _is_tried(trial: FrozenTrial) -> bool:
-    """Whether another living process of this machine is at a trial."""
+    """Whether another living process is at a trial; elsewhere, one that says so."""
     named = trial.user_attrs.get(PROCESS)
     if named is None:  # just begun, or by a process that ended at that moment
         began = trial.datetime_start
         return began is not None and datetime.now() - began < JUST_BEGUN
     process = ProcessId.parse(named)
-    return process.is_local and process != ProcessId.here() and process.is_alive()
+    if not process.is_local:
+        return time.time() - trial.user_attrs.get(SEEN, 0) < SILENT_SECONDS
+    return process != ProcessId.here() and process.is_alive()
 
 
 def setting_importance(study: Study) -> dict[str, float]:
