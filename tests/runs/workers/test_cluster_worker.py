@@ -31,13 +31,16 @@ class Client:
     def run(self, function, *arguments, workers=None, on_error):
         return {own: function(*arguments) for own in workers or self.addresses}
 
+    def cancel(self, futures, force):
+        for future in futures:
+            future.cancelled = True
+
     def processing(self):
         return dict.fromkeys(self.addresses, ())
 
     def submit(self, function, *arguments, workers, **_):
         future = SimpleNamespace(status="pending", cancelled=False)
         future.done = lambda: future.status != "pending"
-        future.cancel = lambda: setattr(future, "cancelled", True)
         future.begin = lambda: function(*arguments)
         future.exception = lambda timeout: OSError("No space is left.")
         future.of, future.at = arguments[0], workers

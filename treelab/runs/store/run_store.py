@@ -241,9 +241,10 @@ class RunStore(RunStates):
 
     def run(self, run_id: str) -> Run:
         """Read a run; LookupError if there is none of this id."""
+        where, values = self._seen()
         with reading(self.database) as db:
             row = db.execute(
-                "SELECT * FROM runs WHERE id = ? AND deleted = 0", (run_id,)
+                f"SELECT * FROM runs WHERE id = ? AND {where}", (run_id, *values)
             ).fetchone()
         if row is None:
             words = f"There is no run {run_id!r} in {self.home}. {self.why_empty()}"
@@ -264,9 +265,10 @@ class RunStore(RunStates):
 
     def runs(self) -> list[Run]:
         """List the runs, newest first."""
-        query = "SELECT * FROM runs WHERE deleted = 0 ORDER BY created DESC, rowid DESC"
+        where, values = self._seen()
+        query = f"SELECT * FROM runs WHERE {where} ORDER BY created DESC, rowid DESC"
         with reading(self.database) as db:
-            rows = db.execute(query).fetchall()
+            rows = db.execute(query, values).fetchall()
         return [Run.from_row(row) for row in rows]
 
     def set_title(self, run_id: str, title: str) -> None:
@@ -330,14 +332,14 @@ class RunStore(RunStates):
             Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
             seconds since the training began, stage.
         """
-        return read_events(self.database, run_id, after)
+        return read_events(self.database, run_id, self._seen(), after)
 
     def preparation(self, run_id: str) -> pd.DataFrame:
         """Read the curve of a run's cross-validation, which comes before its own.
 
         It is there until the training has ended. Columns as in ``events``.
         """
-        return read_events(self.database, run_id, of_preparation=True)
+        return read_events(self.database, run_id, self._seen(), of_preparation=True)
 
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
         """Save the tree of an epoch; older ones are thinned out as they add up."""

@@ -177,8 +177,8 @@ class ClusterWorker(Worker):
     def _forget(self, run_id: str) -> None:
         """Leave a run whose task is over, or waits for a worker that is gone."""
         future, address = self._sent.pop(run_id)
-        if address not in self._known:
-            future.cancel()
+        if self._client is not None and address not in self._known:
+            self._client.cancel([future], force=True)  # nobody else is told of it
 
     def _fail(self, run_id: str, error: BaseException | None) -> None:
         """End a run that could not even begin."""
@@ -218,12 +218,9 @@ class ClusterWorker(Worker):
         free = [w for w in self._workers if w not in taken and not at_work.get(w)]
         where = (str(self._store.home), self._store.database)
         for address, run_id in zip(free, waiting):
-            attempts = self._store.run(run_id).attempts
+            # Another app's may have sent it as well: it is taken once.
             future = self._client.submit(
-                *(run_one, run_id, *where),
-                key=f"treelab-{run_id}-{attempts}",  # another app's may have sent it
-                workers=[address],
-                retries=0,
+                *(run_one, run_id, *where), workers=[address], pure=False, retries=0
             )
             fire_and_forget(future)  # when this process ends, the run goes on
             self._sent[run_id] = (future, address)
