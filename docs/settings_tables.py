@@ -16,23 +16,6 @@ def written(value) -> str:
     return f"`{value!r}`"
 
 
-def allowed(setting) -> str:
-    """Which values a setting takes, in a few words."""
-    words = [written(word) for word in setting.choices]
-    if setting.kind == "bool":
-        words = ["`True`", "`False`"]
-    elif setting.kind in ("int", "float", "floats"):
-        if setting.above is not None:
-            low = f"above {setting.above:g}"
-        elif setting.minimum is not None:
-            low = f"from {setting.minimum:g}"
-        else:
-            low = "any number"
-        high = "" if setting.maximum is None else f" to {setting.maximum:g}"
-        words = [low + high, *words]
-    return ", ".join(words) or "as described"
-
-
 def settings_table(spec) -> str:
     """A learner's settings as Markdown, with the paper's values where they differ."""
     paper = spec.paper_settings
@@ -49,7 +32,7 @@ def settings_table(spec) -> str:
         if paper:
             cells += [written(paper[one.name]) if one.name in paper else ""]
         about = one.help.replace("|", "\\|").replace("<", "&lt;")
-        lines.append(f"| {' | '.join([*cells, allowed(one), about])} |")
+        lines.append(f"| {' | '.join([*cells, one.allowed(), about])} |")
     return "\n".join(lines) + "\n"
 
 

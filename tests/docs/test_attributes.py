@@ -1,6 +1,7 @@
 """The attributes that docs/api.md and docstrings name are those that a fit leaves."""
 
 import re
+from inspect import getdoc
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from treelab.learners.registry import LEARNERS
 
 ROW = re.compile(r"^\| ((?:`\w+_`(?:, )?)+) \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
 CODE = re.compile(r"`(\w+)`")
-SECTION = r"\n +{}\n +-+\n(.*?)(?=\n\n +[A-Z]\w+\n +-+\n|\Z)"
+SECTION = r"\n{}\n-+\n(.*?)(?=\n\n[A-Z]\w+\n-+\n|\Z)"
 CLUSTERER = "clusters"
 
 
@@ -25,9 +26,9 @@ def named() -> dict[str, str]:
 
 def documented(cls: type, section: str) -> list[str]:
     """The names that a section of a class's docstring lists."""
-    found = re.search(SECTION.format(section), cls.__doc__ or "", re.DOTALL)
+    found = re.search(SECTION.format(section), getdoc(cls) or "", re.DOTALL)
     assert found, f"{cls.__name__} has no {section}"
-    heads = re.findall(r"^ {4}(\w[\w, ]*) :", found[1], re.MULTILINE)
+    heads = re.findall(r"^(\w[\w, ]*) :", found[1], re.MULTILINE)
     return [name for head in heads for name in head.split(", ")]
 
 

@@ -104,7 +104,12 @@ def test_grande_keeps_columns_in_every_tree():
     X, y = table()
     asked = {"allowed": "0: job; other: age, noise", "max_columns": 2}
     learner = GrandeClassifier(
-        4, depth=2, n_folds=1, max_epochs=1, random_state=0, constraints=asked
+        n_estimators=4,
+        depth=2,
+        n_folds=1,
+        max_epochs=1,
+        random_state=0,
+        constraints=asked,
     ).fit(X, y > np.median(y))
     trees = [
         learner.ensemble_.estimator(e, X, y > np.median(y))
@@ -117,7 +122,7 @@ def test_grande_keeps_columns_in_every_tree():
 def test_grandes_trees_are_in_order_as_they_are_drawn():
     X, y = table(seed=3)  # a complete tree of it has branches without training rows
     learner = GrandeRegressor(
-        16,
+        n_estimators=16,
         depth=4,
         n_folds=1,
         max_epochs=3,

@@ -34,7 +34,7 @@ REGRESSORS = {
     "cart": CartRegressor(random_state=0),
     "plain cart": CartRegressor(random_state=0, **CART),
     "monotone cart": CartRegressor(random_state=0, constraints={"monotone": "a: up"}),
-    "optimal": OptimalTreeRegressor(2, n_thresholds=8, random_state=0),
+    "optimal": OptimalTreeRegressor(max_depth=2, n_thresholds=8, random_state=0),
     "gradtree": GradTreeRegressor(random_state=0, **GRADTREE),
     "gradtree, paper": GradTreeRegressor(random_state=0, **PAPER),
     "get": GetRegressor(random_state=0, **GET),
@@ -45,7 +45,7 @@ REGRESSORS = {
 }
 CLASSIFIERS = {
     "cart": CartClassifier(random_state=0),
-    "optimal": OptimalTreeClassifier(2, n_thresholds=8, random_state=0),
+    "optimal": OptimalTreeClassifier(max_depth=2, n_thresholds=8, random_state=0),
     "gradtree": GradTreeClassifier(random_state=0, **GRADTREE),
     "get": GetClassifier(random_state=0, **GET),
     "argmin": ArgminTreeClassifier(random_state=0, **ARGMIN),

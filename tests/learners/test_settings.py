@@ -7,10 +7,11 @@ from importlib import import_module
 
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 from treelab.learners.argmin.settings import CLUSTERS
+from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.common.spec import CLASSES, TASKS, read_settings
-from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.registry import (
     LEARNERS,
     complete_settings,
@@ -38,32 +39,17 @@ def signature_defaults(cls):
 
 
 def documented_defaults(cls):
-    """Default of every parameter by its docstring, several names a line or one."""
+    """Default of every parameter by its docstring."""
     section = inspect.getdoc(cls).split("Parameters\n----------\n")[1]
     section = section.split("\n\nAttributes\n")[0]
-    found = {}
-    for line in section.splitlines():
-        entry = re.fullmatch(r"(\w[\w, ]*) : .*default=(.+)", line)
-        if entry is None:
-            continue
-        names, default = entry[1].split(", "), entry[2]
-        value = ast.literal_eval(default)
-        each = value if len(names) > 1 and isinstance(value, tuple) else None
-        for number, name in enumerate(names):
-            found[name] = value if each is None else each[number]
-    return found
+    found = re.findall(r"^(\w+) : .*default=(.+)$", section, re.MULTILINE)
+    return {name: ast.literal_eval(default) for name, default in found}
 
 
 @pytest.mark.parametrize(("key", "task"), BOTH)
 def test_the_docstring_names_the_default_of_every_parameter(key, task):
     cls = estimator_of(key, task)
-    # A long sequence is described in words.
-    expected = {
-        name: default
-        for name, default in signature_defaults(cls).items()
-        if not (isinstance(default, tuple) and len(default) > 5)
-    }
-    assert documented_defaults(cls) == expected
+    assert documented_defaults(cls) == signature_defaults(cls)
 
 
 @pytest.mark.parametrize("key", [k for k in KEYS if k != CLUSTERS.key])
@@ -80,6 +66,34 @@ def test_a_value_that_is_given_stays_beside_the_papers_recipe():
     assert (complete["max_depth"], complete["n_restarts"]) == (10, 3)
     assert complete_settings("gradtree", "binary", complete) == complete
     estimator = clone(make_estimator("gradtree", "binary", complete))
-    assert read_settings(GradTreeSettings, estimator).max_depth == 10
+    assert read_settings(estimator).max_depth == 10
     own = type(estimator)(recipe="paper")  # by hand: what is at the default is unset
-    assert read_settings(GradTreeSettings, own).max_depth == 8
+    assert read_settings(own).max_depth == 8
+
+
+def test_a_setting_that_does_not_apply_to_the_others_is_refused():
+    alone, beside = {"uses_x": True}, {"uses_x": True, "predictor": "mlp"}
+    assert complete_settings("argmin", "binary", beside)["uses_x"]
+    with pytest.raises(
+        ValueError, match=r"uses_x=True needs predictor='auto' or .*'leaf'"
+    ):
+        complete_settings("argmin", "binary", alone)
+
+
+class Pruned(CartClassifier):
+    """An estimator of a user's, with fewer parameters."""
+
+    def __init__(self, most=3):
+        super().__init__(max_leaf_nodes=most, tune=False)
+        self.most = most
+
+
+def test_a_subclass_may_have_parameters_of_its_own():
+    X, y = load_iris(return_X_y=True)
+    assert clone(Pruned(most=4)).fit(X, y).tree_.n_leaves == 4
+
+
+@pytest.mark.parametrize(("key", "task"), BOTH)
+def test_parameters_are_given_by_keyword(key, task):
+    with pytest.raises(TypeError, match="positional"):
+        estimator_of(key, task)(3)

@@ -16,10 +16,9 @@ PAPER = LearnerSpec(
     "",
     (
         Setting("recipe", "Recipe", "", "choice", "treelab", choices=RECIPES),
-        Setting("epochs", "Epochs", "", "int", 100, 1),
-        Setting("depth", "Depth", "", "int", 5, 1),
+        Setting("epochs", "Epochs", "", "int", 100, 1, paper=1000),
+        Setting("depth", "Depth", "", "int", 5, 1, paper=3),
     ),
-    paper_settings={"epochs": 1000, "depth": 3},
 )
 
 
@@ -36,12 +35,10 @@ def form():
         Setting("rate", "Rate", "", "float", 0.5, above=0, maximum=1),
         Setting("fast", "Fast", "", "bool", True),
         Setting("loss", "Loss", "", "choice", "a", choices=("a", "b")),
-        Setting("hidden", "", "", "int", 3),
+        Setting("hidden", "", "", "int", 3, paper=4),
     )
     settings += (Setting("recipe", "Recipe", "", "choice", "treelab", choices=RECIPES),)
-    spec = LearnerSpec(
-        "one", "One", "", "", "", "", settings, paper_settings={"hidden": 4}
-    )
+    spec = LearnerSpec("one", "One", "", "", "", "", settings)
     st.session_state["found"] = settings_form([spec], "binary")
 
 

@@ -41,7 +41,9 @@ def test_centred_thresholds_are_carts(seed):
 @pytest.mark.parametrize("seed", slow_after(1, range(3)))
 def test_gradtree_is_exported_with_centred_thresholds(seed):
     X, y = table(seed)
-    tree = GradTreeClassifier(3, n_restarts=3, n_steps=20, random_state=0).fit(X, y)
+    tree = GradTreeClassifier(
+        max_depth=3, n_restarts=3, n_steps=20, random_state=0
+    ).fit(X, y)
     tree = tree.tree_
     reached = np.zeros((tree.n_nodes, len(X)), dtype=bool)
     for row, path in enumerate(tree.decision_path(X)):

@@ -208,7 +208,10 @@ def mushroom(tables, seeds: Sequence[int]) -> list[dict]:
                     predictor="linear", max_epochs=60, random_state=seed
                 ),
             ),
-            ("CART, same depth", CartClassifier(4, tune=False, random_state=seed)),
+            (
+                "CART, same depth",
+                CartClassifier(max_depth=4, tune=False, random_state=seed),
+            ),
         ):
             started = time.perf_counter()
             model.fit(X.iloc[train], y[train], X_valid=X.iloc[valid], y_valid=y[valid])

@@ -9,7 +9,12 @@ from typing import Any
 from treelab.learners.argmin.settings import CLUSTERS
 from treelab.learners.argmin.settings import SPEC as ARGMIN
 from treelab.learners.cart.settings import SPEC as CART
-from treelab.learners.common.spec import GivenRecipe, LearnerSpec, with_recipe
+from treelab.learners.common.spec import (
+    GivenRecipe,
+    LearnerSpec,
+    check_settings,
+    with_recipe,
+)
 from treelab.learners.get.settings import SPEC as GET
 from treelab.learners.gradtree.settings import SPEC as GRADTREE
 from treelab.learners.grande.settings import SPEC as GRANDE
@@ -105,8 +110,10 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
         if name not in known:
             listed = ", ".join(sorted(known))
             raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")
-        known[name].check(value)
+    settings = spec.settings_of(task)
     values = spec.defaults(task)
     if "recipe" in given:
         values["recipe"] = given["recipe"]
-    return with_recipe(spec.settings_of(task), values, spec.paper_settings) | given
+    complete = with_recipe(settings, values) | given
+    check_settings(settings, complete)
+    return complete

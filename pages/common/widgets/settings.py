@@ -74,9 +74,7 @@ def setting_words(learner: str, settings: dict, task: str) -> str:
     asked = Constraints.read(settings.get("constraints"))
     settings = settings | ({"constraints": str(asked)} if asked else {})
     recipe = {"recipe": settings.get("recipe")}
-    defaults = with_recipe(
-        spec.settings_of(task), spec.defaults(task) | recipe, spec.paper_settings
-    )
+    defaults = with_recipe(spec.settings_of(task), spec.defaults(task) | recipe)
     changed = [
         f"{(labels.get(name) or name).lower()} {_text(value)}"
         for name, value in settings.items()

@@ -5,7 +5,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 
 from treelab import ArgminTreeClassifier, ArgminTreeClusterer, ArgminTreeRegressor
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
-from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.settings import SPEC, ArgminSettings
 from treelab.learners.argmin.sparse import (
     drop_empty_splits,
     keep_columns,
@@ -187,7 +187,7 @@ def test_the_papers_recipe_is_that_of_its_appendix():
     assert list(model.path_.strengths) == [0.001, 0.01, 0.1, 1, 10, 100, 1000]
     assert model.path_.chosen == model.path_.scores["valid_loss"].argmin()
     assert model.origin_.later == ()
-    paper = ArgminSettings.paper
+    paper = SPEC.paper_settings
     assert (paper["learning_rate"], paper["max_epochs"]) == (0.001, 100)
     assert (paper["patience"], paper["plateau"]) == (10, 2)
     assert paper["formulation"] == "preference"

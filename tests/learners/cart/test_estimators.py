@@ -74,7 +74,7 @@ def test_every_built_in_table_trains_and_beats_a_constant(key):
 def test_leaves_of_a_table_with_categories_hold_the_classes_of_their_rows():
     frame = BUILTIN["mixed"].load().dropna(subset=[BUILTIN["mixed"].target])
     target = frame.pop(BUILTIN["mixed"].target)
-    model = CartClassifier(5, tune=False, random_state=0).fit(frame, target)
+    model = CartClassifier(max_depth=5, tune=False, random_state=0).fit(frame, target)
     tree, leaf = model.tree_, model.tree_.apply(frame)
     for node in np.unique(leaf):
         counts = [(target[leaf == node] == label).sum() for label in tree.classes]
@@ -84,7 +84,9 @@ def test_leaves_of_a_table_with_categories_hold_the_classes_of_their_rows():
 
 def test_linear_target_is_followed_in_its_own_units():
     data = load_diabetes(as_frame=True, scaled=False)
-    model = CartRegressor(4, tune=False, random_state=0).fit(data.data, data.target)
+    model = CartRegressor(max_depth=4, tune=False, random_state=0).fit(
+        data.data, data.target
+    )
     assert 25 <= model.predict(data.data).min() < model.predict(data.data).max() <= 346
     assert model.score(data.data, data.target) > 0.5
 

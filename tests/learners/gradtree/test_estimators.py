@@ -147,8 +147,14 @@ def test_without_learning_the_tree_is_its_start_and_says_that_it_is_untrained(ke
 def test_it_finds_the_xor_at_the_depth_at_which_cart_cannot():
     _, X, y = table("greedy_trap")
     X, X_test, y, y_test = train_test_split(X, y, random_state=0)
-    cart = CartClassifier(2, tune=False, random_state=0).fit(X, y).score(X_test, y_test)
-    ours = GradTreeClassifier(2, random_state=0).fit(X, y).score(X_test, y_test)
+    cart = (
+        CartClassifier(max_depth=2, tune=False, random_state=0)
+        .fit(X, y)
+        .score(X_test, y_test)
+    )
+    ours = (
+        GradTreeClassifier(max_depth=2, random_state=0).fit(X, y).score(X_test, y_test)
+    )
     assert ours >= cart + 0.3
 
 

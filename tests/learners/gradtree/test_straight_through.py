@@ -8,7 +8,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.learners.common.spec import read_settings
 from treelab.learners.gradtree import straight_through
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
-from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.gradtree.settings import SPEC
 from treelab.trees.logits import class_probabilities
 
 PAPER = {
@@ -106,7 +106,7 @@ def test_the_path_is_the_tree_alone_without_a_score():
 
 
 def test_unless_set_settings_are_the_papers():
-    read = read_settings(GradTreeSettings, GradTreeClassifier(recipe="paper"))
-    for name, value in GradTreeSettings.paper.items():
+    read = read_settings(GradTreeClassifier(recipe="paper"))
+    for name, value in SPEC.paper_settings.items():
         assert getattr(read, name) == value
-    assert read_settings(GradTreeSettings, GradTreeClassifier()).max_depth == 10
+    assert read_settings(GradTreeClassifier()).max_depth == 10

@@ -11,7 +11,7 @@ from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
-from treelab.learners.grande.settings import GrandeSettings
+from treelab.learners.grande.settings import SPEC
 from treelab.learners.grande.weighting import tree_weights
 from treelab.ops.axis_trees import axis_trees
 from treelab.trees.logits import WEIGHTINGS
@@ -297,7 +297,7 @@ def test_one_class_alone_is_refused():
 def test_each_training_row_is_predicted_by_trees_that_did_not_see_it(key):
     task, X, y = table(key)
     learner = GrandeRegressor if task == "regression" else GrandeClassifier
-    fitted = learner(64, max_steps=60, random_state=0).fit(X, y)
+    fitted = learner(n_estimators=64, max_steps=60, random_state=0).fit(X, y)
     predicted = fitted.held_out_predictions_
     assert len(predicted) == len(X)
     assert np.isfinite(predicted).all()
@@ -309,7 +309,7 @@ def test_each_training_row_is_predicted_by_trees_that_did_not_see_it(key):
 
 
 def test_the_papers_recipe_is_that_of_its_appendix():
-    paper = GrandeSettings.paper
+    paper = SPEC.paper_settings
     assert (paper["n_estimators"], paper["n_folds"]) == (1024, 1)
     assert (paper["batch_size"], paper["patience"]) == (64, 25)
     assert (paper["n_averaged"], paper["class_weight"]) == (5, "balanced")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from treelab.learners.grande.estimators import GrandeClassifier
-from treelab.learners.grande.settings import GrandeSettings
+from treelab.learners.grande.settings import SPEC, GrandeSettings
 from treelab.learners.grande.training import MOST_SCALED, Course, learning_rate_scale
 
 SMALL = {"n_estimators": 8, "depth": 2, "max_epochs": 4, "batch_size": 32}
@@ -25,7 +25,7 @@ def test_noise_of_all_steps_is_that_of_the_steps_meant(meant_for, n_steps):
 
 def test_no_steps_meant_leaves_rates_as_they_are():
     assert learning_rate_scale(None, 7) == 1
-    assert GrandeSettings.paper["learning_rate_steps"] is None
+    assert SPEC.paper_settings["learning_rate_steps"] is None
 
 
 def test_small_table_has_higher_rates_than_a_large_one():

@@ -42,7 +42,7 @@ def test_no_tree_of_the_depth_has_fewer_training_errors(seed, depth):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3)).round(1)
     y = rng.integers(0, 3, 60)
-    model = OptimalTreeClassifier(depth, n_thresholds=6).fit(X, y)
+    model = OptimalTreeClassifier(max_depth=depth, n_thresholds=6).fit(X, y)
     candidates = candidate_thresholds(X, 6)
     assert model.proven_
     assert "Proven best" in model.tree_.notes[1]
@@ -66,23 +66,31 @@ def test_it_is_at_least_as_good_on_training_rows_as_greedy_over_the_same_thresho
     X, y = load_wine(return_X_y=True)
     right = candidate_thresholds(X, 16).right(X)
     greedy = DecisionTreeClassifier(max_depth=2, random_state=0).fit(right, y)
-    assert OptimalTreeClassifier(2).fit(X, y).score(X, y) >= greedy.score(right, y)
+    assert OptimalTreeClassifier(max_depth=2).fit(X, y).score(X, y) >= greedy.score(
+        right, y
+    )
     X, y = load_diabetes(return_X_y=True)
     right = candidate_thresholds(X, 16).right(X)
     greedy = DecisionTreeRegressor(max_depth=2, random_state=0).fit(right, y)
-    assert OptimalTreeRegressor(2).fit(X, y).score(X, y) >= greedy.score(right, y)
+    assert OptimalTreeRegressor(max_depth=2).fit(X, y).score(X, y) >= greedy.score(
+        right, y
+    )
 
 
 def test_xor_is_found_at_depth_two():
     rng = np.random.default_rng(0)
     X = rng.random((300, 5))
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
-    assert OptimalTreeClassifier(2, n_thresholds=63).fit(X, y).score(X, y) > 0.97
+    assert (
+        OptimalTreeClassifier(max_depth=2, n_thresholds=63).fit(X, y).score(X, y) > 0.97
+    )
 
 
 def test_leaves_and_rows_a_leaf_are_limited():
     X, y = load_wine(return_X_y=True)
-    model = OptimalTreeClassifier(3, max_leaf_nodes=4, min_samples_leaf=20).fit(X, y)
+    model = OptimalTreeClassifier(
+        max_depth=3, max_leaf_nodes=4, min_samples_leaf=20
+    ).fit(X, y)
     assert model.tree_.n_leaves <= 4
     assert model.tree_.n_rows[model.tree_.is_leaf].min() >= 20
 
@@ -94,7 +102,7 @@ def test_categories_and_missing_values_are_read():
     )
     frame.loc[::9, "size"] = np.nan
     y = np.where(frame["color"] == "red", "yes", "no")
-    model = OptimalTreeClassifier(2).fit(frame, y)
+    model = OptimalTreeClassifier(max_depth=2).fit(frame, y)
     assert model.score(frame, y) == 1.0
 
 
@@ -102,19 +110,21 @@ def test_categories_and_missing_values_are_read():
 def test_a_search_that_may_not_end_says_that_nothing_is_proven():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), rng.integers(0, 2, 3000)
-    model = OptimalTreeClassifier(5, n_thresholds=50, time_limit=1.0).fit(X, y)
+    model = OptimalTreeClassifier(max_depth=5, n_thresholds=50, time_limit=1.0).fit(
+        X, y
+    )
     assert not model.proven_
     assert model.tree_.notes[1].startswith("Best found in 1 seconds")
 
 
 def test_constant_columns_leave_one_leaf():
-    model = OptimalTreeClassifier(2).fit(np.ones((20, 2)), [0, 1] * 10)
+    model = OptimalTreeClassifier(max_depth=2).fit(np.ones((20, 2)), [0, 1] * 10)
     assert model.tree_.n_leaves == 1
 
 
 def test_the_path_has_the_best_tree_of_each_depth():
     X, y = load_wine(return_X_y=True)
-    model = OptimalTreeClassifier(3).fit(X, y)
+    model = OptimalTreeClassifier(max_depth=3).fit(X, y)
     path = model.path_
     assert path.tree is model.tree_
     assert path.scores["score"].isna().all()
@@ -123,7 +133,7 @@ def test_the_path_has_the_best_tree_of_each_depth():
         for tree in path.trees
     ]
     alone = [
-        int((OptimalTreeClassifier(d).fit(X, y).predict(X) != y).sum())
+        int((OptimalTreeClassifier(max_depth=d).fit(X, y).predict(X) != y).sum())
         for d in (1, 2, 3)
     ]
     assert errors == alone == sorted(alone, reverse=True)
@@ -132,7 +142,7 @@ def test_the_path_has_the_best_tree_of_each_depth():
 
 def test_it_says_that_it_was_found_by_search():
     X, y = load_wine(return_X_y=True)
-    model = OptimalTreeClassifier(2).fit(X, y)
+    model = OptimalTreeClassifier(max_depth=2).fit(X, y)
     assert (model.origin_.start, model.origin_.trained) == ("search", False)
     assert model.tree_.notes[0] == str(model.origin_)
     assert "exhaustive search" in str(model)

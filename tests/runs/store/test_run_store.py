@@ -28,7 +28,9 @@ def grown_tree():
     """A small tree."""
     table = small_table()
     return (
-        CartClassifier(2, tune=False).fit(table[["size", "color"]], table["kind"]).tree_
+        CartClassifier(max_depth=2, tune=False)
+        .fit(table[["size", "color"]], table["kind"])
+        .tree_
     )
 
 

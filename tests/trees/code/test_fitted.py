@@ -16,7 +16,7 @@ GET = {"n_steps": 20, "max_depth": 3, "n_starts": 2, "random_state": 0}
 FITTED = {
     "gradtree": ("mixed", GradTreeClassifier(**GRADTREE)),
     "get linear": ("diabetes", GetRegressor(leaves="linear", **GET)),
-    "argmin": ("iris", ArgminTreeClassifier(3, **SHORT)),
+    "argmin": ("iris", ArgminTreeClassifier(depth=3, **SHORT)),
     "grande": ("mixed", GrandeClassifier(n_estimators=8, depth=3, **SHORT)),
     "gradtree regression": ("diabetes", GradTreeRegressor(**GRADTREE)),
     "get": ("mixed", GetClassifier(**GET)),

@@ -20,6 +20,7 @@ from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits
 from treelab.learners.common.base import TableEstimator
 from treelab.learners.common.device import resolve_device
+from treelab.learners.common.estimator import estimator
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
 from treelab.learners.common.spec import read_settings
 from treelab.ops.threads import one_thread
@@ -27,7 +28,8 @@ from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
 
 
-class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
+@estimator
+class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimator):
     """Clusters in a hierarchy: a tree that predicts columns of the table from others.
 
     No labels are needed. Every leaf predicts one value for each target column, so rows
@@ -36,40 +38,6 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
 
     Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
     differentiation", ICML 2021, arXiv:2010.04627; section 4.2 of its first version.
-
-    Parameters
-    ----------
-    depth : int, default=4
-        Splits on every path before pruning, 1 to 8.
-    target_columns : None, "each" or sequence of str, default=None
-        Columns to predict. None: the tree sees all columns and predicts all of them,
-        as k-means does. "each": every column from the others; in training one column
-        of each row is masked and must be predicted along with the rest. Names: these
-        columns from all the others.
-    init : {"clusters", "random"}, default="clusters"
-        First splits: those of hierarchical k-means, or random ones.
-    sparse_splits : bool, default=False
-        Whether splits do without every column, and trees without every split, that
-        they can leave out without loss on validation rows.
-    pruning_strength : float or ascending sequence of float
-        Penalty on activity (lambda), at least 0. All train as one batch; the one with
-        the lowest validation loss is chosen. Default: ten strengths, 0 to 10,000.
-    formulation : {"ridge", "preference"}, default="ridge"
-        Cost of activity; see ``ArgminTreeClassifier``.
-    learning_rate : float, default=0.02
-        Of quasi-hyperbolic Adam, at least 0.
-    plateau : int, default=10
-        Epochs without a better validation loss before the learning rate is cut by 10.
-    max_epochs : int, default=300
-        Passes over the rows, at least 1.
-    batch_size : int, default=512
-        Rows in a training step.
-    patience : int, default=50
-        Epochs without a better validation loss before training ends.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the first splits, the batches and the rows held out.
-    device : str, default="auto"
-        "auto", "cpu", "cuda" or "cuda:N".
 
     Attributes
     ----------
@@ -92,37 +60,6 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         deviations of the target columns, squared.
     """
 
-    def __init__(
-        self,
-        depth=ClusterSettings.depth,
-        *,
-        target_columns=ClusterSettings.target_columns,
-        init=ClusterSettings.init,
-        sparse_splits=ClusterSettings.sparse_splits,
-        pruning_strength=ClusterSettings.pruning_strength,
-        formulation=ClusterSettings.formulation,
-        learning_rate=ClusterSettings.learning_rate,
-        plateau=ClusterSettings.plateau,
-        max_epochs=ClusterSettings.max_epochs,
-        batch_size=ClusterSettings.batch_size,
-        patience=ClusterSettings.patience,
-        random_state=None,
-        device="auto",
-    ):
-        self.depth = depth
-        self.target_columns = target_columns
-        self.init = init
-        self.sparse_splits = sparse_splits
-        self.pruning_strength = pruning_strength
-        self.formulation = formulation
-        self.learning_rate = learning_rate
-        self.plateau = plateau
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.patience = patience
-        self.random_state = random_state
-        self.device = device
-
     @one_thread()  # sums that threads share differ in their last bits
     def fit(self, X, y=None, *, X_valid=None, callbacks=()):
         """Cluster the rows of a table.
@@ -144,7 +81,7 @@ class ArgminTreeClusterer(ClusterMixin, WithPath, TableEstimator):
         -------
         self
         """
-        settings = read_settings(ClusterSettings, self)
+        settings = read_settings(self)
         frame = self._read_frame(X, reset=True)
         train, valid = self._split(frame, X_valid)
         columns = encode_columns(train, valid, settings)

@@ -21,6 +21,7 @@ from treelab.learners.common.base import (
     TrainingData,
 )
 from treelab.learners.common.device import resolve_device
+from treelab.learners.common.estimator import estimator
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
 from treelab.ops.threads import one_thread
@@ -44,55 +45,8 @@ class _Targets:
     class_weight: np.ndarray | None = None
 
 
-class _Argmin(WithPath, TableEstimator):
+class _Argmin(ArgminSettings, WithPath, TableEstimator):
     """What the classifier and the regressor share."""
-
-    def __init__(
-        self,
-        depth=ArgminSettings.depth,
-        *,
-        recipe=ArgminSettings.recipe,
-        max_leaf_nodes=ArgminSettings.max_leaf_nodes,
-        sparse_splits=ArgminSettings.sparse_splits,
-        pruning_strength=ArgminSettings.pruning_strength,
-        selection=ArgminSettings.selection,
-        formulation=ArgminSettings.formulation,
-        split=ArgminSettings.split,
-        even_starts=ArgminSettings.even_starts,
-        predictor=ArgminSettings.predictor,
-        uses_x=ArgminSettings.uses_x,
-        n_hidden_layers=ArgminSettings.n_hidden_layers,
-        hidden_size=ArgminSettings.hidden_size,
-        dropout=ArgminSettings.dropout,
-        learning_rate=ArgminSettings.learning_rate,
-        plateau=ArgminSettings.plateau,
-        max_epochs=ArgminSettings.max_epochs,
-        batch_size=ArgminSettings.batch_size,
-        patience=ArgminSettings.patience,
-        random_state=None,
-        device="auto",
-    ):
-        self.depth = depth
-        self.recipe = recipe
-        self.max_leaf_nodes = max_leaf_nodes
-        self.sparse_splits = sparse_splits
-        self.pruning_strength = pruning_strength
-        self.selection = selection
-        self.formulation = formulation
-        self.split = split
-        self.even_starts = even_starts
-        self.predictor = predictor
-        self.uses_x = uses_x
-        self.n_hidden_layers = n_hidden_layers
-        self.hidden_size = hidden_size
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.plateau = plateau
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.patience = patience
-        self.random_state = random_state
-        self.device = device
 
     @one_thread()  # sums that threads share differ in their last bits
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
@@ -112,7 +66,7 @@ class _Argmin(WithPath, TableEstimator):
         -------
         self
         """
-        settings = read_settings(ArgminSettings, self)
+        settings = read_settings(self)
         data = self._read(X, y, X_valid, y_valid, numbers="zscore")
         check_rows(settings, len(data.y))
         targets = self._targets(data)
@@ -166,6 +120,7 @@ class _Argmin(WithPath, TableEstimator):
         raise NotImplementedError
 
 
+@estimator
 class ArgminTreeClassifier(_Argmin, TableClassifier):
     """Classification by a tree of oblique splits that learns which nodes to prune.
 
@@ -176,62 +131,6 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     and differentiated through; a penalty on activity, the pruning strength, prunes
     nodes. The tree predicts by its leaves, each by the training rows that reach it; or,
     as in the paper, by a predictor that reads how far the row passes each node.
-
-    Parameters
-    ----------
-    depth : int, default=4
-        Splits on every path before pruning, 1 to 8.
-    recipe : {"treelab", "paper"}, default="treelab"
-        "paper" follows the paper's first version and its settings in appendix A.3.
-    max_leaf_nodes : int or None, default=None
-        Leaves of the trees at the most, at least 2: the least active splits go, and
-        training goes on. None sets no limit.
-    sparse_splits : bool, default=True
-        Whether splits do without every column, and trees without every split, that
-        they can leave out without loss on validation rows.
-    pruning_strength : float or ascending sequence of float
-        Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
-        a sequence train as one batch. Default: ten strengths from 0 to 10,000.
-    selection : {"one_standard_error", "best"}, default="one_standard_error"
-        Which strength is chosen: that of the smallest tree whose validation score is
-        within one standard error of the best, or that of the best validation loss.
-    formulation : {"ridge", "preference"}, default="ridge"
-        Cost of activity: the paper's final program, or that of its first version,
-        where each node learns a preference.
-    split : {"linear", "elu"}, default="linear"
-        Split score: the weighted sum of the features, or ELU of it.
-    even_starts : {"median", "mean"}, default="median"
-        First splits send half of the rows that reach them to either side, or, as in
-        the paper, those above and below their mean score.
-    predictor : {"leaf", "auto", "linear", "mlp"}, default="leaf"
-        "leaf": the tree that is drawn predicts, each leaf by its training rows.
-        "linear" and "mlp" are models on top of the tree, which no drawing shows:
-        ``path_`` holds both, and ``tree_`` is refused. "auto" retains a linear one
-        where it predicts validation rows better by more than one standard error.
-    uses_x : bool, default=False
-        Whether a linear or mlp predictor reads the features as well.
-    n_hidden_layers : int, default=1
-        Hidden layers of the mlp, 1 to 5, with ELU between them.
-    hidden_size : int, default=64
-        Units of each hidden layer.
-    dropout : float, default=0.0
-        Fraction of hidden units dropped at each training step, 0 to 0.95.
-    learning_rate : float, default=0.02
-        Of quasi-hyperbolic Adam, at least 0.
-    plateau : int, default=10
-        Epochs without a better validation loss before the learning rate is cut by 10.
-    max_epochs : int, default=200
-        Passes over the training rows, at least 1.
-    batch_size : int, default=512
-        Rows in a training step.
-    patience : int, default=30
-        Epochs without a better validation loss, at any strength, before training ends.
-    class_weight : None, "balanced" or dict of label to weight, default=None
-        Weight of a row of each class.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the first splits, the batches, the dropout and the rows held out.
-    device : str, default="auto"
-        "auto", "cpu", "cuda" or "cuda:N".
 
     Attributes
     ----------
@@ -252,57 +151,6 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         Epochs that the chosen tree was trained.
     """
 
-    def __init__(
-        self,
-        depth=ArgminSettings.depth,
-        *,
-        recipe=ArgminSettings.recipe,
-        max_leaf_nodes=ArgminSettings.max_leaf_nodes,
-        sparse_splits=ArgminSettings.sparse_splits,
-        pruning_strength=ArgminSettings.pruning_strength,
-        selection=ArgminSettings.selection,
-        formulation=ArgminSettings.formulation,
-        split=ArgminSettings.split,
-        even_starts=ArgminSettings.even_starts,
-        predictor=ArgminSettings.predictor,
-        uses_x=ArgminSettings.uses_x,
-        n_hidden_layers=ArgminSettings.n_hidden_layers,
-        hidden_size=ArgminSettings.hidden_size,
-        dropout=ArgminSettings.dropout,
-        learning_rate=ArgminSettings.learning_rate,
-        plateau=ArgminSettings.plateau,
-        max_epochs=ArgminSettings.max_epochs,
-        batch_size=ArgminSettings.batch_size,
-        patience=ArgminSettings.patience,
-        class_weight=ArgminSettings.class_weight,
-        random_state=None,
-        device="auto",
-    ):
-        super().__init__(
-            depth,
-            recipe=recipe,
-            max_leaf_nodes=max_leaf_nodes,
-            sparse_splits=sparse_splits,
-            pruning_strength=pruning_strength,
-            selection=selection,
-            formulation=formulation,
-            split=split,
-            even_starts=even_starts,
-            predictor=predictor,
-            uses_x=uses_x,
-            n_hidden_layers=n_hidden_layers,
-            hidden_size=hidden_size,
-            dropout=dropout,
-            learning_rate=learning_rate,
-            plateau=plateau,
-            max_epochs=max_epochs,
-            batch_size=batch_size,
-            patience=patience,
-            random_state=random_state,
-            device=device,
-        )
-        self.class_weight = class_weight
-
     def _targets(self, data: TrainingData) -> _Targets:
         """Class codes, each row with the weight of its class."""
         weights = self._class_weights(data.y)
@@ -317,6 +165,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         )
 
 
+@estimator
 class ArgminTreeRegressor(_Argmin, TableRegressor):
     """Regression by a tree of oblique splits that learns which nodes to prune.
 
@@ -327,60 +176,6 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     and differentiated through; a penalty on activity, the pruning strength, prunes
     nodes. The tree predicts by its leaves, each by the training rows that reach it; or,
     as in the paper, by a predictor that reads how far the row passes each node.
-
-    Parameters
-    ----------
-    depth : int, default=4
-        Splits on every path before pruning, 1 to 8.
-    recipe : {"treelab", "paper"}, default="treelab"
-        "paper" follows the paper's first version and its settings in appendix A.3.
-    max_leaf_nodes : int or None, default=None
-        Leaves of the trees at the most, at least 2: the least active splits go, and
-        training goes on. None sets no limit.
-    sparse_splits : bool, default=True
-        Whether splits do without every column, and trees without every split, that
-        they can leave out without loss on validation rows.
-    pruning_strength : float or ascending sequence of float
-        Penalty on activity (lambda), at least 0, for a batch of rows. All strengths of
-        a sequence train as one batch. Default: ten strengths from 0 to 10,000.
-    selection : {"one_standard_error", "best"}, default="one_standard_error"
-        Which strength is chosen: that of the smallest tree whose validation score is
-        within one standard error of the best, or that of the best validation loss.
-    formulation : {"ridge", "preference"}, default="ridge"
-        Cost of activity: the paper's final program, or that of its first version,
-        where each node learns a preference.
-    split : {"linear", "elu"}, default="linear"
-        Split score: the weighted sum of the features, or ELU of it.
-    even_starts : {"median", "mean"}, default="median"
-        First splits send half of the rows that reach them to either side, or, as in
-        the paper, those above and below their mean score.
-    predictor : {"leaf", "auto", "linear", "mlp"}, default="leaf"
-        "leaf": the tree that is drawn predicts, each leaf by its training rows.
-        "linear" and "mlp" are models on top of the tree, which no drawing shows:
-        ``path_`` holds both, and ``tree_`` is refused. "auto" retains a linear one
-        where it predicts validation rows better by more than one standard error.
-    uses_x : bool, default=False
-        Whether a linear or mlp predictor reads the features as well.
-    n_hidden_layers : int, default=1
-        Hidden layers of the mlp, 1 to 5, with ELU between them.
-    hidden_size : int, default=64
-        Units of each hidden layer.
-    dropout : float, default=0.0
-        Fraction of hidden units dropped at each training step, 0 to 0.95.
-    learning_rate : float, default=0.02
-        Of quasi-hyperbolic Adam, at least 0.
-    plateau : int, default=10
-        Epochs without a better validation loss before the learning rate is cut by 10.
-    max_epochs : int, default=200
-        Passes over the training rows, at least 1.
-    batch_size : int, default=512
-        Rows in a training step.
-    patience : int, default=30
-        Epochs without a better validation loss, at any strength, before training ends.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the first splits, the batches, the dropout and the rows held out.
-    device : str, default="auto"
-        "auto", "cpu", "cuda" or "cuda:N".
 
     Attributes
     ----------

@@ -4,15 +4,14 @@ Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argm
 differentiation", ICML 2021, arXiv:2010.04627.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from treelab.learners.common.spec import (
-    CLASSES,
     LearnerSpec,
+    class_weight_setting,
     recipe_setting,
     setting,
     settings_in,
@@ -21,58 +20,54 @@ from treelab.learners.common.spec import (
 _EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
 
 
-def _sparse_splits(default: bool) -> Any:
+def _sparse_splits(default: bool, **more) -> Any:
     """Declare the setting of sparse splits."""
     return setting(
         default,
-        "bool",
         "Whether splits do without every column, and trees without every split, that "
         "they can leave out without loss on validation rows.",
         label="Sparse splits",
+        **more,
     )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeSettings:
     """What the trees and the clusterer have in common."""
 
     depth: int = setting(
-        4,
-        "int",
-        "Splits on every path, before pruning.",
-        label="Depth",
-        minimum=1,
-        maximum=8,
+        4, "Splits on every path, before pruning.", label="Depth", minimum=1, maximum=8
     )
     pruning_strength: Any = setting(
         (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
-        "floats",
         "How strongly small trees are preferred (lambda); all strengths train "
         "together, the slider on Pruning moves between them.",
+        kind="floats",
         label="Pruning strengths",
         minimum=0,
+        paper=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0),
     )
     formulation: str = setting(
         "ridge",
-        "choice",
         "Cost of activity: the paper's final program, or that of its first version, "
         "where each node learns a preference.",
         choices=("ridge", "preference"),
+        paper="preference",
     )
     learning_rate: float = setting(
         0.02,
-        "float",
         "Of quasi-hyperbolic Adam; cut by 10 when the validation loss stays.",
         minimum=0,
+        paper=0.001,
     )
     plateau: int = setting(
         10,
-        "int",
         "Epochs without a better validation loss before the learning rate is cut.",
         minimum=1,
+        paper=2,
     )
-    batch_size: int = setting(512, "int", "Rows in a training step.", minimum=1)
-    sparse_splits: bool = _sparse_splits(True)
+    batch_size: int = setting(512, "Rows in a training step.", minimum=1)
+    sparse_splits: bool = _sparse_splits(True, paper=False)
 
     @property
     def strengths(self) -> np.ndarray:
@@ -85,31 +80,17 @@ class TreeSettings:
         return 2 ** (self.depth + 1) - 1
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ArgminSettings(TreeSettings):
     """What can be set of a classification or regression tree.
 
-    ``paper`` are the values of appendix A.3, with the formulation of the first version;
-    there strength, depth and predictor are tuned.
+    The paper's values are those of appendix A.3, with the formulation of the first
+    version; there strength, depth and predictor are tuned.
     """
 
-    paper: ClassVar[Mapping[str, Any]] = {
-        "formulation": "preference",
-        "pruning_strength": (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0),
-        "selection": "best",
-        "predictor": "linear",
-        "uses_x": True,
-        "learning_rate": 0.001,
-        "plateau": 2,
-        "max_epochs": 100,
-        "patience": 10,
-        "even_starts": "mean",
-        "sparse_splits": False,
-    }
     recipe: str = recipe_setting()
     max_leaf_nodes: int | None = setting(
         None,
-        "int",
         "Leaves of the trees at the most; None sets no limit.",
         label="Max leaf nodes",
         minimum=2,
@@ -117,70 +98,57 @@ class ArgminSettings(TreeSettings):
     )
     selection: str = setting(
         "one_standard_error",
-        "choice",
         "Which strength is chosen: that of the smallest tree within one standard error "
         "of the best validation score, or that of the best validation loss.",
         choices=("one_standard_error", "best"),
+        paper="best",
     )
     even_starts: str = setting(
         "median",
-        "choice",
         "What first splits send to either side: half of the rows that reach them, or "
         "those above and below their mean score.",
         choices=("median", "mean"),
+        paper="mean",
     )
     split: str = setting(
         "linear",
-        "choice",
         "Split score: the weighted sum of the features, or ELU of it.",
         choices=("linear", "elu"),
     )
     predictor: str = setting(
         "leaf",
-        "choice",
         "leaf: the tree as drawn, each leaf by its training rows. linear, mlp: a model "
         "on top, which reads how far the row passes each node and which no drawing "
-        "shows. auto: linear where it predicts validation rows better by more than one "
-        "standard error, else leaf.",
+        "shows; tree_ is then refused. auto: linear where it predicts validation rows "
+        "better by more than one standard error, else leaf.",
         label="Predictor",
         choices=("leaf", "auto", "linear", "mlp"),
+        paper="linear",
     )
     uses_x: bool = setting(
-        False, "bool", "Whether a linear or mlp predictor reads the features as well."
+        False,
+        "Whether a linear or mlp predictor reads the features as well, which a leaf "
+        "cannot.",
+        needs=("predictor", ("auto", "linear", "mlp")),
+        paper=True,
     )
-    n_hidden_layers: int = setting(
-        1, "int", "Hidden layers of the mlp.", minimum=1, maximum=5
-    )
-    hidden_size: int = setting(64, "int", "Units of each hidden layer.", minimum=1)
+    n_hidden_layers: int = setting(1, "Hidden layers of the mlp.", minimum=1, maximum=5)
+    hidden_size: int = setting(64, "Units of each hidden layer.", minimum=1)
     dropout: float = setting(
         0.0,
-        "float",
         "Fraction of hidden units dropped at each training step.",
         minimum=0,
         maximum=0.95,
     )
-    max_epochs: int = setting(200, "int", _EPOCHS_HELP, label="Epochs", minimum=1)
+    max_epochs: int = setting(200, _EPOCHS_HELP, label="Epochs", minimum=1, paper=100)
     patience: int = setting(
         30,
-        "int",
         "Epochs without a better validation loss, at any strength, before training "
         "ends.",
         minimum=1,
+        paper=10,
     )
-    class_weight: Any = setting(
-        None,
-        "other",
-        'Weight of a row of each class: None, "balanced", or a weight for each label.',
-        choices=("balanced",),
-        tasks=CLASSES,
-    )
-
-    def __post_init__(self):
-        if self.uses_x and self.reads_leaf:
-            raise ValueError(
-                "uses_x=True needs predictor='auto', 'linear' or 'mlp': a leaf that "
-                "predicts by itself cannot read the row."
-            )
+    class_weight: Any = class_weight_setting(None)
 
     @property
     def reads_leaf(self) -> bool:
@@ -200,31 +168,28 @@ class ArgminSettings(TreeSettings):
         return (self.hidden_size,) * self.n_hidden_layers
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ClusterSettings(TreeSettings):
     """What can be set of a clustering tree."""
 
     target_columns: Any = setting(
         None,
-        "columns",
         "In which columns the rows of a cluster are alike. All columns, as in k-means; "
         "each column, predicted from the others; or chosen columns, predicted from "
         "the rest.",
+        kind="columns",
+        values="None, 'each' or sequence of str",
         label="Target columns",
     )
     sparse_splits: bool = _sparse_splits(False)
     init: str = setting(
         "clusters",
-        "choice",
         "First splits: those of hierarchical k-means, or random ones.",
         choices=("clusters", "random"),
     )
-    max_epochs: int = setting(300, "int", _EPOCHS_HELP, label="Epochs", minimum=1)
+    max_epochs: int = setting(300, _EPOCHS_HELP, label="Epochs", minimum=1)
     patience: int = setting(
-        50,
-        "int",
-        "Epochs without a better validation loss before training ends.",
-        minimum=1,
+        50, "Epochs without a better validation loss before training ends.", minimum=1
     )
 
     @property
@@ -247,7 +212,6 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.argmin.estimators:ArgminTreeClassifier",
     regressor="treelab.learners.argmin.estimators:ArgminTreeRegressor",
     settings=settings_in(ArgminSettings),
-    paper_settings=ArgminSettings.paper,
 )
 
 # Needs no target, so it is not among the learners that a page offers for one.

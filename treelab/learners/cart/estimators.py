@@ -4,47 +4,20 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.learners.cart.fit import CartFit
-from treelab.learners.cart.settings import CartSettings
 from treelab.learners.cart.tuning import POWERS
 from treelab.learners.common.constrained.setting import growing_weights
+from treelab.learners.common.estimator import estimator
 from treelab.learners.common.grown_tree import GrownClassifier, GrownRegressor
 from treelab.trees.constraints.keeping import cost_matrix, votes
 
 
+@estimator
 class CartClassifier(CartFit, GrownClassifier):
     """Classification tree grown greedily, one split after another.
 
     Source: Breiman, Friedman, Olshen and Stone, "Classification and Regression
     Trees", 1984, in scikit-learn's implementation. Missing numbers take the
     training median, categories their cross-fitted target rate.
-
-    Parameters
-    ----------
-    tune : bool, default=True
-        Whether 5-fold cross-validation chooses depth, leaf size, class weights and
-        number of leaves, within the parameters below: the smallest tree within one
-        standard error of the best macro F1. Off, or with fewer than 10 rows, it is
-        scikit-learn's plain tree with the parameters below. Validation rows given
-        to ``fit`` are trained on as well where it is tuned.
-    max_depth : int or None, default=None
-        Splits on the longest path, 1 to 30; None sets no limit.
-    min_samples_leaf : int, default=1
-        Fewest training rows in a leaf, at least 1; tuning tries larger numbers, too.
-    max_leaf_nodes : int or None, default=None
-        Most leaves, 2 to 10,000; None sets no limit.
-    ccp_alpha : float, default=0.0
-        Cost-complexity pruning: impurity that a leaf must save, at least 0.
-    class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
-        Weight of a row of each class. "auto" grows with equal weights and lets tuning
-        choose the weights in the leaves, powers from 0 to 1 of the balanced ones;
-        without tuning it is None.
-    constraints : Constraints, dict or None, default=None
-        What must hold on every possible row: monotone columns, columns by level or
-        together, their number and cost, rows a leaf, costs of errors.
-    random_state : int, RandomState instance or None, default=None
-        Breaks ties between equally good splits.
-    device : str, default="auto"
-        Accepted for the common interface; a greedy tree is grown on the CPU.
 
     Attributes
     ----------
@@ -63,29 +36,6 @@ class CartClassifier(CartFit, GrownClassifier):
         One row: log loss on training rows, and on validation rows where they were
         given and nothing was tuned; seconds.
     """
-
-    def __init__(
-        self,
-        max_depth=CartSettings.max_depth,
-        *,
-        tune=CartSettings.tune,
-        min_samples_leaf=CartSettings.min_samples_leaf,
-        max_leaf_nodes=CartSettings.max_leaf_nodes,
-        ccp_alpha=CartSettings.ccp_alpha,
-        class_weight=CartSettings.class_weight,
-        constraints=CartSettings.constraints,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.tune = tune
-        self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.ccp_alpha = ccp_alpha
-        self.class_weight = class_weight
-        self.constraints = constraints
-        self.random_state = random_state
-        self.device = device
 
     def _new_tree(self, settings, **limits):
         """scikit-learn's tree with our settings."""
@@ -133,36 +83,13 @@ class CartClassifier(CartFit, GrownClassifier):
         return (*super()._tuned_notes(winner, search), *weights)
 
 
+@estimator
 class CartRegressor(CartFit, GrownRegressor):
     """Regression tree grown greedily, one split after another.
 
     Source: Breiman, Friedman, Olshen and Stone, "Classification and Regression
     Trees", 1984, in scikit-learn's implementation. Missing numbers take the
     training median, categories their cross-fitted target mean.
-
-    Parameters
-    ----------
-    tune : bool, default=True
-        Whether 5-fold cross-validation chooses depth, leaf size and number of
-        leaves, within the parameters below: the smallest tree within one standard
-        error of the best R². Off, or with fewer than 10 rows, it is
-        scikit-learn's plain tree with the parameters below. Validation rows given
-        to ``fit`` are trained on as well where it is tuned.
-    max_depth : int or None, default=None
-        Splits on the longest path, 1 to 30; None sets no limit.
-    min_samples_leaf : int, default=1
-        Fewest training rows in a leaf, at least 1; tuning tries larger numbers, too.
-    max_leaf_nodes : int or None, default=None
-        Most leaves, 2 to 10,000; None sets no limit.
-    ccp_alpha : float, default=0.0
-        Cost-complexity pruning: variance that a leaf must save, at least 0.
-    constraints : Constraints, dict or None, default=None
-        What must hold on every possible row: monotone columns, columns by level or
-        together, their number and cost, rows a leaf, costs of errors.
-    random_state : int, RandomState instance or None, default=None
-        Breaks ties between equally good splits.
-    device : str, default="auto"
-        Accepted for the common interface; a greedy tree is grown on the CPU.
 
     Attributes
     ----------
@@ -181,27 +108,6 @@ class CartRegressor(CartFit, GrownRegressor):
         One row: squared error on training rows, and on validation rows where they
         were given and nothing was tuned; seconds.
     """
-
-    def __init__(
-        self,
-        max_depth=CartSettings.max_depth,
-        *,
-        tune=CartSettings.tune,
-        min_samples_leaf=CartSettings.min_samples_leaf,
-        max_leaf_nodes=CartSettings.max_leaf_nodes,
-        ccp_alpha=CartSettings.ccp_alpha,
-        constraints=CartSettings.constraints,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.tune = tune
-        self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.ccp_alpha = ccp_alpha
-        self.constraints = constraints
-        self.random_state = random_state
-        self.device = device
 
     def _new_tree(self, settings, **limits):
         """scikit-learn's tree with our settings."""

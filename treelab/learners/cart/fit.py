@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.tree import BaseDecisionTree
 
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
-from treelab.learners.cart.settings import CartSettings
+from treelab.learners.cart.settings import SPEC, CartSettings
 from treelab.learners.cart.tuning import (
     MOST_LEAVES,
     Candidate,
@@ -40,10 +40,9 @@ from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 
 
-class CartFit(GrownTree):
+class CartFit(CartSettings, GrownTree):
     """What the classifier and the regressor share."""
 
-    _settings = CartSettings
     _start = "greedy"
     constraints_: Constraints
 
@@ -245,6 +244,7 @@ def _untuned_note(settings: CartSettings) -> str:
     """Say that nothing was tuned, and why."""
     if settings.tune:
         return f"Not tuned: there are fewer than {FEWEST_ROWS} rows."
-    if settings == CartSettings(tune=False):
+    others = [one for one in SPEC.settings if one.name != "tune"]
+    if all(getattr(settings, one.name) == one.default for one in others):
         return "Not tuned: scikit-learn's tree with its defaults."
     return "Not tuned: scikit-learn's tree with the settings of this run."

@@ -5,28 +5,27 @@ from typing import Any
 
 from treelab.learners.common.constrained.setting import constraints_setting
 from treelab.learners.common.spec import (
-    CLASSES,
     LearnerSpec,
+    class_weight_setting,
     setting,
     settings_in,
 )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class CartSettings:
     """What can be set of a greedy tree, as scikit-learn names it."""
 
     tune: bool = setting(
         True,
-        "bool",
-        "Whether cross-validation chooses depth, leaf size, class weights and number "
-        "of leaves, within the settings below. Off: scikit-learn's plain tree with "
-        "the settings below.",
+        "Whether 5-fold cross-validation chooses depth, leaf size, class weights and "
+        "number of leaves, within the settings below: the smallest tree within one "
+        "standard error of the best; it trains on validation rows, too. Off, or with "
+        "fewer than 10 rows: scikit-learn's plain tree with the settings below.",
         label="Tuning by cross-validation",
     )
     max_depth: int | None = setting(
         None,
-        "int",
         "Most splits on the way to a leaf; without a limit, until leaves are pure.",
         label="Max depth",
         minimum=1,
@@ -35,14 +34,12 @@ class CartSettings:
     )
     min_samples_leaf: int = setting(
         1,
-        "int",
         "Fewest training rows in a leaf; tuning tries larger numbers, too.",
         label="Min samples per leaf",
         minimum=1,
     )
     max_leaf_nodes: int | None = setting(
         None,
-        "int",
         "Most leaves; without a limit, as many as the other settings allow.",
         label="Max leaf nodes",
         minimum=2,
@@ -51,18 +48,15 @@ class CartSettings:
     )
     ccp_alpha: float = setting(
         0.0,
-        "float",
-        "Cost-complexity pruning: impurity that each leaf must save.",
+        "Cost-complexity pruning: impurity (variance of numbers) that each leaf must "
+        "save.",
         label="Complexity penalty (ccp_alpha)",
         minimum=0,
     )
-    class_weight: Any = setting(
+    class_weight: Any = class_weight_setting(
         "auto",
-        "other",
-        'Weight of a row of each class: None, "balanced", or a weight for each label; '
-        '"auto" tunes the weights in the leaves, and is None where nothing is tuned.',
-        choices=("auto", "balanced"),
-        tasks=CLASSES,
+        "'auto' grows with equal weights and tunes those in the leaves, powers from 0 "
+        "to 1 of the balanced ones; it is None where nothing is tuned",
     )
     constraints: Any = constraints_setting()
 

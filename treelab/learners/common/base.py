@@ -1,6 +1,7 @@
 """What every learner shares: reading a table, holding rows out, predicting."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from treelab.data.columns import as_frame
 from treelab.data.encoding.scale import power_of_two
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.evaluation.explanations.importance import by_column, impurity_importances
+from treelab.learners.common.estimator import CommonSettings
 from treelab.learners.common.folds import hold_out
 from treelab.learners.common.input_checks import (
     check_finite,
@@ -29,6 +31,7 @@ from treelab.learners.common.probabilities import (
     TreesBySize,
     with_measured_shrinkage,
 )
+from treelab.learners.common.spec import CLASSES
 from treelab.trees.constraints.constraints import Constraints
 
 
@@ -64,7 +67,7 @@ class TrainingData:
     held_out: bool = False
 
 
-class TableEstimator(BaseEstimator):
+class TableEstimator(CommonSettings, BaseEstimator):
     """Base of the learners: takes a raw table and predicts with the exported model.
 
     A learner's ``fit`` calls ``_read``, trains, and sets ``model_``, what it exports:
@@ -207,6 +210,9 @@ class TableEstimator(BaseEstimator):
 class TableClassifier(ClassifierMixin, TableEstimator):
     """Base of the classifiers: labels in, labels out."""
 
+    tasks = CLASSES
+    class_weight: Any = None  # of learners without the setting
+
     def _read_target(self, y, n_rows):
         """Learn the classes and return their codes (n_rows,), int64."""
         y = check_target(y, n_rows, "y")
@@ -302,6 +308,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
 class TableRegressor(RegressorMixin, TableEstimator):
     """Base of the regressors."""
+
+    tasks = ("regression",)
 
     def _encode_target(self, y, n_rows, name):
         """Return the target as float64 (n_rows,)."""

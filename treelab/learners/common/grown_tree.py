@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from treelab.trees.walk import sum_up
 class GrownTree(TableEstimator):
     """Base of estimators whose ``_grow`` returns trees of all training rows."""
 
-    _settings: type[Any]  # dataclass that the parameters are read as
     _start: str  # what the tree is grown or found by, a key of ``origin.STARTS``
     model_: Tree
     path_: SizePath
@@ -41,7 +39,7 @@ class GrownTree(TableEstimator):
         validation loss. (CART that is tuned takes them for training rows: it
         cross-validates.)
         """
-        settings = read_settings(self._settings, self)
+        settings = read_settings(self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
         data = self._read(X, y, X_valid, y_valid, numbers="rank")
         path = self._search_path(data, settings, monitor)

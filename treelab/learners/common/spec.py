@@ -1,13 +1,13 @@
 """What a learner is called and what can be set: names, ranges, help and defaults.
 
-A room's ``settings.py`` writes each setting once, as a field of a frozen dataclass. The
-estimator's signature, the form, the command line and the stored run read it from there.
-Imports no torch, so a page can list the learners without loading it.
+A room's ``settings.py`` writes each setting once, as a field of a dataclass from which
+its estimators derive. Their parameters and docstrings, the form, the command line, the
+stored run and the tables of the documentation come from there. Imports no torch, so a
+page can list the learners without loading it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from treelab.learners.common.checks import (
     check_ascending,
@@ -22,6 +22,7 @@ Settings = TypeVar("Settings")
 RECIPES = ("treelab", "paper")
 TASKS = ("binary", "multiclass", "regression")
 CLASSES = ("binary", "multiclass")
+_KINDS = {bool: "bool", int: "int", float: "float", str: "choice"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ class Setting:
         of "other": the only words allowed beside values that are no text.
     tasks : tuple of str
         Those that know the setting.
+    paper : object
+        Value that ``recipe="paper"`` puts in place of the default; ``...``: the same.
+    values : str
+        What a value may be, where ``kind`` does not say it.
+    needs : tuple of str and tuple, or None
+        Another setting, and those of its values beside which this one may differ from
+        its default.
     """
 
     name: str
@@ -63,6 +71,24 @@ class Setting:
     choices: tuple = ()
     tasks: tuple[str, ...] = TASKS
     above: float | None = None
+    paper: Any = ...
+    values: str = ""
+    needs: tuple[str, tuple] | None = None
+
+    def allowed(self) -> str:
+        """Say in a few words which values are allowed, as "int from 1 to 9 or None"."""
+        if self.kind == "choice":
+            return f"{{{', '.join(map(repr, self.choices))}}}"
+        if self.kind not in ("int", "float", "floats"):
+            return self.values or self.kind
+        text = "float or ascending floats" if self.kind == "floats" else self.kind
+        if self.above is not None:
+            text += f" above {self.above:g}"
+        elif self.minimum is not None:
+            text += f" from {self.minimum:g}"
+        if self.maximum is not None:
+            text += f" to {self.maximum:g}"
+        return " or ".join([text, *map(repr, self.choices)])
 
     def check(self, value) -> None:
         """Raise ValueError that names the setting, unless ``value`` is allowed."""
@@ -105,49 +131,101 @@ class Setting:
             check_between(self.name, value, int(self.minimum or 0), int(self.maximum))
 
 
-def setting(default: Any, kind: str, help: str, *, label: str = "", **bounds) -> Any:
-    """Declare a setting as a field of a room's settings; see ``Setting``."""
-    described = Setting("", label, help, kind, default, **bounds)
+def setting(default: Any, help: str, *, label: str = "", kind: str = "", **more) -> Any:
+    """Declare a setting as a field of a room's settings.
+
+    Parameters
+    ----------
+    default, help, label, **more
+        Of ``Setting``.
+    kind : str
+        Where the field's type (bool, int, float, or str for a choice) does not say it.
+    """
+    described = Setting("", label, help, kind, default, **more)
     return field(default=default, metadata={"setting": described})
 
 
 def settings_in(cls: type) -> tuple[Setting, ...]:
-    """List the settings that a room's settings class declares, in its order."""
-    return tuple(
-        replace(declared.metadata["setting"], name=declared.name)
-        for declared in fields(cls)
-        if "setting" in declared.metadata
+    """List the settings that a class declares or inherits, in its order."""
+    declared = [one for one in fields(cls) if "setting" in one.metadata]
+    has_recipe = any(one.name == "recipe" for one in declared)
+    return tuple(_named(one, has_recipe) for one in declared)
+
+
+def _named(declared, has_recipe: bool) -> Setting:
+    """Return the setting of a field, of the kind that its type says where none is set.
+
+    Without the setting ``recipe`` it has no value of the paper's.
+    """
+    described = declared.metadata["setting"]
+    first, *_ = get_args(declared.type) or (declared.type,)
+    return replace(
+        described,
+        name=declared.name,
+        kind=described.kind or _KINDS[first],
+        paper=described.paper if has_recipe else ...,
     )
 
 
-def read_settings(cls: type[Settings], estimator) -> Settings:
-    """Return an estimator's parameters as its typed settings, each checked.
+def read_settings(estimator: Settings) -> Settings:
+    """Return an untrained copy of an estimator with the settings that it trains with.
 
-    A setting that the estimator does not have (a regressor's ``class_weight``, say)
-    keeps its default.
+    Each is checked; the paper's recipe has put its values in place of the defaults.
 
     Raises
     ------
     ValueError
         For a setting out of range, with its name, its value and what would work.
     """
-    given = estimator.get_params(deep=False)
-    known = [s for s in settings_in(cls) if s.name in given]
-    for declared in known:
-        declared.check(given[declared.name])
-    values = {declared.name: given[declared.name] for declared in known}
-    return cls(**with_recipe(settings_in(cls), values, getattr(cls, "paper", {})))
+    settings = settings_in(type(estimator))
+    given = {one.name: getattr(estimator, one.name) for one in settings}
+    values = with_recipe(settings, given)
+    check_settings(settings, values)
+    kinds = type(estimator).__mro__
+    # A subclass may have another __init__; that of the dataclass takes all settings.
+    made: Any = next(kind for kind in kinds if "__dataclass_fields__" in vars(kind))
+    return made(**values)
+
+
+def check_settings(settings: tuple[Setting, ...], values: dict[str, Any]) -> None:
+    """Raise ValueError unless each value is allowed and may stand beside the others."""
+    for one in settings:
+        value = values[one.name]
+        one.check(value)
+        if one.needs is None or value == one.default:
+            continue
+        other, allowed = one.needs
+        if values[other] not in allowed:
+            words = " or ".join(map(repr, allowed))
+            raise ValueError(
+                f"{one.name}={value!r} needs {other}={words}, not {values[other]!r}."
+            )
 
 
 def recipe_setting() -> Any:
     """Declare the setting ``recipe`` of a learner that follows a paper."""
     return setting(
         "treelab",
-        "choice",
         "Whether training follows treelab's recipe or the paper's: its method, and its "
         "settings where it gives them. A setting that you change yourself stays.",
         label="Recipe",
         choices=RECIPES,
+    )
+
+
+def class_weight_setting(default: str | None, auto: str = "", **more) -> Any:
+    """Declare the setting ``class_weight``; ``auto`` says what "auto" does, if any."""
+    words = ("auto", "balanced") if auto else ("balanced",)
+    known = ", ".join(map(repr, (None, *words)))
+    return setting(
+        default,
+        "Weight of a row of each class: None, 'balanced', or a weight for each label"
+        f"{auto and '; '}{auto}.",
+        kind="other",
+        values=f"{known} or dict of label to weight",
+        choices=words,
+        tasks=CLASSES,
+        **more,
     )
 
 
@@ -160,7 +238,7 @@ class GivenRecipe(str):
 
 
 def with_recipe(
-    settings: tuple[Setting, ...], values: dict[str, Any], paper: Mapping[str, Any]
+    settings: tuple[Setting, ...], values: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the values a recipe trains with: the paper's in place of our defaults.
 
@@ -170,16 +248,14 @@ def with_recipe(
     values : dict
         By name, ``recipe`` among them; one that differs from our default stays, and
         so do all beside a ``GivenRecipe``.
-    paper : mapping of str to object
-        The paper's values of the settings in which it differs from our defaults.
     """
     recipe = values.get("recipe")
     if recipe != "paper" or isinstance(recipe, GivenRecipe):
         return values
-    default = {declared.name: declared.default for declared in settings}
-    return {
-        name: paper[name] if name in paper and value == default[name] else value
-        for name, value in values.items()
+    return values | {
+        one.name: one.paper
+        for one in settings
+        if one.paper is not ... and values[one.name] == one.default
     }
 
 
@@ -188,8 +264,7 @@ class LearnerSpec:
     """A learner: what it is called, where it lives, what can be set.
 
     ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
-    one tree alone is the model. ``paper_settings`` are the values that
-    ``recipe="paper"`` puts in place of our defaults. ``is_quick`` is whether it trains
+    one tree alone is the model. ``is_quick`` is whether it trains
     in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
     the CPU whatever device is asked for; ``trains_batches``, whether its estimators
     have ``batch_key``, ``fit_batch`` and ``cross_validated_batch``, by which several
@@ -204,10 +279,14 @@ class LearnerSpec:
     regressor: str
     settings: tuple[Setting, ...]
     single_tree: bool = True
-    paper_settings: Mapping[str, Any] = field(default_factory=dict)
     is_quick: bool = False
     cpu_only: bool = False
     trains_batches: bool = False
+
+    @property
+    def paper_settings(self) -> dict[str, Any]:
+        """Values by name that ``recipe="paper"`` puts in place of our defaults."""
+        return {one.name: one.paper for one in self.settings if one.paper is not ...}
 
     @property
     def keeps_constraints(self) -> bool:

@@ -35,7 +35,7 @@ from treelab.trees.tree import Tree
 CPU = torch.device("cpu")
 
 
-class GetEstimator(TableEstimator):
+class GetEstimator(GetSettings, TableEstimator):
     """From a table to a tree, its path and its origin; a subclass knows the target."""
 
     path_: SizePath
@@ -54,7 +54,7 @@ class GetEstimator(TableEstimator):
             far.
         """
         started = time.monotonic()
-        settings = read_settings(GetSettings, self)
+        settings = read_settings(self)
         data = self._read(X, y, X_valid, y_valid, numbers="minmax")
         self._set_target(data, settings)
         device = resolve_device(self.device)

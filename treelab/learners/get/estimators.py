@@ -6,12 +6,13 @@ import numpy as np
 
 from treelab.learners.common.base import TableClassifier, TableRegressor
 from treelab.learners.common.class_prior import best_weight_power
+from treelab.learners.common.estimator import estimator
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get.base import CPU, GetEstimator
 from treelab.learners.get.rows import MIN_PROBABILITY, Rows
-from treelab.learners.get.settings import GetSettings
 
 
+@estimator
 class GetClassifier(GetEstimator, TableClassifier):
     """Classification tree with oblique splits, trained as a whole by gradients.
 
@@ -21,43 +22,6 @@ class GetClassifier(GetEstimator, TableClassifier):
 
     Source: Mao and Cao, arXiv:2411.17003. Classification is ours; ``docs/learners/get``
     lists what else differs.
-
-    Parameters
-    ----------
-    max_depth : int or "auto", default="auto"
-        Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
-        both cases the tree is pruned on the validation rows.
-    recipe : {"treelab", "paper"}, default="treelab"
-        Ours, or the paper's method and settings: all levels trained together
-        on all rows, its loss, no growth, no pruning. It takes hours.
-    max_leaf_nodes : int or None, default=None
-        Most leaves; None: the smallest tree within one standard error of the best.
-    n_starts : int, default=10
-        Trees trained side by side, at least 1: N_start of the paper. CART comes first,
-        then random splits and greedy oblique ones take turns.
-    n_steps : int, default=1500
-        Gradient steps in each stage.
-    batch_size : int or None, default=512
-        Rows of a gradient step; None: all.
-    learning_rate, learning_rate_leaves : float, default=0.02, 0.05
-        Highest step size of the splits, and of the leaves; with 0 the starts stay.
-    scale_factors : tuple of float, default=(5.0, 25.0, 50.0, 150.0)
-        Lowest and highest slope of the soft decisions, alpha, stage after stage; so
-        many pairs, so many stages.
-    l1 : float, default=0.0
-        L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
-    sparse_tolerance : float, default=0.002
-        Fraction by which the loss of a level's splits may rise where columns are left
-        out of them, at least 0.
-    class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
-        Weight of a row of each class. "auto" trains with equal weights and then shifts
-        the leaves to that power of the balanced ones, from 0 to 1.5, which has the
-        best macro F1 on the validation rows.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the starts, the batches and the rows held out; with an int every fit
-        gives the same tree.
-    device : str, default="auto"
-        "auto", "cpu", "cuda" or "cuda:N".
 
     Attributes
     ----------
@@ -75,39 +39,6 @@ class GetClassifier(GetEstimator, TableClassifier):
         epoch, train_loss (soft trees), valid_loss (hard trees), both in nats,
         seconds, stage.
     """
-
-    def __init__(
-        self,
-        max_depth=GetSettings.max_depth,
-        *,
-        recipe=GetSettings.recipe,
-        max_leaf_nodes=GetSettings.max_leaf_nodes,
-        n_starts=GetSettings.n_starts,
-        n_steps=GetSettings.n_steps,
-        batch_size=GetSettings.batch_size,
-        learning_rate=GetSettings.learning_rate,
-        learning_rate_leaves=GetSettings.learning_rate_leaves,
-        scale_factors=GetSettings.scale_factors,
-        l1=GetSettings.l1,
-        sparse_tolerance=GetSettings.sparse_tolerance,
-        class_weight=GetSettings.class_weight,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.recipe = recipe
-        self.max_leaf_nodes = max_leaf_nodes
-        self.n_starts = n_starts
-        self.n_steps = n_steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_leaves = learning_rate_leaves
-        self.scale_factors = scale_factors
-        self.l1 = l1
-        self.sparse_tolerance = sparse_tolerance
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
 
     def _set_target(self, data, settings):
         """Weight rows by class, alike where validation chooses the weights."""
@@ -150,6 +81,7 @@ class GetClassifier(GetEstimator, TableClassifier):
         return self._weights_note(self._weights)
 
 
+@estimator
 class GetRegressor(GetEstimator, TableRegressor):
     """Regression tree with oblique splits, trained as a whole by gradients.
 
@@ -157,42 +89,6 @@ class GetRegressor(GetEstimator, TableRegressor):
     the rows that reach it (GET-Linear).
 
     Source: Mao and Cao, arXiv:2411.17003; ``docs/learners/get`` lists what differs.
-
-    Parameters
-    ----------
-    max_depth : int or "auto", default="auto"
-        Most splits on a path, from 1 to 12; "auto" sets it by the number of rows. In
-        both cases the tree is pruned on the validation rows.
-    recipe : {"treelab", "paper"}, default="treelab"
-        Ours, or the paper's method and settings: all levels trained together
-        on all rows, its loss, no growth, no pruning. It takes hours.
-    max_leaf_nodes : int or None, default=None
-        Most leaves; None: the smallest tree within one standard error of the best.
-    n_starts : int, default=10
-        Trees trained side by side, at least 1: N_start of the paper. CART comes first,
-        then random splits and greedy oblique ones take turns.
-    leaves : {"constant", "linear"}, default="constant"
-        What a leaf predicts with.
-    n_steps : int, default=1500
-        Gradient steps in each stage.
-    batch_size : int or None, default=512
-        Rows of a gradient step; None: all.
-    learning_rate, learning_rate_leaves : float, default=0.02, 0.05
-        Highest step size of the splits, and of the leaves (of the standardised target);
-        with 0 the starts stay.
-    scale_factors : tuple of float, default=(5.0, 25.0, 50.0, 150.0)
-        Lowest and highest slope of the soft decisions, alpha, stage after stage; so
-        many pairs, so many stages.
-    l1 : float, default=0.0
-        L1 penalty on the weights of the splits, at least 0; columns in [0, 1].
-    sparse_tolerance : float, default=0.002
-        Fraction by which the loss of a level's splits may rise where columns are left
-        out of them, at least 0.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the starts, the batches and the rows held out; with an int every fit
-        gives the same tree.
-    device : str, default="auto"
-        "auto", "cpu", "cuda" or "cuda:N".
 
     Attributes
     ----------
@@ -208,39 +104,6 @@ class GetRegressor(GetEstimator, TableRegressor):
         epoch, train_loss (soft trees), valid_loss (hard trees), both as fractions
         of the target's variance, seconds, stage.
     """
-
-    def __init__(
-        self,
-        max_depth=GetSettings.max_depth,
-        *,
-        recipe=GetSettings.recipe,
-        max_leaf_nodes=GetSettings.max_leaf_nodes,
-        n_starts=GetSettings.n_starts,
-        leaves=GetSettings.leaves,
-        n_steps=GetSettings.n_steps,
-        batch_size=GetSettings.batch_size,
-        learning_rate=GetSettings.learning_rate,
-        learning_rate_leaves=GetSettings.learning_rate_leaves,
-        scale_factors=GetSettings.scale_factors,
-        l1=GetSettings.l1,
-        sparse_tolerance=GetSettings.sparse_tolerance,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.recipe = recipe
-        self.max_leaf_nodes = max_leaf_nodes
-        self.n_starts = n_starts
-        self.leaves = leaves
-        self.n_steps = n_steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_leaves = learning_rate_leaves
-        self.scale_factors = scale_factors
-        self.l1 = l1
-        self.sparse_tolerance = sparse_tolerance
-        self.random_state = random_state
-        self.device = device
 
     def _set_target(self, data, settings):
         """Standardise by the training rows; the paper scales to [0, 1]."""

@@ -9,12 +9,12 @@ from treelab.learners.common.constrained.setting import (
     constraints_of,
     growing_weights,
 )
+from treelab.learners.common.estimator import estimator
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.common.objective import ClassObjective, RegressionObjective
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.learners.gradtree.selection import TargetRows
-from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.table import Table
 from treelab.trees.constraints.keeping import cost_matrix, votes
 from treelab.trees.logits import class_probabilities
@@ -22,6 +22,7 @@ from treelab.trees.logits import class_probabilities
 BALANCE = (0.0, 0.25, 0.5, 0.75, 1.0)  # powers of balanced class weights "auto" tries
 
 
+@estimator
 class GradTreeClassifier(GradTreeFit, TableClassifier):
     """Hard, axis-aligned classification tree trained by gradient descent.
 
@@ -34,50 +35,6 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
-
-    Parameters
-    ----------
-    recipe : {"treelab", "paper"}, default="treelab"
-        Whether training follows treelab's recipe or the paper's.
-    max_leaf_nodes : int, default=64
-        Most leaves, 2 to 512; trees of 4, 8, 16, ... leaves are trained side by side.
-    max_depth : int, default=10
-        Most splits on the way to a leaf, 1 to 12; 8, and of every leaf, in the paper's
-        recipe.
-    n_restarts : int, default=8
-        Trees of each size that are trained on all rows (1 in each fold); 3 in the
-        paper's recipe.
-    n_steps : int or "auto", default="auto"
-        Steps of gradient descent; "auto" takes 200, and 600 above 5,000 rows.
-    batch_size : int, default=256
-        Rows in each step.
-    loss : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
-        See ``treelab.ops.losses.class_loss``.
-    focal_gamma, poly_epsilon : float, default=2.0, 1.0
-        Of the focal and the poly loss.
-    learning_rate_index, learning_rate_values : float, default=0.05, 0.03
-        For the feature selectors and for the thresholds (standard normal scores).
-        Where all rates are 0, the starts stay untrained.
-    learning_rate_leaf : float, default=0.05
-        For the leaf outputs (logits).
-    class_weight : "auto", None, "balanced" or dict of label to weight, default="auto"
-        Weight of a row of each class in the leaves; training weighs all rows alike.
-        "auto" lets cross-validation choose a power of the balanced weights.
-    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
-        Differentiable split function of the paper's recipe.
-    selector : {"entmax15", "softmax"}, default="entmax15"
-        Transformation of the features' logits in the paper's recipe.
-    max_epochs, patience : int, default=10000, 200
-        Passes over the rows at the latest, and those without a lower validation loss,
-        in the paper's recipe.
-    constraints : Constraints, dict or None, default=None
-        What must hold on every possible row: monotone columns, columns by level or
-        together, their number and cost, rows a leaf, costs of errors.
-    random_state : int, RandomState instance or None, default=None
-        Seeds folds, starts and batches; an int gives the same tree every time on the
-        CPU.
-    device : str, default="auto"
-        Where to train: "cpu", "cuda", "cuda:N"; "auto" takes CUDA where it is.
 
     Attributes
     ----------
@@ -94,51 +51,6 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
     history_ : DataFrame
         Epoch, training loss (nats) of the retained tree, as a hard one, seconds.
     """
-
-    def __init__(
-        self,
-        max_depth=GradTreeSettings.max_depth,
-        *,
-        recipe=GradTreeSettings.recipe,
-        max_leaf_nodes=GradTreeSettings.max_leaf_nodes,
-        n_restarts=GradTreeSettings.n_restarts,
-        n_steps=GradTreeSettings.n_steps,
-        batch_size=GradTreeSettings.batch_size,
-        loss=GradTreeSettings.loss,
-        focal_gamma=GradTreeSettings.focal_gamma,
-        poly_epsilon=GradTreeSettings.poly_epsilon,
-        learning_rate_index=GradTreeSettings.learning_rate_index,
-        learning_rate_values=GradTreeSettings.learning_rate_values,
-        learning_rate_leaf=GradTreeSettings.learning_rate_leaf,
-        class_weight=GradTreeSettings.class_weight,
-        decision=GradTreeSettings.decision,
-        selector=GradTreeSettings.selector,
-        max_epochs=GradTreeSettings.max_epochs,
-        patience=GradTreeSettings.patience,
-        constraints=GradTreeSettings.constraints,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.recipe = recipe
-        self.max_leaf_nodes = max_leaf_nodes
-        self.n_restarts = n_restarts
-        self.n_steps = n_steps
-        self.batch_size = batch_size
-        self.loss = loss
-        self.focal_gamma = focal_gamma
-        self.poly_epsilon = poly_epsilon
-        self.learning_rate_index = learning_rate_index
-        self.learning_rate_values = learning_rate_values
-        self.learning_rate_leaf = learning_rate_leaf
-        self.class_weight = class_weight
-        self.decision = decision
-        self.selector = selector
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.constraints = constraints
-        self.random_state = random_state
-        self.device = device
 
     def _table(self, frame, y, settings):
         """Class codes, with the weights of the classes that are tried."""
@@ -186,6 +98,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         return self._weights_note(weights)
 
 
+@estimator
 class GradTreeRegressor(GradTreeFit, TableRegressor):
     """Hard, axis-aligned regression tree trained by gradient descent.
 
@@ -198,43 +111,6 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
-
-    Parameters
-    ----------
-    recipe : {"treelab", "paper"}, default="treelab"
-        Whether training follows treelab's recipe or the paper's.
-    max_leaf_nodes : int, default=64
-        Most leaves, 2 to 512; trees of 4, 8, 16, ... leaves are trained side by side.
-    max_depth : int, default=10
-        Most splits on the way to a leaf, 1 to 12; 8, and of every leaf, in the paper's
-        recipe.
-    n_restarts : int, default=8
-        Trees of each size that are trained on all rows (1 in each fold); 3 in the
-        paper's recipe.
-    n_steps : int or "auto", default="auto"
-        Steps of gradient descent; "auto" takes 200, and 600 above 5,000 rows.
-    batch_size : int, default=256
-        Rows in each step.
-    learning_rate_index, learning_rate_values : float, default=0.05, 0.03
-        For the feature selectors and for the thresholds (standard normal scores).
-        Where all rates are 0, the starts stay untrained.
-    learning_rate_leaf : float, default=0.05
-        For the leaf outputs (standard deviations of the target).
-    decision : {"logistic", "softsign", "entmoid"}, default="logistic"
-        Differentiable split function of the paper's recipe.
-    selector : {"entmax15", "softmax"}, default="entmax15"
-        Transformation of the features' logits in the paper's recipe.
-    max_epochs, patience : int, default=10000, 200
-        Passes over the rows at the latest, and those without a lower validation loss,
-        in the paper's recipe.
-    constraints : Constraints, dict or None, default=None
-        What must hold on every possible row: monotone columns, columns by level or
-        together, their number and cost, rows a leaf, costs of errors.
-    random_state : int, RandomState instance or None, default=None
-        Seeds folds, starts and batches; an int gives the same tree every time on the
-        CPU.
-    device : str, default="auto"
-        Where to train: "cpu", "cuda", "cuda:N"; "auto" takes CUDA where it is.
 
     Attributes
     ----------
@@ -252,43 +128,6 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
         Epoch, training loss (variances of the target) of the retained tree, as a hard
         one, seconds.
     """
-
-    def __init__(
-        self,
-        max_depth=GradTreeSettings.max_depth,
-        *,
-        recipe=GradTreeSettings.recipe,
-        max_leaf_nodes=GradTreeSettings.max_leaf_nodes,
-        n_restarts=GradTreeSettings.n_restarts,
-        n_steps=GradTreeSettings.n_steps,
-        batch_size=GradTreeSettings.batch_size,
-        learning_rate_index=GradTreeSettings.learning_rate_index,
-        learning_rate_values=GradTreeSettings.learning_rate_values,
-        learning_rate_leaf=GradTreeSettings.learning_rate_leaf,
-        decision=GradTreeSettings.decision,
-        selector=GradTreeSettings.selector,
-        max_epochs=GradTreeSettings.max_epochs,
-        patience=GradTreeSettings.patience,
-        constraints=GradTreeSettings.constraints,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.recipe = recipe
-        self.max_leaf_nodes = max_leaf_nodes
-        self.n_restarts = n_restarts
-        self.n_steps = n_steps
-        self.batch_size = batch_size
-        self.learning_rate_index = learning_rate_index
-        self.learning_rate_values = learning_rate_values
-        self.learning_rate_leaf = learning_rate_leaf
-        self.decision = decision
-        self.selector = selector
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.constraints = constraints
-        self.random_state = random_state
-        self.device = device
 
     def _table(self, frame, y, settings):
         """Values of the target, standardised to be trained on."""

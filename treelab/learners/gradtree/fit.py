@@ -63,8 +63,6 @@ HELD_OUT = {0: "", 1: "a fifth of the rows, which joined training in the end"}
 class GradTreeFit(BatchedFit):
     """What the classifier and the regressor share."""
 
-    _settings = GradTreeSettings
-
     def fit(
         self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
     ):
@@ -88,7 +86,7 @@ class GradTreeFit(BatchedFit):
 
     def _fitting(self, X, y, X_valid, y_valid, callbacks, memo: Memo) -> Fit[None]:
         """Fit, and yield what is to be trained."""
-        settings = read_settings(GradTreeSettings, self)
+        settings = read_settings(self)
         device = resolve_device(self.device)
         random = check_random_state(self.random_state)
         data = self._read(X, y, X_valid, y_valid, numbers="none")
@@ -200,7 +198,7 @@ class GradTreeFit(BatchedFit):
         callbacks : sequence of callable
             As in ``fit``.
         """
-        settings = read_settings(GradTreeSettings, self)
+        settings = read_settings(self)
         random = check_random_state(self.random_state)
         data = self._read(X, y, None, None, numbers="none")
         table = self._table(data.frame, data.y, settings)

@@ -3,14 +3,14 @@
 Learning rates are named as in Marton et al., arXiv:2305.03515, appendix C.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from treelab.learners.common.axis_tree_settings import AxisTreeSettings
 from treelab.learners.common.spec import (
     CLASSES,
     LearnerSpec,
+    class_weight_setting,
     recipe_setting,
     setting,
     settings_in,
@@ -21,14 +21,17 @@ STEPS, LARGE_STEPS, LARGE_TABLE = 200, 600, 5000
 PAPER_ONLY = " (the paper's recipe)"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class GradTreeSettings(AxisTreeSettings):
-    """What can be set of a tree that gradient descent trains."""
+    """What can be set of a tree that gradient descent trains.
+
+    The paper's values are those of appendix C: three restarts, and the medians of table
+    12, whose values are tuned for each table.
+    """
 
     recipe: str = recipe_setting()
     max_leaf_nodes: int = setting(
         64,
-        "int",
         "Most leaves; trees of 4, 8, 16, ... leaves are trained side by side, and "
         "cross-validation chooses (treelab's recipe).",
         label="Max leaves",
@@ -37,59 +40,59 @@ class GradTreeSettings(AxisTreeSettings):
     )
     max_depth: int = setting(
         10,
-        "int",
         "Most splits on the way to a leaf; all have as many in the paper's recipe.",
         label="Max depth",
         minimum=1,
         maximum=12,
+        paper=8,
     )
     n_restarts: int = setting(
         8,
-        "int",
         "Trees of each size that are trained side by side on all rows; the one most "
         "like their vote is retained.",
         label="Restarts",
         minimum=1,
+        paper=3,
     )
     n_steps: int | str = setting(
         "auto",
-        "int",
         "Steps of gradient descent, over which soft splits become hard; auto takes "
         "200, and 600 above 5,000 rows.",
         label="Steps",
         minimum=1,
         choices=("auto",),
     )
-    batch_size: int = setting(256, "int", "Training rows in each step.", minimum=1)
+    class_weight: Any = class_weight_setting(
+        "auto",
+        "training weighs all rows alike, and 'auto' lets cross-validation choose a "
+        "power of the balanced weights for the leaves",
+        paper=None,
+    )
+    batch_size: int = setting(256, "Training rows in each step.", minimum=1)
     learning_rate_index: float = setting(
-        0.05, "float", LEARNING_RATE + "feature selectors.", minimum=0
+        0.05, LEARNING_RATE + "feature selectors.", minimum=0, paper=0.01
     )
     learning_rate_values: float = setting(
-        0.03, "float", LEARNING_RATE + "thresholds.", minimum=0
+        0.03, LEARNING_RATE + "thresholds.", minimum=0, paper=0.01
     )
     learning_rate_leaf: float = setting(
-        0.05, "float", LEARNING_RATE + "leaf outputs.", minimum=0
+        0.05, LEARNING_RATE + "leaf outputs.", minimum=0, paper=0.05
     )
     poly_epsilon: float = setting(
-        1.0, "float", "Weight of the first term of the poly loss.", tasks=CLASSES
+        1.0, "Weight of the first term of the poly loss.", tasks=CLASSES
     )
     decision: str = setting(
         "logistic",
-        "choice",
         "Differentiable split function whose gradient a hard split takes"
         + PAPER_ONLY
         + ".",
         choices=("logistic", "softsign", "entmoid"),
     )
     max_epochs: int = setting(
-        10_000,
-        "int",
-        "Passes over the rows at the latest" + PAPER_ONLY + ".",
-        minimum=1,
+        10_000, "Passes over the rows at the latest" + PAPER_ONLY + ".", minimum=1
     )
     patience: int = setting(
         200,
-        "int",
         "Epochs without a lower validation loss until training ends" + PAPER_ONLY + ".",
         minimum=1,
     )
@@ -100,17 +103,6 @@ class GradTreeSettings(AxisTreeSettings):
             return STEPS if n_rows <= LARGE_TABLE else LARGE_STEPS
         return self.n_steps
 
-    # Of appendix C: three restarts, and the medians of table 12, whose values are tuned
-    # for each table.
-    paper: ClassVar[Mapping[str, Any]] = {
-        "max_depth": 8,
-        "n_restarts": 3,
-        "learning_rate_index": 0.01,
-        "learning_rate_values": 0.01,
-        "learning_rate_leaf": 0.05,
-        "class_weight": None,
-    }
-
 
 SPEC = LearnerSpec(
     key="gradtree",
@@ -120,6 +112,5 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
     settings=settings_in(GradTreeSettings),
-    paper_settings=GradTreeSettings.paper,
     trains_batches=True,
 )

@@ -61,7 +61,7 @@ ON_FOLDS, ON_ALL_ROWS = "training on folds", "training on all rows"
 ONE_HOT_MAX = 10  # category columns of up to so many categories become 0 and 1
 
 
-class GrandeFit(TableEstimator):
+class GrandeFit(GrandeSettings, TableEstimator):
     """What the classifier and the regressor share."""
 
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
@@ -80,7 +80,7 @@ class GrandeFit(TableEstimator):
             Called with a ``Progress`` now and then; returning True stops training,
             and the best ensemble so far is used.
         """
-        settings = read_settings(GrandeSettings, self)
+        settings = read_settings(self)
         device = resolve_device(self.device)
         data = self._read(
             X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
@@ -235,7 +235,7 @@ class GrandeFit(TableEstimator):
 
     def _n_folds(self) -> int:
         """Folds that take turns at being held out."""
-        return read_settings(GrandeSettings, self).n_folds
+        return read_settings(self).n_folds
 
     def _hold_out(self, target):
         """Hold no rows out for good where folds take turns."""

@@ -3,13 +3,13 @@
 Named as in Marton et al., arXiv:2309.17130, tables 13 and 14, where those have a name.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from treelab.learners.common.axis_tree_settings import AxisTreeSettings
 from treelab.learners.common.spec import (
     LearnerSpec,
+    class_weight_setting,
     recipe_setting,
     setting,
     settings_in,
@@ -19,206 +19,169 @@ from treelab.trees.logits import WEIGHTINGS
 LEARNING_RATE = "Learning rate of Adam for the "
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class GrandeSettings(AxisTreeSettings):
     """What can be set of an ensemble of trees that are weighted by instance.
 
-    ``paper`` has batch size, patience and averaging from appendix C. The appendix
+    The paper's values: batch size, patience and averaging from appendix C. The appendix
     tunes most others for each table: trees and learning rates are in its range, the
     rest is ours (``docs/learners/grande.md`` says which).
     """
 
-    paper: ClassVar[Mapping[str, Any]] = {
-        "n_estimators": 1024,
-        "init": "normal",
-        "n_folds": 1,
-        "learning_rate_index": 0.01,
-        "learning_rate_values": 0.01,
-        "learning_rate_leaf": 0.01,
-        "learning_rate_weights": 0.005,
-        "learning_rate_steps": None,
-        "cosine_decay": False,
-        "n_averaged": 5,
-        "weighting": "softmax",
-        "concentration": 1.0,
-        "max_deciders": None,
-        "entropy_penalty": 0.0,
-        "distillation": 0.0,
-        "max_epochs": 1000,
-        "max_steps": None,
-        "patience": 25,
-        "patience_steps": None,
-        "batch_size": 64,
-        "class_weight": "balanced",
-    }
     recipe: str = recipe_setting()
+    class_weight: Any = class_weight_setting(
+        "auto",
+        "'auto' trains with equal weights, then shifts leaves to that power of the "
+        "balanced ones which has the best macro F1 on held-out rows",
+        paper="balanced",
+    )
     n_estimators: int = setting(
-        256,
-        "int",
-        "Small trees in the ensemble.",
-        label="Estimators",
-        minimum=1,
+        256, "Small trees in the ensemble.", label="Estimators", minimum=1, paper=1024
     )
     depth: int = setting(
-        5,
-        "int",
-        "Splits on every path of a tree.",
-        label="Depth",
-        minimum=1,
-        maximum=10,
+        5, "Splits on every path of a tree.", label="Depth", minimum=1, maximum=10
     )
     init: str = setting(
         "both",
-        "choice",
         "Trees that training starts from: a random forest's, boosted ones, half of "
         "each; random ones, with thresholds from the rows; or ones whose every "
         "parameter is a small normal number (the paper's recipe).",
         choices=("both", "forest", "boosted", "random", "normal"),
+        paper="normal",
     )
     n_folds: int = setting(
         4,
-        "int",
         "Folds of the training rows, held out in turn by as many ensembles to find how "
         "long to train; one ensemble is then trained on all rows. 1 holds out a fifth "
         "of the rows. Where validation rows are given, these stop training, and no "
         "folds are made.",
         minimum=1,
+        paper=1,
     )
     selected_variables: float = setting(
-        0.8,
-        "float",
-        "Fraction of the features that each tree may test.",
-        above=0,
-        maximum=1,
+        0.8, "Fraction of the features that each tree may test.", above=0, maximum=1
     )
     data_fraction: float = setting(
-        1.0,
-        "float",
-        "Fraction of the training rows that each tree sees.",
-        above=0,
-        maximum=1,
+        1.0, "Fraction of the training rows that each tree sees.", above=0, maximum=1
     )
     dropout: float = setting(
         0.0,
-        "float",
         "Fraction of the trees that each training step leaves out.",
         minimum=0,
         maximum=0.95,
     )
     leaf_weights: bool = setting(
         True,
-        "bool",
         "Whether each leaf has a weight, or each tree a single one, as always with "
         "monotone columns.",
     )
     weighting: str = setting(
         "entmax15",
-        "choice",
         "What turns leaf weights into estimator weights; entmax gives most trees an "
         "exact zero, the paper's softmax gives every tree some weight.",
         choices=WEIGHTINGS,
+        paper="softmax",
     )
     concentration: float = setting(
         2.4,
-        "float",
         "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
         "the higher, the fewer trees decide a row.",
         minimum=1,
+        paper=1.0,
     )
     max_deciders: int | None = setting(
         20,
-        "int",
         "Trees that decide a row at most, those whose leaves weigh most; all at the "
         "start of training, fewer over the first epochs. Half of the loss is that of "
         "fewer still, half of them or more, drawn in each step. None: all may.",
         label="Deciding trees at most",
         minimum=1,
         choices=(None,),
+        paper=None,
     )
     entropy_penalty: float = setting(
         0.001,
-        "float",
         "Added to the loss of a row for each nat of its estimator weights' entropy, "
         "the logarithm of the effective number of trees; the higher, the fewer trees "
         "decide a row.",
         minimum=0,
+        paper=0.0,
     )
     distillation: float = setting(
         0.5,
-        "float",
         "Share of the loss on all rows that follows what the initial trees predicted "
         "of rows held out, where they predict these clearly better than trained ones "
         "do; 0: labels alone, as where validation rows are given.",
         minimum=0,
         maximum=1,
+        paper=0.0,
     )
     decision: str = setting(
         "softsign",
-        "choice",
         "Differentiable split function whose gradient a hard split takes.",
         choices=("softsign", "logistic", "entmoid"),
     )
     learning_rate_index: float = setting(
-        0.03, "float", LEARNING_RATE + "feature selectors.", minimum=0
+        0.03, LEARNING_RATE + "feature selectors.", minimum=0, paper=0.01
     )
     learning_rate_values: float = setting(
-        0.03, "float", LEARNING_RATE + "thresholds.", minimum=0
+        0.03, LEARNING_RATE + "thresholds.", minimum=0, paper=0.01
     )
     learning_rate_leaf: float = setting(
-        0.03, "float", LEARNING_RATE + "leaf outputs.", minimum=0
+        0.03, LEARNING_RATE + "leaf outputs.", minimum=0, paper=0.01
     )
     learning_rate_weights: float = setting(
-        0.015, "float", LEARNING_RATE + "leaf weights.", minimum=0
+        0.015, LEARNING_RATE + "leaf weights.", minimum=0, paper=0.005
     )
     learning_rate_steps: int | None = setting(
         500,
-        "int",
         "Steps that the learning rates are meant for: a training that may take more "
         "has lower ones, of fewer higher ones, by the square root of the ratio, at "
         "most threefold; None leaves them as they are.",
         minimum=1,
         choices=(None,),
+        paper=None,
     )
     cosine_decay: bool = setting(
-        True, "bool", "Whether learning rates warm up, then fall along a cosine."
+        True, "Whether learning rates warm up, then fall along a cosine.", paper=False
     )
     n_averaged: int = setting(
         10,
-        "int",
         "The mean of so many of the best checkpoints is taken where it is better; on "
         "all rows that of the last epochs, the concentration being that of the end.",
         minimum=1,
+        paper=5,
     )
     max_epochs: int = setting(
         60,
-        "int",
         "Training ends after this many passes over the rows at the latest.",
         label="Epochs",
         minimum=1,
+        paper=1000,
     )
     max_steps: int | None = setting(
         6000,
-        "int",
         "Training ends after this many steps of gradient descent at the latest; None "
         "sets no limit.",
         minimum=1,
         choices=(None,),
+        paper=None,
     )
     patience: int = setting(
         15,
-        "int",
         "Epochs without a lower validation loss until training ends.",
         minimum=1,
+        paper=25,
     )
     patience_steps: int | None = setting(
         1000,
-        "int",
         "On large tables training ends after so many steps in vain, 3 epochs at least; "
         "None waits for all epochs of the patience.",
         minimum=1,
         choices=(None,),
+        paper=None,
     )
-    batch_size: int = setting(128, "int", "Training rows in each step.", minimum=1)
+    batch_size: int = setting(128, "Training rows in each step.", minimum=1, paper=64)
 
 
 SPEC = LearnerSpec(
@@ -230,5 +193,4 @@ SPEC = LearnerSpec(
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
     settings=settings_in(GrandeSettings),
     single_tree=False,
-    paper_settings=GrandeSettings.paper,
 )

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from treelab.data.encoding.candidate_thresholds import Candidates, candidate_thresholds
 from treelab.learners.common.base import TrainingData
+from treelab.learners.common.estimator import estimator
 from treelab.learners.common.grown_tree import (
     GrownClassifier,
     GrownRegressor,
@@ -26,11 +27,10 @@ from treelab.trees.pruning.sizes import path_of_sizes
 from treelab.trees.tree import Tree
 
 
-class _Optimal(GrownTree):
+class _Optimal(OptimalSettings, GrownTree):
     """What the classifier and the regressor share."""
 
     objective: str  # in STreeD's words
-    _settings = OptimalSettings
     _start = "search"
 
     def _grow(
@@ -114,6 +114,7 @@ class _Optimal(GrownTree):
         )
 
 
+@estimator
 class OptimalTreeClassifier(_Optimal, GrownClassifier):
     """Classification tree with the fewest training errors of all of its depth.
 
@@ -122,23 +123,6 @@ class OptimalTreeClassifier(_Optimal, GrownClassifier):
     target rate. The search holds the interpreter until ``time_limit``.
 
     Source: van der Linden, de Weerdt and Demirovic, NeurIPS 2023 (STreeD).
-
-    Parameters
-    ----------
-    max_depth : int, default=3
-        Splits on the longest path, 1 to 5.
-    max_leaf_nodes : int or None, default=None
-        Most leaves, 2 to 32; None: as many as the depth allows.
-    min_samples_leaf : int, default=1
-        Fewest training rows in a leaf, at least 1.
-    n_thresholds : int, default=16
-        Candidate thresholds of each column, 1 to 1,000.
-    time_limit : float, default=30.0
-        Seconds until the search of a depth ends with the best tree found.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the cross-fitting of categories and the search.
-    device : str, default="auto"
-        Accepted for the common interface; the search runs on the CPU.
 
     Attributes
     ----------
@@ -157,28 +141,9 @@ class OptimalTreeClassifier(_Optimal, GrownClassifier):
     """
 
     objective = "accuracy"
-    class_weight = None
-
-    def __init__(
-        self,
-        max_depth=OptimalSettings.max_depth,
-        *,
-        max_leaf_nodes=OptimalSettings.max_leaf_nodes,
-        min_samples_leaf=OptimalSettings.min_samples_leaf,
-        n_thresholds=OptimalSettings.n_thresholds,
-        time_limit=OptimalSettings.time_limit,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.n_thresholds = n_thresholds
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.device = device
 
 
+@estimator
 class OptimalTreeRegressor(_Optimal, GrownRegressor):
     """Regression tree with the lowest squared training error of all of its depth.
 
@@ -188,23 +153,6 @@ class OptimalTreeRegressor(_Optimal, GrownRegressor):
 
     Source: van den Bos, van der Linden and Demirovic, "Piecewise Constant and Linear
     Regression Trees: An Optimal Dynamic Programming Approach", ICML 2024 (STreeD).
-
-    Parameters
-    ----------
-    max_depth : int, default=3
-        Splits on the longest path, 1 to 5.
-    max_leaf_nodes : int or None, default=None
-        Most leaves, 2 to 32; None: as many as the depth allows.
-    min_samples_leaf : int, default=1
-        Fewest training rows in a leaf, at least 1.
-    n_thresholds : int, default=16
-        Candidate thresholds of each column, 1 to 1,000.
-    time_limit : float, default=30.0
-        Seconds until the search of a depth ends with the best tree found.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the cross-fitting of categories and the search.
-    device : str, default="auto"
-        Accepted for the common interface; the search runs on the CPU.
 
     Attributes
     ----------
@@ -223,25 +171,6 @@ class OptimalTreeRegressor(_Optimal, GrownRegressor):
     """
 
     objective = "regression"
-
-    def __init__(
-        self,
-        max_depth=OptimalSettings.max_depth,
-        *,
-        max_leaf_nodes=OptimalSettings.max_leaf_nodes,
-        min_samples_leaf=OptimalSettings.min_samples_leaf,
-        n_thresholds=OptimalSettings.n_thresholds,
-        time_limit=OptimalSettings.time_limit,
-        random_state=None,
-        device="auto",
-    ):
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.n_thresholds = n_thresholds
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.device = device
 
 
 def _solvers() -> dict[str, type]:

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from treelab.learners.common.spec import LearnerSpec, setting, settings_in
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalSettings:
     """What can be set of the search for the best tree."""
 
     max_depth: int = setting(
         3,
-        "int",
         "Most splits on the way to a leaf; each one more takes far longer.",
         label="Max depth",
         minimum=1,
@@ -19,7 +18,6 @@ class OptimalSettings:
     )
     max_leaf_nodes: int | None = setting(
         None,
-        "int",
         "Most leaves; none: as many as the depth allows.",
         label="Max leaf nodes",
         minimum=2,
@@ -27,15 +25,10 @@ class OptimalSettings:
         choices=(None,),
     )
     min_samples_leaf: int = setting(
-        1,
-        "int",
-        "Fewest training rows in a leaf.",
-        label="Min samples per leaf",
-        minimum=1,
+        1, "Fewest training rows in a leaf.", label="Min samples per leaf", minimum=1
     )
     n_thresholds: int = setting(
         16,
-        "int",
         "Candidate thresholds of each column, at quantiles of its values.",
         label="Candidate thresholds",
         minimum=1,
@@ -43,7 +36,6 @@ class OptimalSettings:
     )
     time_limit: float = setting(
         30.0,
-        "float",
         "Seconds until the search of a depth ends with its best tree, maybe unproven.",
         label="Time limit, seconds",
         above=0,

@@ -14,9 +14,10 @@ def constraints_setting() -> Any:
     """Declare the setting of a learner that keeps constraints."""
     return setting(
         None,
-        "constraints",
         "What must hold on every possible row: monotone columns, columns by level or "
         "together, their number and cost, rows a leaf, costs of errors.",
+        kind="constraints",
+        values="Constraints, dict or None",
     )
 
 

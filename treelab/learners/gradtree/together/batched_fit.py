@@ -24,7 +24,7 @@ from treelab.trees.constraints.constraints import Constraints
 SCORING = "scoring"  # a cross-validation alone, whose losses are not measured
 
 
-class BatchedFit(GrownTree):
+class BatchedFit(GradTreeSettings, GrownTree):
     """GradTree's fits side by side: folds, starts and steps are shared."""
 
     @classmethod
@@ -76,7 +76,7 @@ class BatchedFit(GrownTree):
 
         Learning rates, losses, class weights and numbers of leaves may differ.
         """
-        settings = read_settings(GradTreeSettings, self)
+        settings = read_settings(self)
         if settings.recipe == "paper":
             return None
         constraints = repr(Constraints.read(settings.constraints))
@@ -105,7 +105,7 @@ class BatchedFit(GrownTree):
 
     def _scoring(self, X, y, callbacks, memo: Memo) -> Fit[tuple[float, int]]:
         """Cross-validate, and yield what is to be trained."""
-        settings = read_settings(GradTreeSettings, self)
+        settings = read_settings(self)
         if settings.recipe == "paper":
             return math.nan, 0
         random = check_random_state(self.random_state)
