@@ -99,7 +99,7 @@ def test_a_sweep_tries_and_trains_on_the_cluster(start):
 
 
 def test_ctrl_c_stops_the_run_there(start):
-    long = ["--set", "n_steps=20000", "--set", "max_leaf_nodes=8"]
+    long = ["--set", "n_steps=4000", "--set", "max_leaf_nodes=8"]  # reports each 400
     process, store = start("train", "--learner", "gradtree", *long)
     wait(lambda: [run for run in store.runs() if run.epoch > 0], "a report")
     process.send_signal(signal.SIGINT)
