@@ -178,7 +178,7 @@ class ClusterWorker(Worker):
         """Leave a run whose task is over, or waits for a worker that is gone."""
         future, address = self._sent.pop(run_id)
         if self._client is not None and address not in self._known:
-            self._client.cancel([future], force=True)  # nobody else is told of it
+            self._client.cancel([future], force=True)  # it waits in vain
 
     def _fail(self, run_id: str, error: BaseException | None) -> None:
         """End a run that could not even begin."""
