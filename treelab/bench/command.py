@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from treelab.bench.soak.command import add_cluster_sweep, add_soak
+from treelab.bench.soak.command import add_soak
 from treelab.bench.ui.command import UI_COMMANDS
 
 
@@ -249,7 +249,6 @@ def add_tables(commands) -> None:
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
-    add_cluster_sweep,
     add_constraints,
     add_deciders,
     add_origins,

@@ -30,6 +30,7 @@ from treelab.runs.sweeps.study import (
     end_stale_trials,
     n_ended,
     n_running,
+    note_seen,
     open_study,
     read_study,
     trial_table,
@@ -197,6 +198,22 @@ def test_as_many_are_tried_as_were_asked_for_and_the_dead_do_not_count(store, pr
     end_stale_trials(study)
     assert (n_ended(study), n_running(study)) == (1, 0)
     assert ask_trial(study, 2).number == 2
+
+
+def test_a_trial_on_another_machine_counts_while_that_says_so(store):
+    study = open_study(store.home)
+    trial = ask_trial(study, 1)
+    trial.set_user_attr("process", str(replace(ProcessId.here(), host="elsewhere")))
+    end_stale_trials(study)
+    assert n_running(study) == 1
+    trial.set_user_attr("seen", time.time() - 100)
+    note_seen([trial])
+    end_stale_trials(study)
+    assert n_running(study) == 1
+    trial.set_user_attr("seen", time.time() - 100)
+    end_stale_trials(study)
+    assert n_running(study) == 0
+    note_seen([trial])  # it has ended: no matter
 
 
 @pytest.mark.slow

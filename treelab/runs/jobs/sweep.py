@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from optuna import TrialPruned
@@ -15,6 +16,7 @@ from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted, fit_learner
+from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SweepPlan
@@ -25,6 +27,7 @@ from treelab.runs.sweeps.study import (
     first_error,
     n_ended,
     n_running,
+    note_seen,
     open_study,
     read_study,
     suggest,
@@ -35,6 +38,7 @@ from treelab.trees.text.numerals import counted
 
 SEARCH = "search"  # the stage before the training
 WAIT_SECONDS = 0.5  # between two looks at what others do
+SEEN_SECONDS = 10.0  # between two notes that a trial is under way
 
 
 def create_sweep(
@@ -178,7 +182,8 @@ def help_sweep(
         return should_abort() or not is_wanted
 
     split = run.problem.split(store.table(run.problem.table_id))
-    Search(run, plan, split, study, [watch]).try_trial(trial)
+    with Heartbeat(partial(note_seen, trial), SEEN_SECONDS):
+        Search(run, plan, split, study, [watch]).try_trial(trial)
     return True
 
 
@@ -253,15 +258,22 @@ class Search:
             )
             if not self.stopped:  # trained by halves, its score says nothing
                 has_ended = True
-                self.study.tell(trial, score)
+                self._tell(trial, score)
         except TrialPruned:
             has_ended = True
-            self.study.tell(trial, state=TrialState.PRUNED)
+            self._tell(trial, state=TrialState.PRUNED)
         except (ValueError, ArithmeticError) as error:
             trial.set_user_attr("error", str(error).split("\n")[0])
         finally:  # also where the search or the process ends: it was not tried
             if not has_ended:
-                self.study.tell(trial, state=TrialState.FAIL)
+                self._tell(trial, state=TrialState.FAIL)
+
+    def _tell(
+        self, trial: Trial, score: float | None = None, state: TrialState | None = None
+    ) -> None:
+        """Tell the study how a trial ended."""
+        # One that looked abandoned to the search has ended by now.
+        self.study.tell(trial, score, state=state, skip_if_finished=True)
 
     def _report(self, trials: float) -> bool:
         """Report so many trials; return whether to stop."""

@@ -5,6 +5,7 @@ at which it was and no other. Several workers may try at once, and pages may rea
 they write.
 """
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from treelab.learners.common.search_space import Range, Values
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.states import SILENT_SECONDS
 
 JOURNAL = "sweep.log"
 STATES = {
@@ -31,11 +33,11 @@ STATES = {
 }
 ENDED = ("done", "pruned", "failed")
 PROCESS = "process"  # of the process that is at a trial
+SEEN = "seen"  # when that process last said so, in seconds since 1970
 JUST_BEGUN = timedelta(seconds=20)
 FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
 """What is noted of a trial beside its settings and its score."""
 
-Asked = tuple[Trial, dict[str, Any]]
 """A trial that has begun, and what it drew."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -139,6 +141,7 @@ def ask_trial(study: Study, n_trials: int) -> Trial | None:
     if n_ended(study) + n_running(study) >= n_trials:
         return None
     trial = study.ask()
+    trial.set_user_attr(SEEN, time.time())
     trial.set_user_attr(PROCESS, str(ProcessId.here()))
     # Several may have asked at once: of those the first go on.
     counted = (*ENDED, "running")
@@ -147,6 +150,12 @@ def ask_trial(study: Study, n_trials: int) -> Trial | None:
         study.tell(trial, state=TrialState.FAIL)
         return None
     return trial
+
+
+def note_seen(trial: Trial) -> None:
+    """Note that the process is alive that is at a trial."""
+    with suppress(RuntimeError):  # it has just ended
+        trial.set_user_attr(SEEN, time.time())
 
 
 def n_running(study: Study) -> int:
@@ -170,13 +179,15 @@ def end_stale_trials(study: Study) -> None:
 
 
 def _is_tried(trial: FrozenTrial) -> bool:
-    """Whether another living process of this machine is at a trial."""
+    """Whether another living process is at a trial; elsewhere, one that says so."""
     named = trial.user_attrs.get(PROCESS)
     if named is None:  # just begun, or by a process that ended at that moment
         began = trial.datetime_start
         return began is not None and datetime.now() - began < JUST_BEGUN
     process = ProcessId.parse(named)
-    return process.is_local and process != ProcessId.here() and process.is_alive()
+    if not process.is_local:
+        return time.time() - trial.user_attrs.get(SEEN, 0) < SILENT_SECONDS
+    return process != ProcessId.here() and process.is_alive()
 
 
 def setting_importance(study: Study) -> dict[str, float]:

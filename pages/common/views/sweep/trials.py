@@ -145,8 +145,7 @@ def _state(run: Run) -> str:
     left = f", about {duration(run.remaining)} left" if run.remaining else ""
     waits = place_in_queue(run.id)
     state = f"in the queue, place {waits}" if waits else run.stage or run.state
-    place = queue().place(run.id)
-    where = f", on worker {place}" if place and not waits else ""
+    where = f", on {run.machine}" if run.machine else ""
     return f"{state}{left}{where}"
 
 
