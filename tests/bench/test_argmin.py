@@ -74,5 +74,5 @@ def test_fits_to_be_timed_train(monkeypatch):
         epochs.append((len(rows[0]), fit(self, *rows, **more).n_epochs_))
 
     monkeypatch.setattr(ArgminTreeClassifier, "fit", recorded)
-    argmin_fit((1.0, 10.0), n_rows=200, epochs=2)()
-    assert epochs == [(200, 2)]
+    argmin_fit(2, n_rows=200, epochs=2)()
+    assert epochs == [(200, 3)]  # one of them once its nodes are emptied

@@ -2,15 +2,19 @@
 
 import io
 import json
+from datetime import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
+import xlsxwriter
 
 from treelab import CartClassifier
 from treelab.cli.main import main
 from treelab.data.reading.read_table import read_table
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.cells import CellForm
 from treelab.trees.feature import forms_of_model
 
 
@@ -249,3 +253,148 @@ def test_a_word_alone_in_a_file_of_another_encoding_or_kind(
     for new in (text, book):
         assert main(["predict", run, str(new), "--columns", "table,prediction"]) == 0
         assert capsys.readouterr().out.splitlines()[1] == f"{word},1,p"
+
+
+def workbook(rows: list[list]) -> bytes:
+    """Write a workbook of these cells; text that begins with = is a formula's error."""
+    file = io.BytesIO()
+    book = xlsxwriter.Workbook(
+        file, {"in_memory": True, "default_date_format": "d.m.yy"}
+    )
+    book.add_worksheet("empty")
+    sheet = book.add_worksheet("cells")
+    for i, row in enumerate(rows, start=1):
+        for j, cell in enumerate(row, start=2):
+            if isinstance(cell, str) and cell.startswith("="):
+                sheet.write_formula(i, j, "=1/0", None, cell[1:])
+            elif cell is not None:
+                sheet.write(i, j, cell)
+    book.close()
+    return file.getvalue()
+
+
+def test_errors_of_a_workbook_are_said(shell, tmp_path, capsys):
+    run = shell.train(rows_of({"1": "p", "2": "p", "7": "q"}))
+    new = tmp_path / "new.xlsx"
+    new.write_bytes(workbook([["n", "a"], [1, "=#DIV/0!"], ["=#N/A", 7], [2, 1]]))
+    out = tmp_path / "out.csv"
+    assert main(["predict", run, str(new), "-o", str(out)]) == 0
+    said = capsys.readouterr().err
+    assert "Cells with \"#DIV/0!\" count as missing: 1 in 'a'." in said
+    assert "Cells with \"#N/A\" count as missing: 1 in 'n'." in said
+    assert [line.split(",")[:2] for line in out.read_text().splitlines()[1:]] == [
+        ["1", "#DIV/0!"],
+        ["#N/A", "7"],
+        ["2", "1"],
+    ]
+
+
+def test_typed_cells_of_a_workbook_come_back_as_they_came():
+    day = datetime(2020, 1, 31)
+    rows = [["day", "sure", "id", "n"], [day, True, 1234567890123456, 1.5]]
+    content = workbook([*rows, [None, False, 1234567890123457, 2]])
+    read = read_table(content, as_in={"n": CellForm()})
+    assert read.cells["day"].dt.date.tolist()[0] == day.date()
+    assert read.cells["sure"].tolist() == [True, False]
+    assert read.cells["id"].tolist() == [1234567890123456, 1234567890123457]
+    trained = read_table(content)
+    assert trained.frame["id"].tolist() == ["1234567890123456", "1234567890123457"]
+    assert trained.dates == ["day"]
+
+
+def test_typed_columns_of_parquet_come_back_as_they_came():
+    frame = pd.DataFrame(
+        {
+            "zone": pd.to_datetime(["2020-01-31", None]).tz_localize("Europe/Berlin"),
+            "whole": pd.array([1, None], dtype="Int64"),
+            "sure": pd.array([True, None], dtype="boolean"),
+            "price": [Decimal("7.10"), None],
+            "small": np.array([1, 2], dtype=np.int8),
+            "n": [1.5, 2.0],
+        }
+    )
+    cells = read_table(frame.to_parquet(), as_in={"n": CellForm()}).cells
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(io.BytesIO(cells.to_parquet())),
+        pd.read_parquet(io.BytesIO(frame.to_parquet())),
+    )
+    assert cells.to_csv() == frame.to_csv()
+
+
+def test_typed_dates_may_be_read_as_text(shell, tmp_path, capsys):
+    frame = rows_of({"2021-01-31": "p", "2021-02-01": "q", "2021-02-02": "p"})
+    typed = tmp_path / "typed.parquet"
+    frame.assign(a=pd.to_datetime(frame["a"])).to_parquet(typed)
+    command = ["train", str(typed), "--target", "y", "--learner", "cart", "--as-text"]
+    assert main([*command, "a", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["id"]
+    (form,) = {f.form for f in RunStore().model(run).features if f.column == "a"}
+    assert form.kind == "category"
+    assert shell.predict(run, "a,n\n2021-02-01,1\n2021-02-02,1\n")[0] == ["q", "p"]
+    assert main(["predict", run, str(typed), "--columns", "prediction"]) == 0
+    assert capsys.readouterr().out.split()[1:] == frame["y"].tolist()
+    days = frame.assign(a=pd.to_datetime(frame["a"]))
+    assert RunStore().model(run).predict(days).tolist() == frame["y"].tolist()
+
+
+def test_blank_lines_of_one_column_are_rows(shell):
+    run = shell.train(rows_of({"1": "p", "2": "q"})[["a", "y"]])
+    text = "a\n1\n\n2\n"
+    assert len(shell.predict(run, text)[0]) == 3
+    frame = read_table(text.encode(), as_in={"a": CellForm()}, one_column=True).frame
+    np.testing.assert_array_equal(frame["a"], [1, np.nan, 2])
+
+
+def test_one_column_with_decimal_commas_is_one_column(shell, tmp_path):
+    frame = rows_of({"1,5": "p", "2,5": "q"})[["a", "y"]]
+    run = shell.train(frame, delimiter=";")
+    out = tmp_path / "out.csv"
+    new = shell.file("new.csv", "a\n2,5\n1,5\n")
+    assert main(["predict", run, new, "-o", str(out)]) == 0
+    assert pd.read_csv(out)["prediction"].tolist() == ["q", "p"]
+
+
+def test_row_names_that_may_be_values_are_refused(shell, capsys):
+    run = shell.train(rows_of({"1": "p", "2": "q"}))
+    new = shell.file("new.csv", "a,n,more\n1,2,5,\n")
+    assert main(["predict", run, new]) == 2
+    assert "the first may be the name of the row" in capsys.readouterr().err
+
+
+def test_a_file_without_names_has_the_columns_of_training(shell, tmp_path, capsys):
+    frame = rows_of({"1": "p", "2": "q"})[["y", "a", "n"]].assign(one="7")
+    table = shell.file("t.csv", frame.to_csv(index=False, header=False))
+    command = ["train", table, "--target", "column_1", "--learner", "cart", "--json"]
+    assert main(command) == 0
+    run = json.loads(capsys.readouterr().out)["id"]
+    new = frame.to_csv(index=False, header=False)
+    assert (
+        main(["predict", run, shell.file("n.csv", new), "--columns", "prediction"]) == 0
+    )
+    assert capsys.readouterr().out.split()[1:] == frame["y"].tolist()
+    new = frame.drop(columns="y").to_csv(index=False, header=False)
+    assert main(["predict", run, shell.file("n.csv", new)]) == 2
+    assert "there are 3 in place of the 4" in capsys.readouterr().err
+
+
+def test_what_no_split_reads_is_said_and_refuses_nothing(shell, tmp_path, capsys):
+    run = shell.train(rows_of({"1": "p", "2": "q"}))
+    (tree,) = [RunStore().model(run)]
+    assert tree.columns == ("a",)
+    predicted, said = shell.predict(run, "a,n\n2,junk\n1,5\n")
+    assert predicted == ["q", "p"]
+    assert "'n' holds 'junk' in line 2" in said
+    assert "no split of the model reads the column" in said
+
+
+def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):
+    run = shell.train(rows_of({"none": "p", "mild": "q", "severe": "q"}))
+    book = tmp_path / "two.xlsx"
+    with pd.ExcelWriter(book) as file:
+        for sheet, cell in (("one", "none"), ("two", "mild")):
+            new = pd.DataFrame({"a": [cell], "n": [1]})
+            new.to_excel(file, sheet_name=sheet, index=False)
+    command = ["explain", run, "--table", str(book), "--row", "1"]
+    for sheet, label in (("one", "p"), ("two", "q")):
+        assert main([*command, "--sheet", sheet]) == 0
+        assert capsys.readouterr().out.startswith(f"Prediction: {label}")

@@ -1,14 +1,11 @@
 """Sweep starts a search, shows its trials, and makes a run of one."""
 
-from optuna.trial import create_trial
-
 from tests.pages.stores import table
 from treelab.data.problem import make_problem
 from treelab.learners.common.search_space import Range
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.sweeps.plan import SweepPlan
-from treelab.runs.sweeps.study import read_study
 
 
 def fruit_problem(store):
@@ -47,19 +44,6 @@ def test_a_finished_sweep_shows_its_trials(store, visit):
     scores = table["score"].dropna()
     assert scores.is_monotonic_decreasing
     assert app.button(key="sweep-train").disabled
-
-
-def test_how_many_trials_trained_as_one_batch_is_said(store, visit):
-    run_id = swept(store, n_trials=3)
-    study = read_study(store.folder(run_id))
-    for number in (0, 1):
-        trial = study.trials[number]
-        more = {"distributions": trial.distributions, "user_attrs": {"batch": 2}}
-        study.add_trial(create_trial(params=trial.params, value=0.5, **more))
-    app = visit("sweep", sweep=run_id)
-    assert not app.exception
-    assert "2 trials trained as one batch." in [text.value for text in app.caption]
-    assert sorted(app.dataframe[-1].value["batch"]) == [1, 1, 1, 2, 2]
 
 
 def test_a_sweep_without_a_trial_says_how_far_it_is(store, visit):

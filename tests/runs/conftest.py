@@ -1,13 +1,20 @@
-"""A run store with a small table, and the slow tree among the learners."""
+"""A run store with a small table, the slow tree among the learners, a server."""
+
+import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
+from sqlalchemy import create_engine, text
 
+from tests.runs.store import postgres
 from tests.runs.workers.slow_tree import SPEC
 from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.server import Server
+
+_numbers = itertools.count()
 
 
 def small_table(n_rows: int = 120) -> pd.DataFrame:
@@ -42,3 +49,24 @@ def store(tmp_path):
 def problem(store):
     """A problem whose table is in the store."""
     return problem_in(store)
+
+
+@pytest.fixture(scope="session")
+def server():
+    """Address of a PostgreSQL server."""
+    with postgres.started() as url:
+        yield url
+
+
+@pytest.fixture
+def on_server(server, monkeypatch):
+    """A schema of its own on the server, which ``TREELAB_STORE`` names."""
+    name = f"test{next(_numbers)}"
+    engine = create_engine(server.replace("://", "+psycopg://"))
+    with engine.begin() as db:
+        db.execute(text(f"CREATE SCHEMA {name}"))
+    engine.dispose()
+    url = f"{server}&options=-csearch_path%3D{name}"
+    monkeypatch.setenv("TREELAB_STORE", url)
+    yield url
+    Server(url).engine.dispose()

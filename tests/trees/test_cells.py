@@ -56,9 +56,10 @@ def test_a_number_that_was_written_in_a_form_is_read_back(value, form):
         (CellForm(thousands=","), "1,23"),
         (CellForm(unit="%"), "5"),
         (CellForm(unit="%"), f"{TYPED}0.05"),
-        (CellForm("date", date="%d %m %Y"), "2021/03/11"),
         (CellForm("date", date="%d %m %Y"), "31/02/2021"),
         (CellForm("date", date="ISO8601"), "03/11/2021"),
+        (CellForm("date", date="ISO8601"), f"{TYPED}20210311"),
+        (CellForm(), f"{TYPED}True"),
     ],
 )
 def test_a_cell_of_another_form_is_not_read(form, cell):
@@ -97,11 +98,21 @@ def test_dates_are_read_in_their_style_and_as_iso(style):
         np.testing.assert_array_equal(read, decimal_years(days))
 
 
+@pytest.mark.parametrize("style", ["%d %m %Y", "%m %d %Y", "%b %d %Y", "ISO8601"])
+@pytest.mark.parametrize(
+    "cell", ["2020/9/5", "2020.09.05", "Sept 5, 2020", "5 September 2020", "5-Sep-2020"]
+)
+def test_a_date_that_is_clear_by_itself_is_read_in_every_style(style, cell):
+    read, _, unread = read_words(pa.array([cell]), CellForm("date", date=style))
+    assert not unread.any()
+    assert read[0] == decimal_years(pd.Series([pd.Timestamp("2020-09-05")]))[0]
+
+
 def test_numbers_of_a_frame_are_the_category_that_is_written_like_them():
     levels = ("1", "2.50", "TRUE", "A1")
     column = pd.Series([1.0, 2.5, 7.0, np.nan])
     read = read_column(column, CATEGORY, "category", levels)
-    assert read.tolist()[:3] == ["1", "2.50", "7.0"]
+    assert read.tolist()[:3] == ["1", "2.50", "7"]
     assert read.isna().tolist()[3]
     read = read_column(pd.Series([True, False]), CATEGORY, "category", levels)
     assert read.tolist() == ["TRUE", "False"]

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from treelab.bench.soak.command import add_cluster_sweep, add_soak
+from treelab.bench.soak.command import add_soak
 from treelab.bench.ui.command import UI_COMMANDS
 
 
@@ -229,20 +229,6 @@ def add_rashomon(commands) -> None:
     parser.set_defaults(command=_rashomon)
 
 
-def add_sweep(commands) -> None:
-    """Add ``bench sweep``."""
-    parser = commands.add_parser(
-        "sweep", help="time GradTree's trials one by one and as batches"
-    )
-    parser.add_argument("--trials", type=int, default=20, help="(default: 20)")
-    parser.add_argument(
-        "--batches", default="1,8", help="trials at once, joined by commas"
-    )
-    parser.add_argument("--device", default="cpu", help="(default: cpu)")
-    parser.add_argument("--seed", type=int, default=0, help="of the trials")
-    parser.set_defaults(command=_sweep)
-
-
 def add_tables(commands) -> None:
     """Add ``bench tables``."""
     parser = commands.add_parser(
@@ -263,7 +249,6 @@ def add_tables(commands) -> None:
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     *(partial(_add, name) for name in BENCHMARKS),
     add_argmin,
-    add_cluster_sweep,
     add_constraints,
     add_deciders,
     add_origins,
@@ -271,7 +256,6 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_rashomon,
     add_soak,
     add_speed,
-    add_sweep,
     add_tables,
     *UI_COMMANDS,
 )
@@ -411,13 +395,6 @@ def _rashomon(chosen: Namespace) -> int:
     from treelab.bench.rashomon import run
 
     return run(chosen)
-
-
-def _sweep(chosen: Namespace) -> int:
-    """Time trials and print."""
-    from treelab.bench.timing.sweep import report
-
-    return report(chosen)
 
 
 def _speed(chosen: Namespace) -> int:

@@ -250,6 +250,7 @@ CONTENDERS = {
     "gradtree": (
         _ours("gradtree"),
         *CART,
+        replace(_ours("cart-restarts", n_restarts=24), on_request=True),
         # Where nothing is learned, one step finds what 200 do.
         Contender("gradtree-untrained", untrained("gradtree", n_steps=1)),
         *OPTIMAL,

@@ -19,8 +19,7 @@ from treelab.bench.machine import machine
 from treelab.bench.tables import BenchTable
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.common.origin import Origin
-from treelab.runs.workers.cluster.calls import Caller
-from treelab.runs.workers.cluster.connection import cluster_address
+from treelab.runs.workers.cluster import Caller, cluster_address
 
 
 def splits(

@@ -3,12 +3,11 @@
 import json
 import sys
 from argparse import Namespace
-from pathlib import Path
 
 import pandas as pd
 
-from treelab.cli.common.arguments import add_home, add_json
-from treelab.data.reading.read_table import read_table
+from treelab.cli.common.arguments import add_file_options, add_home, add_json
+from treelab.cli.common.tables import read_named_table
 from treelab.evaluation.ensembles.deciders import rows_decided_by_one
 from treelab.evaluation.predictions.new_table import new_table
 from treelab.reports.explanations import (
@@ -37,9 +36,9 @@ def add_command(commands) -> None:
     parser.add_argument(
         "--table",
         metavar="FILE",
-        type=Path,
         help="explain a row of this table, which is read as the training rows were",
     )
+    add_file_options(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--row",
@@ -73,7 +72,7 @@ def explain(arguments: Namespace) -> None:
     rows: pd.DataFrame = X
     targets: pd.Series | None = y
     if arguments.table is not None:
-        rows, targets = _new_rows(model, arguments.table)
+        rows, targets = _new_rows(model, arguments)
     if not 1 <= arguments.row <= len(rows):
         raise ValueError(f"--row must be from 1 to {len(rows)}, got {arguments.row}.")
     row = rows.iloc[[arguments.row - 1]]
@@ -90,11 +89,14 @@ def explain(arguments: Namespace) -> None:
     print("\n".join(lines))
 
 
-def _new_rows(model: Model, path: Path) -> tuple[pd.DataFrame, pd.Series | None]:
+def _new_rows(
+    model: Model, arguments: Namespace
+) -> tuple[pd.DataFrame, pd.Series | None]:
     """Read the rows of a table as a model does, and their target where it has one."""
-    read = read_table(path, path.name, as_in=forms_of_model(model), one_column=True)
-    table = new_table(model, read.frame, path.name)
-    for note in (*read.notes, *table.notes):
+    forms = forms_of_model(model)
+    read, name = read_named_table(arguments, one_column=True, as_in=forms)
+    table = new_table(model, read.frame, name)
+    for note in table.notes:
         print(note, file=sys.stderr)
     return table.X, read.frame.get(model.target)
 

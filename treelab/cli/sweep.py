@@ -21,7 +21,7 @@ from treelab.learners.setting_text import parse_setting, parse_settings
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
-from treelab.runs.sweeps.study import batch_words, read_study, trial_table
+from treelab.runs.sweeps.study import read_study, trial_table
 
 SHOWN = 10  # trials printed
 
@@ -154,8 +154,6 @@ def print_trials(table: pd.DataFrame) -> None:
         return
     counts = table["state"].value_counts()
     print(f"{len(table)} trials:", ", ".join(f"{n} {s}" for s, n in counts.items()))
-    if batched := batch_words(table):
-        print(f"{batched}.")
     best = table[table["state"] == "done"].sort_values("score", ascending=False)
     shown = best.drop(columns=["state", "error"], errors="ignore").head(SHOWN)
     if len(shown):

@@ -4,11 +4,7 @@ from argparse import Namespace
 
 from treelab.cli.common.arguments import add_home
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.workers.cluster.connection import (
-    SLOT,
-    check_installed,
-    cluster_address,
-)
+from treelab.runs.workers.cluster import SLOT, check_cluster
 from treelab.runs.workers.worker import Worker
 
 
@@ -42,13 +38,7 @@ def work(arguments: Namespace) -> None:
     if arguments.slot != SLOT:
         Worker(store, arguments.slot, end_when_unused=unused).work()
         return
-    address = cluster_address()
-    if not address:
-        raise ValueError(
-            "--slot cluster needs the address of a Dask scheduler in TREELAB_CLUSTER, "
-            "such as tcp://10.0.0.1:8786."
-        )
-    check_installed(address)
-    from treelab.runs.workers.cluster.cluster_worker import ClusterWorker
+    check_cluster(store)
+    from treelab.runs.workers.cluster_worker import ClusterWorker  # loads Dask
 
-    ClusterWorker(store, address, end_when_unused=unused).work()
+    ClusterWorker(store, end_when_unused=unused).work()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.split import MIN_ROWS
-from treelab.trees.cells import read_column
+from treelab.trees.cells import noted_form, read_column
 from treelab.trees.derived.date_parts import looks_like_dates, moments
 from treelab.trees.text.numerals import counted
 
@@ -176,7 +176,8 @@ def with_test_file(
         )
         if not (here or there):  # true and false as the table spells them
             levels = tuple(map(str, frame[column].dropna().unique()))
-            own[column] = read_column(own[column], None, "category", levels)
+            form = noted_form(frame, str(column))
+            own[column] = read_column(own[column], form, "category", levels)
         if here != there and own[column].notna().any():
             kinds = ("numbers", "text") if here else ("text", "numbers")
             raise ValueError(

@@ -139,7 +139,7 @@ def trained_path_table(
     *,
     tree_alone: bool = False,
 ) -> pd.DataFrame:
-    """Measure each tree of a path whose pruning strengths were trained together.
+    """Measure each tree of a path over pruning strengths.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 Imports no estimator, so a page can list them without loading torch.
 """
 
+import warnings
 from importlib import import_module, util
 from typing import Any
 
@@ -92,7 +93,8 @@ def make_estimator(
 def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the settings a run is trained with: those given, the rest at defaults.
 
-    Beside ``recipe="paper"`` the rest is the paper's where it differs. The page, the
+    Settings that only earlier versions had are left out, with a warning. Beside
+    ``recipe="paper"`` the rest is the paper's where it differs. The page, the
     command line and an estimator made without arguments agree by this.
 
     Raises
@@ -104,6 +106,13 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
     if spec is None:
         return dict(given)
     known = {setting.name: setting for setting in spec.settings_of(task)}
+    if former := [name for name in given if name in spec.former]:
+        warnings.warn(
+            f"{spec.title} no longer has the setting {', '.join(former)}; it is left "
+            "out.",
+            stacklevel=2,
+        )
+        given = {name: given[name] for name in given if name not in former}
     for name, value in given.items():
         if name == "constraints":
             spec.check_constraints(Constraints.read(value))

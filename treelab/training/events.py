@@ -274,13 +274,17 @@ class Monitor:
             See ``RetainedCurve``.
         """
         own = slice(self._own_rows, self._own_rows + len(self._losses))
-        self.history[own] = [
-            (row[0], float(train[candidate]), float(valid[candidate]), *row[3:])
-            for row, (train, valid) in zip(self.history[own], self._losses)
-        ]
+        self.history[own] = self.curve_of(candidate)
         last = self._progress(self._last_epoch - self.epoch_offset, math.nan, math.nan)
         curve = RetainedCurve(self.history_frame(), snapshots or {})
         notify(self.callbacks, replace(last, retained=curve))
+
+    def curve_of(self, candidate: int) -> list[tuple]:
+        """Return this stage's rows of the history with the losses of one candidate."""
+        return [
+            (row[0], float(train[candidate]), float(valid[candidate]), *row[3:])
+            for row, (train, valid) in zip(self.history[self._own_rows :], self._losses)
+        ]
 
     def history_frame(self) -> pd.DataFrame:
         """Return the history, one row a report, with the columns of ``HISTORY``."""

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, time
 from functools import lru_cache
 
 import numpy as np
@@ -23,13 +24,19 @@ from pandas.api.types import (
 from treelab.trees.derived.dates import ISO, STYLES, read_dates
 from treelab.trees.derived.decimal_years import decimal_years
 
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "NULL", "null")
+# What a spreadsheet shows where a formula has no result.
+ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
+MISSING = (
+    *("", "?", "NA", "N/A", "n/a", *ERRORS),
+    *("NaN", "nan", "<NA>", "NULL", "null"),
+)
 # Marks that may be categories among words, but mean "no value" among numbers.
 MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
-TYPED = "\ue000"  # ahead of a number that a file holds as one, and not as text
+TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
 INFINITE = r"(?i)[+-]?inf(inity)?"
 _BOOLS = ("true", "false")
+TYPED_NUMBER = r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?"  # as Python writes it
 SPACES = r"[ \x{a0}\x{202f}'’]"  # between thousands: 1 234 567 and 1'234'567
 ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
 
@@ -56,6 +63,10 @@ class CellForm:
         A cell that training rows held.
     encoding : str, default=""
         Of the file that held the text, where it was not UTF-8.
+    width : int, default=0
+        Columns of the file, where no line named them.
+    needed : bool, default=True
+        Whether a cell that cannot be read is refused; else it is missing.
 
     Raises
     ------
@@ -71,6 +82,8 @@ class CellForm:
     date: str = ""
     example: str = ""
     encoding: str = ""
+    width: int = 0
+    needed: bool = True
 
     def __post_init__(self):
         object.__setattr__(self, "missing", tuple(map(str, self.missing)))
@@ -152,13 +165,14 @@ def read_words(
     values = np.full(len(words), np.nan)
     present = words.filter(pa.array(~absent))
     if form.kind == "date":
-        dates = decimal_years(read_dates(pd.Series(present, dtype="str"), form.date))
+        texts = pd.Series(without_mark(present), dtype="str")
+        dates = decimal_years(read_dates(texts, form.date))
         values[~absent] = dates
         return values, absent, np.isnan(values) & ~absent
     plain, fits = plain_numbers(present, form)
     found = np.full(len(present), np.nan)
     found[fits] = pc.cast(plain.filter(pa.array(fits)), pa.float64())
-    infinite = _matches(present, INFINITE)
+    infinite = _matches(without_mark(present), INFINITE)
     unread = np.zeros(len(words), dtype=bool)
     unread[~absent] = ~fits & ~infinite
     with np.errstate(invalid="ignore"):
@@ -197,9 +211,8 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
     plain = pc.replace_substring_regex(plain, f"{SPACES}|{other}", "")
     plain = pc.replace_substring(plain, ",", ".")
     if form.unit != "%":  # of a number with a format 5% is 0.05, of a text 5
-        typed = pc.starts_with(words, TYPED)
-        plain = pc.if_else(typed, without_mark(words), plain)
-        fits = fits | typed.to_numpy(zero_copy_only=False)
+        plain = pc.if_else(pc.starts_with(words, TYPED), without_mark(words), plain)
+        fits = fits | _matches(words, TYPED + TYPED_NUMBER)
     return plain, fits
 
 
@@ -267,7 +280,7 @@ def read_column(
     if kind == "number" or (form is not None and form.kind != "category"):
         read = _as_numbers(values, form or CellForm(), column, codes, place_of)
         if kind == "category":
-            read = [np.nan if np.isnan(x) else number_text(x) for x in read]
+            read = [np.nan if np.isnan(x) else value_text(x) for x in read]
     else:
         read = _as_categories(values, form, levels, column, codes, place_of)
     found = pd.Series(read, dtype="float64" if kind == "number" else "str")
@@ -322,21 +335,25 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
     read: list = []
     by_value: dict | None = None
     for place, value in enumerate(values):
+        # Without a form, a level may be how Python writes the value.
+        text = str(value) if str(value) in levels else value_text(value)
         if isinstance(value, str):
-            text = value if form is None else value.strip().removeprefix(TYPED)
+            text = value if form is None else value.strip()
             if text not in levels and text.lower() in _BOOLS:
                 spelt = [level for level in levels if level.lower() == text.lower()]
                 text = spelt[0] if len(spelt) == 1 else text
-            read.append(np.nan if text in missing else text)
+        if text in missing:
+            read.append(np.nan)
             continue
-        if form is None and str(value) in levels:
-            read.append(str(value))
+        # A frame has numbers, and what is written like one of them is that number.
+        if isinstance(value, str) or (form is None and text in levels):
+            read.append(text)
             continue
         # As written in a file 7.1 and 7.10 are two categories, and as numbers one.
         by_value = _levels_by_value(levels) if by_value is None else by_value
         is_bool = isinstance(value, bool)
         found = by_value.get((is_bool, value)) or by_value.get((not is_bool, value))
-        found = found or [str(value)]
+        found = found or [text]
         if len(found) > 1:
             row = int(np.argmax(codes == place))
             raise ValueError(
@@ -364,10 +381,51 @@ def _levels_by_value(levels: tuple[str, ...]) -> dict[tuple[bool, float], list[s
     return found
 
 
-def number_text(value) -> str:
-    """Write a number as a category, whole ones without a point."""
-    value = value.item() if hasattr(value, "item") else value
-    return str(int(value)) if float(value).is_integer() else str(value)
+def value_text(value) -> str:
+    """Write any value as a category: whole numbers without a point, dates as ISO."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime):
+        midnight = value.time() == time()
+        return value.date().isoformat() if midnight else value.isoformat(" ")
+    return str(value)
+
+
+def typed_value(word: str) -> str | int | float | bool:
+    """Return the value of a cell that has the mark of one; of another its text.
+
+    A date is its text, as ISO 8601 has it.
+    """
+    text = word.removeprefix(TYPED)
+    if text == word or text.lower() in _BOOLS:
+        return text if text == word else text.lower() == "true"
+    if not re.fullmatch(TYPED_NUMBER, text):
+        return text
+    return float(text) if re.search("[.e]", text) else int(text)
+
+
+def check_held(name: object, dtype: object, held: CellForm, form: CellForm) -> None:
+    """Raise ValueError where typed cells are not what those of training rows held.
+
+    Parameters
+    ----------
+    name : object
+        The column's.
+    dtype : object
+        Of the cells.
+    held : CellForm
+        How they were read, or of which kind they are: true and false are categories.
+    form : CellForm
+        Of the training rows.
+    """
+    # Of a number with a format 5% is 0.05, and of a text 5.
+    is_same = held.kind == form.kind and (held.unit == "%") == (form.unit == "%")
+    if form.kind != "category" and not is_same:
+        raise ValueError(
+            f"Column {name!r} holds {dtype} values, but the training rows held {form}. "
+            "Give the column as text that is written so."
+        )
 
 
 def note_forms(frame: pd.DataFrame, forms: Mapping[str, CellForm]) -> None:

@@ -1,23 +1,25 @@
 """Feature: one number that a split may test, read from a column of the user's table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.trees.cells import (
     CATEGORY,
     MISSING,
     CellForm,
     as_form,
+    check_held,
     noted_form,
     read_column,
 )
 from treelab.trees.derived.date_parts import parse_part, with_date_parts
-from treelab.trees.frames import as_pandas, plain_frame
+from treelab.trees.frames import as_pandas, holds_dates, plain_frame
 
 KINDS = ("number", "category")
 
@@ -205,6 +207,7 @@ def forms_of_model(model) -> dict[str, CellForm]:
 
     Where the training rows were no text, numbers are written plainly, and a category
     is its text, a mark of a missing value being one if training rows did not hold it.
+    Of columns that no split reads, and of the target, each cell may be unreadable.
     """
     forms = {}
     for feature in model.features:
@@ -214,7 +217,14 @@ def forms_of_model(model) -> dict[str, CellForm]:
     labels = model.classes or ()
     is_text = any(isinstance(label, str | bool) for label in labels)
     forms[model.target] = _plain_form(tuple(map(str, labels)) if is_text else None)
-    return forms | known_forms(model)
+    forms |= known_forms(model)
+    parts = map(parse_part, model.columns)
+    needed = {*model.columns, *(part[1] for part in parts if part is not None)}
+    for name, form in forms.items():
+        forms[name] = replace(form, needed=name in needed)
+    # A file without names may lack the target alone.
+    forms[model.target] = replace(forms[model.target], width=0)
+    return forms
 
 
 def _plain_form(seen: tuple[str, ...] | None) -> CellForm:
@@ -335,11 +345,12 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     dates, such as "month of admitted", are computed where it has the dates.
     """
     kinds = {feature.column: feature.kind for feature in features}
+    forms = {f.column: f.form for f in features if f.form is not None}
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         parts = [found for name in kinds if (found := parse_part(name))]
         dates = {column: "number" for _, column, _ in parts}
-        forms = {f.column: f.form for f in features if f.form is not None}
+        _check_held(X, forms)
         return with_date_parts(plain_frame(X, dates | kinds), kinds, forms)
     X = np.asarray(X)
     if X.ndim != 2:
@@ -356,7 +367,23 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
                 f"{len(wanted)} columns. Pass a data frame with named columns."
             )
         names = wanted
-    return plain_frame(pd.DataFrame(X, columns=names), kinds)
+    frame = pd.DataFrame(X, columns=names)
+    _check_held(frame, forms)
+    return plain_frame(frame, kinds)
+
+
+def _check_held(X: pd.DataFrame, forms: Mapping[str, CellForm]) -> None:
+    """Raise ValueError where typed columns are not what those of training rows held."""
+    for place, (name, dtype) in enumerate(zip(map(str, X.columns), X.dtypes)):
+        form = forms.get(name)
+        if form is None or form == (noted := noted_form(X, name)):
+            continue
+        is_number = is_numeric_dtype(dtype)  # true and false, too
+        is_date = not is_number and holds_dates(X.iloc[:, place])
+        if (is_number or is_date) and X.iloc[:, place].notna().any():
+            kind = "category" if is_bool_dtype(dtype) else "number"
+            held = noted or CellForm("date" if is_date else kind)
+            check_held(name, dtype, held, form)
 
 
 def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:

@@ -87,6 +87,5 @@ def _progress(run: Run) -> str:
 
 
 def _where(run: Run) -> str:
-    """Write which worker of the cluster trains a run, nothing for this machine."""
-    place = queue().place(run.id)
-    return f" · worker {place}" if place else ""
+    """Write which machine trains a run, nothing for this one."""
+    return f" · on {run.machine}" if run.machine else ""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from treelab import CartClassifier, load
 from treelab.data.problem import Problem
 from treelab.data.reading.read_table import read_table
+from treelab.evaluation.comparison.plane import typical_row
 from treelab.evaluation.predictions.new_table import new_table
 from treelab.trees.feature import forms_of_model
 
@@ -163,3 +164,72 @@ def test_a_cell_that_is_written_otherwise_is_refused(cells, cell, seen, tmp_path
         predicted(model, f"a;b\n{cells[0]};x\n{cell};x\n".encode())
     with pytest.raises(ValueError, match=f"holds '{cell}' in row 2, .* held {seen}"):
         model.predict(pd.DataFrame({"a": [cells[0], cell]}))
+
+
+def typed_files(frame: pd.DataFrame) -> list[bytes]:
+    """Write a table as files that tell numbers from text."""
+    lines = frame.to_json(orient="records", lines=True).encode()
+    return [excel(frame), parquet(frame), lines]
+
+
+def test_a_typed_number_that_may_be_two_codes_is_refused_everywhere(tmp_path):
+    for cells, number, shown in [
+        (["7.10", "7.1", "V22"], 7.1, "'7.1' or '7.10'"),
+        (["007", "7", "0070"], 7, "'007' or '7'"),
+    ]:
+        frame = pd.DataFrame({"a": cells * 8})
+        frame["y"] = np.where(frame["a"] == cells[1], "q", "p")
+        model = fitted(frame, tmp_path)
+        new = pd.DataFrame({"a": [number], "n": [1]})
+        with pytest.raises(ValueError, match=f"'a' holds the number .*{shown}"):
+            model.predict(new)
+        for content in typed_files(new):
+            with pytest.raises(ValueError, match=f"'a' holds the number .*{shown}"):
+                predicted(model, content)
+
+
+def test_a_typed_number_is_the_one_code_that_it_may_be(tmp_path):
+    frame = pd.DataFrame({"a": ["007", "12", "x"] * 8})
+    frame["y"] = np.where(frame["a"] == "007", "q", "p")
+    model = fitted(frame, tmp_path)
+    new = pd.DataFrame({"a": [12, 7], "n": [1, 2]})
+    for content in typed_files(new):
+        assert predicted(model, content) == model.predict_proba(new).tolist()
+    assert model.predict(new).tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "typed"),
+    [
+        (["5%", "90%"], [0.05, 0.9]),
+        (["31/01/2021", "01/11/2020"], [20210131, 20201101]),
+        (["1.5", "7.5"], pd.to_datetime(["2020-01-31", "2021-01-31"])),
+        (["1.5", "7.5"], [True, False]),
+    ],
+)
+def test_typed_columns_of_another_kind_are_refused_in_a_frame_too(
+    cells, typed, tmp_path
+):
+    frame = pd.DataFrame({"a": cells * 10})
+    frame["y"] = np.where(frame["a"] == cells[0], "q", "p")
+    model = fitted(frame, tmp_path)
+    new = pd.DataFrame({"a": typed})
+    for read in (lambda: model.predict(new), lambda: predicted(model, parquet(new))):
+        with pytest.raises(ValueError, match="values, but the training rows held"):
+            read()
+    own = read_table(csv(frame), as_in=forms_of_model(model)).frame
+    assert model.predict(own).tolist() == frame["y"].tolist()
+    assert model.predict(typical_row(own[["a"]]))[0] in ("p", "q")
+
+
+def test_numbers_among_text_objects_are_read_alike_in_any_order():
+    cells = [1, "1", 1.0, "a", 2.5, "2.5"] * 6
+    y = np.where([str(cell)[0] == "1" for cell in cells], "p", "q")
+    frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
+    for order in (slice(None), slice(None, None, -1)):
+        model = CartClassifier(random_state=0).fit(frame[order], y[order])
+        assert model.tree_.features[0].categories == ("1", "2.5", "a")
+        assert model.predict(frame).tolist() == y.tolist()
+        for cell, label in zip(cells, y):
+            alone = pd.DataFrame({"a": pd.Series([cell], dtype=object)})
+            assert model.tree_.predict(alone).tolist() == [label]

@@ -1,7 +1,10 @@
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
@@ -11,15 +14,21 @@ from tests.slow_params import slow_after
 from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin import estimators as argmin
-from treelab.learners.argmin.network import even_bias
-from treelab.learners.argmin.path import smallest_within_error
-from treelab.ops.activity import known_traversal
+from treelab.learners.argmin.export import trained_trees
+from treelab.learners.argmin.network import ArgminTrees, RowTensors
+from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.starts import even_bias, random_splits
+from treelab.ops.activity import known_traversal, path_scores
+from treelab.training.loop import train
+from treelab.training.plan import TrainingPlan
+from treelab.training.qhadam import QHAdam
 from treelab.trees.code import to_c, to_onnx, to_pmml, to_python, to_sql
 from treelab.trees.pruning.shown_tree import ON_TOP, shown_tree
 from treelab.trees.text.rules import to_text
 from treelab.trees.tree import Tree
 
 QUICK = {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 60}
+QUICK |= {"n_restarts": 2}
 KINDS = [
     {"predictor": "linear"},
     {"predictor": "mlp", "hidden_size": 8, "n_hidden_layers": 2, "dropout": 0.2},
@@ -28,8 +37,10 @@ KINDS = [
     {
         "predictor": "linear",
         "formulation": "preference",
-        "pruning_strength": (0.0, 0.01),
+        "pruning_strength": 0.01,
     },
+    {"predictor": "linear", "formulation": "preference", "max_leaf_nodes": 3},
+    {"predictor": "linear", "pruning_strength": 100.0},
 ]
 
 
@@ -44,8 +55,8 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks([ArgminTreeRegressor(**CHECKED)])
 def test_scikit_learns_checks_of_the_regressor(estimator, check):
-    if "check_regressors_train" in str(check):  # four leaves cannot reach R2 0.5 there
-        estimator = clone(estimator).set_params(depth=3, max_epochs=30)
+    if "check_regressors_train" in str(check):  # four leaves cannot reach R2 0.5
+        estimator = clone(estimator).set_params(depth=4, max_epochs=60)
     check(estimator)
 
 
@@ -54,9 +65,9 @@ def fitted(key, monkeypatch, **settings):
     kept = {}
     build = argmin._Argmin._network
 
-    def keep(self, settings, data, *args):
-        kept["data"] = data
-        kept["network"] = build(self, settings, data, *args)
+    def keep(self, exporter, seed):
+        kept["data"] = exporter.data
+        kept["network"] = build(self, exporter, seed)
         return kept["network"]
 
     monkeypatch.setattr(argmin._Argmin, "_network", keep)
@@ -65,6 +76,7 @@ def fitted(key, monkeypatch, **settings):
     target = frame.pop(table.target)
     kind = ArgminTreeRegressor if table.task == "regression" else ArgminTreeClassifier
     settings = {"depth": 3, "max_epochs": 10, "random_state": 0} | settings
+    settings = {"n_restarts": 1} | settings
     model = kind(**settings).fit(frame, target)
     return model, frame, kept["network"].eval(), kept["data"]
 
@@ -72,44 +84,38 @@ def fitted(key, monkeypatch, **settings):
 @pytest.mark.parametrize("key", slow_after(1, ["diabetes", "wine"]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_export_answers_as_the_trained_tensors(key, kind, monkeypatch):
+    # The network ends with the trees of the last strength.
+    kind = {"pruning_strength": 1.0} | kind
     model, _X, network, data = fitted(key, monkeypatch, **kind)
     # Other rows may enter a node that no training row passed; there the export stops.
     rows = torch.tensor(data.encoder.transform(data.frame).T, dtype=torch.float32)
     with torch.no_grad():
-        z = known_traversal(network.scores(rows), network.reference_activity())
-        expected = network.outputs(z, rows).double()  # (E, C, B)
-    for e in range(len(model.path_)):
-        if key == "wine":
-            found = model.path_.predict_proba(data.frame, e)
-            np.testing.assert_allclose(found, expected[e].softmax(0).T, atol=1e-4)
-        else:
-            found = (model.path_.predict(data.frame, e) - data.y.mean()) / data.y.std()
-            np.testing.assert_allclose(found, expected[e, 0], atol=1e-4)
+        z = known_traversal(network.scores(rows), network.activity())
+        expected = network.outputs(z, rows)[0].double()  # (C, B)
+    if key == "wine":
+        found = model.path_.predict_proba(data.frame)
+        np.testing.assert_allclose(found, expected.softmax(0).T, atol=1e-4)
+    else:
+        found = (model.path_.predict(data.frame) - data.y.mean()) / data.y.std()
+        np.testing.assert_allclose(found, expected[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("key", BUILTIN)
 def test_rows_take_the_route_of_the_trained_splits(key, monkeypatch):
-    settings = {"depth": 4, "max_epochs": 3, "pruning_strength": (1.0, 300.0)}
+    settings = {"depth": 4, "max_epochs": 3, "pruning_strength": (1.0, 30.0)}
     settings |= {"predictor": "linear"}  # with every node, as it was trained
     model, X, network, data = fitted(key, monkeypatch, **settings)
     encoded = torch.tensor(data.encoder.transform(X).T, dtype=torch.float32)
     trained = X.index.isin(data.frame.index)
     with torch.no_grad():
-        left = network.scores(encoded) >= 0  # (E, N, B)
-    for e, tree in enumerate(model.path_.trees):
-        # Nodes of the export are the trained ones in their order; find them again.
-        place = {0: 0}
-        for node in np.flatnonzero(~tree.is_leaf):
-            place[tree.left[node]] = 2 * place[node] + 1
-            place[tree.right[node]] = 2 * place[node] + 2
-        passed = tree.decision_path(X)
-        for node in np.flatnonzero(~tree.is_leaf):
-            here = passed[:, node]
-            agree = (passed[:, tree.left[node]] == left[e, place[node]].numpy())[here]
-            assert agree[trained[here]].all()
-            assert len(agree) == 0 or agree.mean() >= 0.999
-        z = model.path_.traversal(e, X)
-        assert ((z > 0) == (passed & (tree.activity > 0))).all()
+        q = path_scores(network.scores(encoded))[0].numpy()  # (T, B)
+    tree, (numbers, _) = model.path_.trees[-1], trained_trees(network)[0].nodes()
+    passed = tree.decision_path(X)
+    agree = passed == (q[numbers] > 0).T
+    assert agree[trained].all()
+    assert agree.mean() >= 0.999
+    z = model.path_.traversal(len(model.path_) - 1, X)
+    assert ((z > 0) == (passed & (tree.activity > 0))).all()
 
 
 def rows_of(seed, task, n_rows=160):
@@ -268,16 +274,49 @@ def test_dropout_follows_the_seed_and_leaves_the_global_generator_alone():
     assert (without.fit(X, y).predict_proba(X) != first).any()
 
 
-def test_strengths_train_side_by_side_as_they_would_alone():
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    settings = {"depth": 2, "max_epochs": 20, "patience": 50, "random_state": 0}
-    settings["predictor"] = "linear"
-    grid = ArgminTreeClassifier(pruning_strength=(1.0, 100.0), **settings).fit(X, y)
-    for e, strength in enumerate((1.0, 100.0)):
-        alone = ArgminTreeClassifier(pruning_strength=strength, **settings).fit(X, y)
-        np.testing.assert_allclose(
-            alone.predict_proba(X), grid.path_.predict_proba(X, e), atol=1e-3
+def test_restarts_train_side_by_side_as_they_would_alone():
+    x = torch.randn(4, 80, generator=torch.Generator().manual_seed(0))
+    rows = RowTensors(x, (x[0] > 0).long(), torch.ones(80))
+    settings = ArgminSettings(depth=2, predictor="linear")
+
+    def trained(splits, layers):
+        rng = torch.Generator().manual_seed(0)
+        network = ArgminTrees(settings, rows, rows, 2, splits=splits, generator=rng)
+        network.layers = torch.nn.ParameterList(layers)
+        rate = torch.full((network.n_candidates,), 0.05)
+        train(
+            network,
+            QHAdam(network.parameters(), rate),
+            TrainingPlan(n_rows=80, batch_size=40, max_epochs=10, patience=10),
+            generator=torch.Generator().manual_seed(1),
         )
+        return network.valid_loss()
+
+    rng = torch.Generator().manual_seed(0)
+    weights, bias = random_splits(x, 3, 2, "median", rng)
+    layers = [torch.randn(3, 2, 7, generator=rng), torch.zeros(3, 2, 1)]
+    alone = [
+        trained((weights[[e]], bias[[e]]), [layer[[e]] for layer in layers])
+        for e in range(3)
+    ]
+    together = trained((weights, bias), layers)
+    torch.testing.assert_close(torch.cat(alone), together, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("formulation", ["ridge", "preference"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_slider_goes_one_way(seed, formulation):
+    X, y = rows_of(seed, "multiclass")
+    model = ArgminTreeClassifier(
+        formulation=formulation, max_epochs=40, n_restarts=2, random_state=seed
+    )
+    path = model.fit(X, y).path_
+    leaves = [shown_tree(path, strength=i).n_leaves for i in range(len(path))]
+    rises = [after - before for before, after in pairwise(leaves)]
+    assert max(rises) <= 1  # where two equal leaves, drawn as one, part again
+    if formulation == "ridge":
+        assert spearmanr(path.strengths, leaves)[0] <= -0.9
+        assert leaves[-1] == 1
 
 
 def test_a_callback_is_called_each_epoch_and_stops_the_training():
@@ -301,20 +340,13 @@ def test_a_callback_is_called_each_epoch_and_stops_the_training():
 
 def test_a_class_of_more_weight_is_predicted_more_often():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    settings = CHECKED | {"pruning_strength": 1.0, "max_epochs": 40, "random_state": 0}
     found = [
-        ArgminTreeClassifier(
-            depth=1,
-            pruning_strength=1.0,
-            class_weight=weight,
-            max_epochs=40,
-            random_state=0,
-        )
-        .fit(X, y)
-        .predict_proba(X)[:, 0]
-        .mean()
+        ArgminTreeClassifier(class_weight=weight, **settings).fit(X, y).predict(X)
         for weight in ({0: 1, 1: 50}, None, {0: 50, 1: 1})
     ]
-    assert found[0] < found[1] < found[2]
+    first, second, third = [(labels == 0).mean() for labels in found]
+    assert first < second < third
 
 
 @pytest.mark.parametrize(
@@ -380,24 +412,6 @@ def test_first_biases_spread_the_rows_evenly(depth):
         node = torch.where(left, 2 * node + 1, 2 * node + 2)
     counts = torch.bincount(node - (2**depth - 1), minlength=2**depth)
     assert (counts > 0.6 * 1024 / 2**depth).all()
-
-
-def test_the_smallest_tree_within_one_standard_error_is_chosen():
-    def chosen(size, score):
-        size, score = np.array(size), np.array(score)
-        return smallest_within_error(size, score, np.full(4, 0.1), loss=1 - score)
-
-    assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.79, 0.2]) == 1
-    assert chosen([9, 5, 3, 1], [0.9, 0.85, 0.81, 0.2]) == 2
-    assert chosen([9, 5, 5, 1], [0.9, 0.85, 0.87, 0.2]) == 2
-
-
-def test_where_no_score_is_a_number_the_loss_chooses():
-    nothing = np.full(3, np.nan)
-    assert (
-        smallest_within_error(np.ones(3), nothing, nothing, np.array([0.3, 0.1, 0.2]))
-        == 1
-    )
 
 
 def test_the_chosen_trees_score_is_near_the_best():

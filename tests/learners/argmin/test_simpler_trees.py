@@ -4,20 +4,18 @@ import torch
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from treelab import ArgminTreeClassifier, ArgminTreeClusterer, ArgminTreeRegressor
+from treelab.learners.argmin.export import trained_trees
+from treelab.learners.argmin.fit import keep_columns, loses_nothing, most_active
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.settings import SPEC, ArgminSettings
-from treelab.learners.argmin.sparse import (
-    drop_empty_splits,
-    keep_columns,
-    limit_leaves,
-    lose_nothing,
-)
+from treelab.learners.argmin.starts import random_splits
 from treelab.learners.common.origin import changed_splits, feature_spread
+from treelab.ops.activity import known_traversal, path_scores
 from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.walk import OBLIQUE
 
 QUICK = {"depth": 3, "pruning_strength": (1.0, 100.0), "max_epochs": 80}
-QUICK |= {"random_state": 0}
+QUICK |= {"random_state": 0, "n_restarts": 2}
 
 
 def wine():
@@ -33,12 +31,13 @@ def columns_per_split(tree):
 
 
 def network_of(x, depth, **settings):
-    """An untrained network of two strengths on rows (n, F) of two classes."""
+    """An untrained network of two trees on rows (n, F) of two classes."""
     y = (x[:, 0] > 0).astype(np.int64)
     rows = RowTensors.of(x, y, np.ones(len(x)), torch.device("cpu"))
-    settings = ArgminSettings(depth=depth, pruning_strength=(1.0, 10.0), **settings)
-    generator = torch.Generator().manual_seed(0)
-    return ArgminTrees(settings, rows, rows, 2, loss_scale=None, generator=generator)
+    settings = ArgminSettings(depth=depth, **settings)
+    rng = torch.Generator().manual_seed(0)
+    splits = random_splits(rows.x, 2, depth, "median", rng)
+    return ArgminTrees(settings, rows, rows, 2, splits=splits, generator=rng)
 
 
 def test_splits_of_breast_cancer_name_few_columns_and_score_as_before():
@@ -77,33 +76,52 @@ def test_no_tree_of_the_path_has_more_leaves_than_allowed(most, predictor):
     assert model.score(X, y) > 0.6
 
 
-def test_a_split_that_all_rows_pass_on_one_side_gives_its_place_to_that_side():
+@pytest.mark.parametrize("formulation", ["ridge", "preference"])
+def test_a_split_with_one_child_left_gives_it_its_place(formulation):
     x = np.random.default_rng(0).normal(size=(200, 2))
-    network = network_of(x, depth=2)
+    network = network_of(x, depth=2, formulation=formulation)
     with torch.no_grad():
         network.weights.zero_()
         network.bias.zero_()
         network.bias[:, 0] = 1.0  # all rows go left at the root
         network.weights[:, 1, 1] = 2.0  # and part there
-    before = network.layers[0].detach().clone()
-    drop_empty_splits(network)
-    assert (network.weights[:, 0, 1] == 2.0).all()
-    assert network.node_mask[0].tolist() == [1, 1, 1, 0, 0, 0, 0]
-    now = network.layers[0].detach()
-    torch.testing.assert_close(now[:, :, 0], before[:, :, [0, 1]].sum(2))
-    torch.testing.assert_close(now[:, :, [1, 2]], before[:, :, [3, 4]])
+        z = known_traversal(network.scores(network.rows.x), network.activity())
+        before = network.outputs(z, network.rows.x)
+        network.empty_nodes(network.rows_at() > 0)
+        z = known_traversal(network.scores(network.rows.x), network.activity())
+        after = network.outputs(z, network.rows.x)
+    assert network.fixed[0].isnan().tolist() == [False, True, False]
+    numbers, children = trained_trees(network)[0].nodes()
+    assert numbers.tolist() == [1, 3, 4]
+    assert children.tolist() == [[1, 2], [-1, -1], [-1, -1]]
+    if formulation == "ridge":  # what was read of the root is read of its child
+        torch.testing.assert_close(after, before)
 
 
-def test_the_least_active_splits_go_until_the_leaves_are_few():
+@pytest.mark.parametrize("strength", [0.0, 3.0, 30.0, 200.0, 2000.0])
+def test_nodes_live_whose_rows_pass_them_by_more_than_half_of_lambda(strength):
     x = np.random.default_rng(0).normal(size=(200, 3))
     network = network_of(x, depth=3)
-    limit_leaves(network, 3)
-    splits = network.node_mask[:, 1::2].sum(1)
-    assert splits.tolist() == [2, 2]
-    # No node without its parent, none without its sibling.
-    for mask in network.node_mask.bool().tolist():
-        assert all(mask[(t - 1) // 2] for t in range(1, 15) if mask[t])
-        assert mask[1::2] == mask[2::2]
+    network.pruning_strength = strength
+    q = path_scores(network.scores(network.rows.x)).clamp(min=0)
+    expected = (q.sum(2) > strength * 200 / 512 / 2).numpy()
+    expected[:, 0] = True
+    live = network.live_nodes()
+    assert (live == expected).all()
+    network.empty_nodes(live)
+    for tree, leaves in zip(trained_trees(network), live[:, 1:].reshape(2, -1, 2)):
+        assert (tree.nodes()[1][:, 0] < 0).sum() == 1 + leaves.all(1).sum()
+
+
+def test_the_least_active_leaves_go_until_there_are_few():
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    network = network_of(x, depth=3)
+    live = most_active(network, 3)
+    for nodes in live.tolist():  # none without its parent
+        assert all(nodes[(t - 1) // 2] for t in range(1, 15) if nodes[t])
+    network.empty_nodes(live)
+    for tree in trained_trees(network):
+        assert (tree.nodes()[1][:, 0] < 0).sum() == 3
 
 
 def test_a_sum_of_fewer_columns_sends_nearly_all_rows_the_same_way():
@@ -124,7 +142,8 @@ def test_trees_lose_nothing_within_one_standard_error_of_the_difference():
     after = before.copy()
     after[1, 0] = 0  # one row in 50: its error is as large
     after[2, :5] = 0
-    assert lose_nothing(before, after).tolist() == [True, True, False]
+    found = [loses_nothing(*scores) for scores in zip(before, after)]
+    assert found == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -167,16 +186,12 @@ def test_the_history_is_that_of_the_chosen_tree_from_its_start():
     X, y = wine()
     settings = {**QUICK, "sparse_splits": False, "patience": 80}
     model = ArgminTreeClassifier(**settings).fit(X, y)
-    alone = ArgminTreeClassifier(
-        **settings | {"pruning_strength": model.pruning_strength_}
-    ).fit(X, y)
-    assert model.history_["epoch"].tolist() == list(range(81))
-    for losses in ("train_loss", "valid_loss"):
-        np.testing.assert_allclose(
-            model.history_[losses], alone.history_[losses], rtol=1e-2, atol=1e-3
-        )
-    best = model.history_["valid_loss"].min()
-    assert best < model.history_["valid_loss"][0]
+    history = model.history_
+    steps = 1 + model.path_.chosen  # an eighth of the epochs at each strength
+    assert history["epoch"].tolist() == list(range(81 + 10 * steps))
+    assert history["stage"].tolist()[81:] == ["pruning"] * 10 * steps
+    assert history["valid_loss"].min() < history["valid_loss"][0]
+    assert model.n_epochs_ == 80 + 10 * steps
 
 
 def test_the_papers_recipe_is_that_of_its_appendix():
@@ -197,7 +212,8 @@ def test_the_papers_recipe_is_that_of_its_appendix():
 @pytest.mark.parametrize("init", ["clusters", "random"])
 def test_clusters_begin_as_the_setting_says(init):
     X = load_iris(as_frame=True).data
-    model = ArgminTreeClusterer(init=init, **QUICK).fit(X)
+    quick = {name: QUICK[name] for name in QUICK if name != "n_restarts"}
+    model = ArgminTreeClusterer(init=init, **quick).fit(X)
     assert model.origin_.start == init
     assert model.n_clusters_ >= 2
     assert model.history_["epoch"][0] == 0

@@ -9,8 +9,8 @@ from sklearn.metrics import f1_score
 from tests.trees.make import shrunk_by_hand
 from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
-from treelab.learners.cart import tuning
-from treelab.learners.cart.tuning import Candidate
+from treelab.learners.common import cross_validation as tuning
+from treelab.learners.common.cross_validation import Candidate
 from treelab.learners.common.folds import repeated_folds
 from treelab.training.checkpointer import Checkpointer
 from treelab.trees.pruning.cut import cut_at
@@ -39,15 +39,15 @@ def slow_predictions(candidate: Candidate, size: int, deep, X, y, X_held, search
     leaf, predicted = tree.apply(X), {}
     for node in np.unique(leaf):
         here = y[leaf == node]
-        if search.classes is None:
+        if search.greedy.classes is None:
             predicted[node] = here.mean()
             continue
         weights = search.predicting[candidate.weighting]
         votes = [
             weight * (here == label).sum()
-            for label, weight in zip(search.classes, weights, strict=True)
+            for label, weight in zip(search.greedy.classes, weights, strict=True)
         ]
-        predicted[node] = search.classes[int(np.argmax(votes))]
+        predicted[node] = search.greedy.classes[int(np.argmax(votes))]
     return np.array([predicted[node] for node in tree.apply(X_held)])
 
 
@@ -57,15 +57,16 @@ def slow_predictions(candidate: Candidate, size: int, deep, X, y, X_held, search
 def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
     monkeypatch.setattr(tuning, "DEPTHS", (2, 4))
     monkeypatch.setattr(tuning, "LEAF_SIZES", (2, 12))
-    monkeypatch.setattr("treelab.learners.cart.estimators.POWERS", (0.0, 0.5, 1.0))
+    monkeypatch.setattr("treelab.learners.common.tuned_tree.POWERS", (0.0, 0.5, 1.0))
     seen = {}
 
     def recorded(data, search, monitor):
         seen["search"] = search
-        seen["scores"] = tuning.cross_validate(data, search, monitor)
+        seen["scores"] = measured(data, search, monitor)
         return seen["scores"]
 
-    monkeypatch.setattr("treelab.learners.cart.fit.cross_validate", recorded)
+    measured = tuning.candidate_scores
+    monkeypatch.setattr(tuning, "candidate_scores", recorded)
     X, y = noisy(task)
     kind = CartRegressor if task == "regression" else CartClassifier
     model = kind(random_state=0, max_leaf_nodes=7).fit(X, y)

@@ -8,14 +8,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tests.slow_params import slow_after
 from tests.trees.make import make_tree
+from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import (
     STRENGTHS,
     _greedy_size,
     _node_at_size,
-    _shape,
     measured_strengths,
 )
 from treelab.learners.registry import LEARNERS, make_estimator
+from treelab.trees.feature import Feature
 
 QUICK = {
     "cart": {},
@@ -108,7 +109,8 @@ def test_the_first_nodes_are_the_tree_that_is_grown_smaller(size):
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
     large = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0).fit(X, y).tree_
     X = X.astype(np.float32)
-    node = _node_at_size(_shape(large), large.apply(X), size)
+    shape = encoded_tree(large, [Feature(str(j)) for j in range(X.shape[1])], None)
+    node = _node_at_size(shape, large.apply(X), size)
     assert len(np.unique(node)) == size
     if size > 1:
         small = DecisionTreeClassifier(max_leaf_nodes=size, random_state=0).fit(X, y)

@@ -8,7 +8,6 @@ import torch
 from treelab.learners.common.objective import ClassObjective
 from treelab.learners.gradtree.annealing import (
     Plan,
-    Training,
     make_starts,
     plans_of,
     train,
@@ -81,7 +80,7 @@ def trained(settings, callbacks=()):
     starts = make_starts(
         encodings, y, values, plans_of(settings), 2, settings, np.random.RandomState(0)
     )
-    training = Training(
+    found = train(
         encodings,
         starts,
         y,
@@ -90,7 +89,7 @@ def trained(settings, callbacks=()):
         Monitor(20, callbacks),
         torch.Generator().manual_seed(0),
     )
-    return starts, *train([training])
+    return starts, *found
 
 
 def test_training_lowers_the_loss_of_the_hard_trees():

@@ -4,17 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.datasets import make_classification
 
-from tests.slow_params import slow_after
 from treelab.learners.common.objective import ClassObjective
 from treelab.learners.gradtree.annealing import Plan, plans_of
 from treelab.learners.gradtree.cross_validation import CLEAR, _best, cross_validate
-from treelab.learners.gradtree.estimators import GradTreeClassifier
 from treelab.learners.gradtree.selection import TargetRows
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.table import Table
-from treelab.learners.gradtree.together.fits import run_together
 from treelab.training.events import Monitor
 
 SETTINGS = GradTreeSettings(max_leaf_nodes=8, n_restarts=2, n_steps=10)
@@ -35,8 +31,7 @@ def choose(n_rows, callbacks=(), noise=1.0):
     )
     monitor = Monitor(20, callbacks, stage="cross-validation", is_preparation=True)
     generator, random = torch.Generator().manual_seed(0), np.random.RandomState(0)
-    fit = cross_validate(table, SETTINGS, monitor, generator, random)
-    return run_together([fit])[0]
+    return cross_validate(table, SETTINGS, monitor, generator, random)
 
 
 def test_every_size_has_a_plan_a_weighting_and_a_score():
@@ -101,15 +96,3 @@ def test_a_random_start_is_taken_where_its_lead_is_clear(ahead):
         np.testing.assert_array_equal(best, np.where(clear, 3, greedy))
         taken.append(clear.mean())
     assert np.mean(taken) < 0.1 if ahead == 0 else np.mean(taken) == 1
-
-
-@pytest.mark.parametrize("seed", slow_after(1, [0, 1]))
-def test_the_score_alone_is_the_one_by_which_fit_chooses(seed):
-    X, y = make_classification(150, 5, random_state=seed)
-    given = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 5, "random_state": seed}
-    fitted = GradTreeClassifier(**given).fit(X, y)
-    score, n_leaves = GradTreeClassifier(**given).cross_validated(X, y)
-    assert score == fitted.path_.scores["score"].iloc[fitted.path_.chosen]
-    assert fitted.model_.n_leaves <= n_leaves
-    paper = GradTreeClassifier(recipe="paper").cross_validated(X, y)
-    assert np.isnan(paper[0])

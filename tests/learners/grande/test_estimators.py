@@ -51,11 +51,11 @@ def table(key):
 class Recording:
     """A learner that remembers the first network it exported, and the last."""
 
-    def _export(self, network, table, objective):
-        self.exported = (network, table, objective)
+    def _export(self, network, data, calibration=None):
+        self.exported = (network, data, calibration)
         if not hasattr(self, "on_folds"):
             self.on_folds = network
-        return super()._export(network, table, objective)
+        return super()._export(network, data, calibration)
 
 
 class RecordingClassifier(Recording, GrandeClassifier):
@@ -78,7 +78,7 @@ def of_all_trees(network, x):
         columns=None if columns is None else columns.flatten(0, 1),
     ).double()  # (E, C + 1, B)
     estimator_weights = tree_weights(
-        reached[:, -1], network.weighting, network.max_deciders
+        reached[:, -1], network.settings.weighting, network.max_deciders
     )
     return (estimator_weights[:, None] * reached[:, :-1]).sum(0).numpy()
 
@@ -92,8 +92,8 @@ def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
     learner = RecordingRegressor if task == "regression" else RecordingClassifier
     settings = QUICK | {"max_epochs": 3, "weighting": weighting}
     fitted = learner(**settings).fit(X, y)
-    network, folded, objective = fitted.exported
-    encoded = torch.as_tensor(to_float32(folded.encoder.transform(X)))
+    network, data, calibration = fitted.exported
+    encoded = torch.as_tensor(to_float32(data.encoder.transform(X)))
     output = of_all_trees(network, encoded)  # (C, B)
     ensemble = fitted.ensemble_
     if task == "regression":
@@ -102,7 +102,7 @@ def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
     else:
         predicted = ensemble.predict_proba(X)
         logits = output if len(output) > 1 else np.stack([0 * output[0], output[0]])
-        logits = objective.logit_scale * logits + objective.logit_shift[:, None]
+        logits = calibration.scale * logits + calibration.shift[:, None]
         shifted = np.exp(logits - logits.max(0))
         expected = (shifted / shifted.sum(0)).T
     np.testing.assert_allclose(predicted, expected, rtol=2e-5, atol=1e-6)

@@ -6,7 +6,7 @@ import torch
 
 from tests.learners.grande.test_estimators import QUICK, RecordingClassifier, table
 from treelab.learners.grande.estimators import GrandeClassifier
-from treelab.learners.grande.training import Concentration
+from treelab.learners.grande.fit import Concentration
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_half_of_each_loss_is_that_of_fewer_trees():
     losses = {}
     for limit in (3, 4, 5):
         output, _ = network.mix(reached, None, limit)
-        loss = network.objective.loss(output, network.target[rows])
+        loss = network.objective.loss(output, network.rows.target[rows])
         losses[limit] = (loss * weight[:, rows]).sum() / weight[:, rows].sum()
     expected = sorted((losses[few] + losses[5]).item() / 2 for few in losses)
     network.max_deciders = 5
@@ -89,7 +89,7 @@ def test_the_entropy_of_each_rows_weights_is_added_to_its_loss():
     network.max_deciders = None
     losses = []
     for penalty in (0.0, 0.01):
-        network.entropy_penalty = penalty
+        network.settings.entropy_penalty = penalty
         losses.append(network.batch_loss(rows).item())
     _, weights = network.mix(network.reached(network.rows.x[rows]), None, None)
     effective = 1 / weights[0].detach().square().sum(0)  # number of trees, (B,)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from treelab.learners.grande.estimators import GrandeClassifier
+from treelab.learners.grande.fit import MOST_SCALED, Course, learning_rate_scale
 from treelab.learners.grande.settings import SPEC, GrandeSettings
-from treelab.learners.grande.training import MOST_SCALED, Course, learning_rate_scale
 
 SMALL = {"n_estimators": 8, "depth": 2, "max_epochs": 4, "batch_size": 32}
 RATES = ("index", "values", "leaf", "weights")

@@ -177,7 +177,7 @@ def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
 # One line for each fold or step that is trained; at one the process is killed.
 COUNTING = """
 import os, signal, sys
-from treelab.learners.cart import tuning
+from treelab.learners.common import cross_validation as tuning
 from treelab.learners.gradtree.annealed_trees import AnnealedTrees
 from treelab.runs.jobs.resume import checkpoints
 from treelab.runs.jobs.run_one import run_one

@@ -1,3 +1,4 @@
+import json
 import time
 from dataclasses import replace
 
@@ -29,6 +30,7 @@ from treelab.runs.sweeps.study import (
     end_stale_trials,
     n_ended,
     n_running,
+    note_seen,
     open_study,
     read_study,
     trial_table,
@@ -198,6 +200,22 @@ def test_as_many_are_tried_as_were_asked_for_and_the_dead_do_not_count(store, pr
     assert ask_trial(study, 2).number == 2
 
 
+def test_a_trial_on_another_machine_counts_while_that_says_so(store):
+    study = open_study(store.home)
+    trial = ask_trial(study, 1)
+    trial.set_user_attr("process", str(replace(ProcessId.here(), host="elsewhere")))
+    end_stale_trials(study)
+    assert n_running(study) == 1
+    trial.set_user_attr("seen", time.time() - 100)
+    note_seen([trial])
+    end_stale_trials(study)
+    assert n_running(study) == 1
+    trial.set_user_attr("seen", time.time() - 100)
+    end_stale_trials(study)
+    assert n_running(study) == 0
+    note_seen([trial])  # it has ended: no matter
+
+
 @pytest.mark.slow
 def test_idle_workers_help_a_sweep(tmp_path, monkeypatch):
     monkeypatch.setenv("TREELAB_SLOTS", "2")
@@ -336,3 +354,10 @@ def test_a_regression_is_scored_by_r2(store):
     run, study = swept(store, problem)
     assert 0 < best_trial(study).value < 1
     assert run.state == "done"
+
+
+def test_the_plan_of_a_sweep_that_trained_in_batches_is_read():
+    plan = SweepPlan({"max_depth": Range(2, 8)}, 5)
+    text = plan.to_json()
+    stored = json.dumps({**json.loads(text), "batch": 8})
+    assert SweepPlan.from_json(stored) == plan

@@ -1,15 +1,20 @@
 """A visitor sees and changes what is allowed, and no more."""
 
+import inspect
+
 import pandas as pd
 import pytest
 
 from tests.runs.conftest import problem_in, small_table
 from treelab.cli.main import main
+from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run_store import RunStore
 from treelab.runs.users.quota import VARIABLE, held_bytes
 from treelab.runs.users.roles import Visitor, admins, audit_log, set_admin
 from treelab.runs.users.visitor_store import NotAllowed, VisitorStore
+from treelab.training.events import Progress
 
 
 @pytest.fixture
@@ -195,3 +200,58 @@ def test_nothing_is_added_beyond_the_quota_but_by_an_admin(
     monkeypatch.setenv(VARIABLE, "much")
     with pytest.raises(NotAllowed, match="must be a number"):
         ann.add_table(other, "more")
+
+
+def called(visitor, name, values):
+    """What a method returns, called with what its parameters are named; or refusal."""
+    parameters = inspect.signature(getattr(RunStore, name)).parameters.values()
+    needed = [each for each in parameters if each.default is each.empty][1:]
+    try:
+        return getattr(visitor, name)(**{p.name: values.get(p.name) for p in needed})
+    except (LookupError, NotAllowed):
+        return "refused"
+
+
+METHODS = [
+    name
+    for name, _ in inspect.getmembers(RunStore, inspect.isfunction)
+    if not name.startswith("_") and name not in ("create", "add_table")
+]
+
+
+@pytest.mark.parametrize("is_private", [True, False])
+@pytest.mark.parametrize("name", METHODS)
+def test_no_method_shows_or_changes_what_is_another_s(
+    store, ann, bob, name, is_private
+):
+    problem = problem_in(ann)
+    run_id = ann.create("slow", {}, problem)
+    ann.set_private(run_id, is_private)
+    run_one(run_id, store.home)
+    waits, table_id = ann.create("cart", {}, problem), problem.table_id
+    store.submit(waits)
+    ann.set_private(waits, is_private)
+    run = store.run(run_id)
+    before = (run, store.run(waits), store.events(run_id).to_csv(), files(store))
+    values = {"run_id": run_id, "table_id": table_id, "run": run, "state": "failed"}
+    values |= {"owner": ProcessId.here(), "stage": "search", "epoch": 1.0, "log": "{}"}
+    values |= {"reports": [], "trees": {}, "title": "bob's", "more": "{}", "plan": "{}"}
+    values |= {"report": Progress(9, 9, 0.0, 0.0, 0.0), "settings": {}}
+    values |= {"problem": problem, "history": store.events(run_id).head(1)}
+    values |= {"model": store.model(run_id), "tree": store.model(run_id)}
+    values |= {"path": store.model(run_id)}
+    answer = called(bob, name, values)
+    after = (run, store.run(waits), store.events(run_id).to_csv(), files(store))
+    assert after == before
+    assert store.run(run_id) == run
+    if is_private and name != "folder":  # a path, whose files nobody is shown
+        assert len(answer) == 0 if isinstance(answer, pd.DataFrame) else True
+        assert not any(known in repr(answer) for known in (run_id, waits, table_id))
+
+
+def files(store):
+    """What is in the store's folder but its database."""
+    found = [
+        p for p in store.home.rglob("*") if p.is_file() and "treelab" not in p.name
+    ]
+    return {path: path.read_bytes() for path in found}

@@ -5,8 +5,12 @@ import time
 
 import pytest
 
+from tests.runs.conftest import problem_in, small_table
 from tests.runs.workers.test_worker_pool import BROKEN
+from treelab.cli.main import main
+from treelab.runs.store import process
 from treelab.runs.store.process import ProcessId
+from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers.queue import Queue
 from treelab.runs.workers.slots import planned_slots
 from treelab.runs.workers.worker_pool import WorkerPool
@@ -51,23 +55,54 @@ def test_a_missing_dask_is_a_sentence(store, problem, monkeypatch):
         Queue(store).submit(store.create("slow", {}, problem))
 
 
-def test_with_a_cluster_the_one_worker_here_hands_runs_on(store, problem, monkeypatch):
+def test_a_store_that_other_machines_do_not_see_is_a_sentence(
+    store, problem, monkeypatch, capsys
+):
+    pytest.importorskip("distributed")
+    monkeypatch.setenv("TREELAB_CLUSTER", "tcp://somewhere:8786")
+    queue = Queue(store, command=BROKEN)
+    run_id = store.create("slow", {}, problem)
+    words = "set TREELAB_STORE to the address of a PostgreSQL database"
+    for ask in (queue.submit, queue.resume):
+        with pytest.raises(ValueError, match=words):
+            ask(run_id)
+    assert words in queue.startup_error()
+    assert queue.check() == queue.workers() == store.queued() == []
+    home = str(store.home)
+    assert main(["worker", "--slot", "cluster", "--home", home]) == 2
+    assert words in capsys.readouterr().err
+    frame, table = small_table(), store.home / "small.csv"
+    frame.to_csv(table, index=False)
+    assert main(["train", str(table), "--target", "kind", "--home", home]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_with_a_cluster_the_one_worker_here_hands_runs_on(
+    on_server, tmp_path, monkeypatch
+):
     pytest.importorskip("distributed")
     monkeypatch.setenv("TREELAB_CLUSTER", "tcp://somewhere:8786")
     assert planned_slots() == ["cluster"]
     monkeypatch.setattr(WorkerPool, "ensure_workers", lambda _: None)
+    store = RunStore(tmp_path)
     queue = Queue(store, command=BROKEN)
-    run_id = store.create("slow", {}, problem)
+    run_id = store.create("slow", {}, problem_in(store))
     queue.submit(run_id)
     assert store.queued() == [run_id]
     assert queue.device() == "Dask cluster at tcp://somewhere:8786"
-    assert queue.place(run_id) == ""
-    (store.folder(run_id) / "place.txt").write_text("one (a:1) on node")
-    assert queue.place(run_id) == "one (a:1) on node"
+    store.start(run_id, ProcessId.here())
+    here = ProcessId.here().host
+    assert store.run(run_id).machine == ""
+    monkeypatch.setattr(process.socket, "gethostname", lambda: "other")
+    assert store.run(run_id).machine == here
 
 
-def test_a_cluster_that_cannot_train_is_a_sentence_on_the_page(store, monkeypatch):
+def test_a_cluster_that_cannot_train_is_a_sentence_on_the_page(
+    on_server, tmp_path, monkeypatch
+):
+    pytest.importorskip("distributed")
     monkeypatch.setenv("TREELAB_CLUSTER", "tcp://somewhere:8786")
+    store = RunStore(tmp_path)
     queue, registry = Queue(store, command=BROKEN), store.worker_registry
     registry.register("cluster", ProcessId.here())
     registry.heartbeat("cluster", ProcessId.here(), "idle", "a cluster, 2 workers")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.trees.make import make_table, make_target, make_tree, same_arrays
 from treelab.trees.feature import Feature
 from treelab.trees.pruning.simplify import merge_equal, prune_empty, simplify
+from treelab.trees.text.conditions import path_conditions
 from treelab.trees.tree import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -141,3 +142,21 @@ def test_nodes_are_numbered_depth_first(n_classes):
     tree = simplify(make_tree(np.random.default_rng(3), 20, n_classes=n_classes))
     split = np.flatnonzero(~tree.is_leaf)
     np.testing.assert_array_equal(tree.left[split], split + 1)
+
+
+@pytest.mark.parametrize("threshold", [-np.inf, 0.0, np.inf])
+@pytest.mark.parametrize("missing_left", [False, True])
+def test_an_infinite_value_is_predicted_alike_by_a_tree_without_rows(
+    threshold, missing_left
+):
+    tree = Tree.complete(
+        [Feature("a")], [0], [threshold], [missing_left], [[1.0], [2.0]]
+    )
+    rows = pd.DataFrame({"a": [-np.inf, -1.0, 1.0, np.inf, np.nan]})
+    small = simplify(replace(tree, n_rows=np.zeros_like(tree.n_rows)))
+    assert small.predict(rows).tolist() == tree.predict(rows).tolist()
+    for node in np.flatnonzero(small.is_leaf).tolist():
+        holds = np.ones(len(rows), dtype=bool)
+        for condition in path_conditions(small, node):
+            holds &= condition.holds(rows)
+        assert (holds == (small.apply(rows) == node)).all()

@@ -1,4 +1,4 @@
-"""``python -m treelab bench soak`` and ``bench cluster-sweep``."""
+"""``python -m treelab bench soak``."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -20,21 +20,3 @@ def _soak(chosen: Namespace) -> int:
     from treelab.bench.soak.soak import soak
 
     return soak(chosen.kills, chosen.seed, chosen.out)
-
-
-def add_cluster_sweep(commands) -> None:
-    """Add ``bench cluster-sweep``."""
-    parser = commands.add_parser(
-        "cluster-sweep",
-        help="a sweep on a Dask cluster of this machine, one worker killed in it",
-    )
-    parser.add_argument("--trials", type=int, default=50, help="(default: 50)")
-    parser.add_argument("--workers", type=int, default=2, help="(default: 2)")
-    parser.set_defaults(command=_cluster_sweep)
-
-
-def _cluster_sweep(chosen: Namespace) -> int:
-    """Sweep on a cluster, and print whether it is complete."""
-    from treelab.bench.soak.cluster_sweep import sweep_on_cluster
-
-    return sweep_on_cluster(chosen.trials, chosen.workers)

@@ -26,6 +26,11 @@ def add_table(parser: ArgumentParser) -> None:
         "SPSS, SAS, SQLite or DuckDB; may be gzipped or zipped; or openml:NAME or "
         "openml:NUMBER, fetched from openml.org and cached",
     )
+    add_file_options(parser)
+
+
+def add_file_options(parser: ArgumentParser) -> None:
+    """Add what to read of a table's file."""
     parser.add_argument(
         "--sheet",
         metavar="NAME",

@@ -10,11 +10,13 @@ from treelab.cli.common.progress_bar import ProgressBar
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.workers.cluster.connection import cluster_address
+from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.workers.cluster import Caller, check_cluster, cluster_address
 from treelab.runs.workers.queue import Queue
 from treelab.training.events import Progress
 
 LOOK_SECONDS = 0.3
+SENT_AGAIN_SECONDS = 5.0  # after its worker died, a run is sent to another by then
 
 
 class Trainer:
@@ -29,7 +31,7 @@ class Trainer:
 
     Raises
     ------
-    ImportError, OSError
+    ImportError, ValueError, OSError
         If the cluster cannot be used: before a run is made.
     """
 
@@ -37,9 +39,8 @@ class Trainer:
         self._store = store
         self._on_cluster = bool(cluster_address())
         if self._on_cluster:
-            from treelab.runs.workers.cluster.calls import Caller
-
-            with Caller(cluster_address()) as caller:
+            check_cluster(store)
+            with Caller(cluster_address(), store) as caller:
                 print(f"Training on {caller.words}.", file=sys.stderr)
 
     def train(self, run_ids: Iterable[str]) -> Run | None:
@@ -70,7 +71,7 @@ class Trainer:
             while True:
                 queue.check()
                 runs = self._runs(run_ids)
-                waiting = [run for run in runs if not run.is_finished]
+                waiting = [run for run in runs if not _has_ended(run)]
                 if bar(_progress(runs)) and not is_stopped:
                     is_stopped = True
                     for run in waiting:
@@ -89,6 +90,13 @@ class Trainer:
             with suppress(LookupError):
                 found.append(self._store.run(run_id))
         return found
+
+
+def _has_ended(run: Run) -> bool:
+    """Whether a run has ended, and is not about to be sent to another worker."""
+    lost = run.state == "interrupted" and run.error == TRAINER_ENDED
+    ago = time.time() - (run.finished or 0.0)
+    return run.is_finished and not (lost and ago < SENT_AGAIN_SECONDS)
 
 
 def _progress(runs: list[Run]) -> Progress:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from treelab.data.reading.delimiter import (
+    DELIMITERS,
     find_delimiter,
     is_split_by_spaces,
     n_known,
@@ -28,6 +29,7 @@ from treelab.data.reading.row_errors import (
     refuse_ragged_rows,
 )
 from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import TYPED
 
 MOST_LINE = 2**22  # bytes
 
@@ -128,14 +130,17 @@ def read_cells(
     if delimiter is None:
         delimiter = find_delimiter(text, known)
     if delimiter is None and one_column and not is_split_by_spaces(text):
-        delimiter = ","  # which the text does not hold
+        unused = (d for d in (",", *DELIMITERS, "\x1f") if d.encode() not in text)
+        delimiter = next(unused)
     elif delimiter is None:
         text, delimiter = spaces_to_tabs(text, name)
         notes.append("The columns are separated by spaces.")
     elif delimiter != ",":
         character = DELIMITER_NAMES.get(delimiter, delimiter)
         notes.append(f"The columns are separated by {character}s.")
-    text = mend_header(text, delimiter)
+    text = mend_header(text, delimiter, name, is_known=bool(known))
+    if known and len(sample_records(text, delimiter)[0]) == 1:
+        text = _with_blank_cells(text)
     if not text.endswith(b"\n"):
         text += b"\n"  # pyarrow finds no line without it
     columns = _parse(text, name, delimiter, one_column)
@@ -153,11 +158,18 @@ def read_cells(
             )
     names = [f"column_{j + 1}" for j in range(len(columns))]
     if header:
-        names = [column[0].as_py() for column in columns]
+        names = [column[0].as_py().removeprefix(TYPED) for column in columns]
         columns = [column[1:] for column in columns]
     if len(columns[0]) == 0:
         raise TableError(f"{name} names columns but has no rows. Add rows below them.")
     return Cells(names, columns, delimiter, bool(header), notes, text)
+
+
+def _with_blank_cells(text: bytes) -> bytes:
+    """Return a text of one column whose blank lines, below the first, are cells."""
+    start = len(text) - len(text.lstrip())
+    blank = re.compile(rb'"[^"]*"|^(?=\r?\n)', re.M)  # none within quotation marks
+    return text[:start] + blank.sub(lambda m: m.group() or b'""', text[start:])
 
 
 def _without_lines(text: bytes, n_lines: int, name: str) -> bytes:

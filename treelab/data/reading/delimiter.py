@@ -26,6 +26,8 @@ def find_delimiter(text: bytes, known: Collection[str] = ()) -> str | None:
     most = [d for d in DELIMITERS if found[d] == max(found.values())]
     if len(most) == 1:
         return most[0]
+    if found[most[0]] and all(len(sample_records(text, d)[0]) == 1 for d in most):
+        return None  # the first line is a known name: commas below it are decimals
     shares: dict[str, float] = {}
     for delimiter in DELIMITERS:
         widths = [len(row) for row in sample_records(text, delimiter)]

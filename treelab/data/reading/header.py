@@ -3,6 +3,7 @@
 import re
 
 from treelab.data.reading.records import NUMBER, sample_records
+from treelab.data.reading.table_error import TableError
 
 
 def looks_like_header(sample: list[list[str]]) -> bool:
@@ -30,11 +31,16 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     return sum(again) <= len(first) / 2
 
 
-def mend_header(text: bytes, delimiter: str) -> bytes:
+def mend_header(text: bytes, delimiter: str, name: str, *, is_known: bool) -> bytes:
     """Name one column more where every row has exactly one field more.
 
     So R writes row names (before the first column), and so look lines that end in a
     delimiter (after the last).
+
+    Raises
+    ------
+    TableError
+        If the columns are known, so that few rows may come, and it may be either.
     """
     sample = sample_records(text, delimiter)
     widths = {len(row) for row in sample[1:]}
@@ -44,6 +50,13 @@ def mend_header(text: bytes, delimiter: str) -> bytes:
     while text[place : place + 1] in (b"\r", b"\n"):
         place += 1
     if all(row[-1].strip() == "" for row in sample[1:]):
+        firsts = [row[0].strip() for row in sample[1:]]
+        if is_known and len(set(firsts) - {""}) == len(firsts):
+            raise TableError(
+                f"{name} names {len(sample[0])} columns, but each row has one field "
+                "more, and the last is empty: the first may be the name of the row, or "
+                "the line may end in a delimiter. Name each column in the first line."
+            )
         end = re.compile(rb"\r?\n").search(text, place)
         place = end.start() if end else len(text)
     return text[:place] + delimiter.encode() + text[place:]

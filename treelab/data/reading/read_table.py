@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from treelab.data.reading.file_format import (
 )
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import (
+    NOT_NEEDED,
     ColumnReading,
     Marks,
     as_written,
@@ -25,8 +27,13 @@ from treelab.data.reading.text_column import (
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
-from treelab.data.values import cast_column
-from treelab.trees.cells import CATEGORY, CellForm, note_forms
+from treelab.trees.cells import (
+    CATEGORY,
+    CellForm,
+    check_held,
+    note_forms,
+    value_text,
+)
 from treelab.trees.cells import read_column as as_read
 from treelab.trees.io import read_regular_file
 from treelab.trees.text.names import listed
@@ -258,31 +265,29 @@ def _typed(
     form, marks = as_in.get(name), how.marks(name).more
     is_number = column_kind(column) == "number"
     held = "date" if reading.is_date else "number" if is_number else "category"
-    is_typed = column.dtype != "str"
-    if form is not None and is_typed and form.kind != "category":
-        # Of a number with a format 5% is 0.05, and of a text 5.
-        is_same = held == form.kind and not (form.unit == "%" and is_number)
-        if not is_same:
-            raise TableError(
-                f"Column {name!r} holds {column.dtype} values, but the training rows "
-                f"held {form}. Give the column as text that is written so."
-            )
-    if reading.is_date:
-        return reading
-    if column.dtype == bool:
-        return replace(reading, form=form or replace(CATEGORY, missing=("",)))
     if form is None:
-        as_text = not is_number or name in how.as_text
-        form = replace(CATEGORY, missing=("",)) if as_text else CellForm()
+        as_text = held == "category" or name in how.as_text
+        form = reading.form or CellForm()
+        form = replace(CATEGORY, missing=("",)) if as_text else form
         form = replace(form, missing=(*form.missing, *marks))
-        if is_number and as_text:
-            column = cast_column(column, "category")
-    text = column_kind(column) == "category" and form.kind == "category"
-    kind = "category" if text else "number"
+    as_text = form.kind == "category" and (held != "number" or name not in as_in)
     try:
-        found = as_read(column, form, kind)
+        if column.dtype != "str" and column.notna().any():
+            check_held(name, column.dtype, CellForm(held), form)
+            if column.dtype == bool:
+                return replace(reading, form=form)
+            if reading.is_date and not as_text:
+                return reading
+            if as_text:
+                texts = reading.written.dropna().map(value_text).astype("str")
+                column, reading.notes = texts.reindex(column.index), []
+        found = as_read(column, form, "category" if as_text else "number")
     except ValueError as error:
-        raise TableError(str(error)) from error
+        if form.needed:
+            raise TableError(str(error)) from error
+        reading.notes = [f"{error} {NOT_NEEDED}"]
+        nothing = pd.Series(np.nan, index=column.index, name=column.name)
+        return replace(reading, column=nothing, form=form)
     for mark in form.missing if found.hasnans else ():
         marked = reading.written.astype("str") == mark
         if n := int((marked & found.isna() & reading.written.notna()).sum()):
@@ -337,6 +342,11 @@ def _read_columns(
 ) -> tuple[list[ColumnReading], list[str]]:
     """Read columns of text, which are gone from ``cells`` afterwards."""
     notes = [*notes, *cells.notes]
+    width = len(cells.names)
+    if cells.names != [f"column_{j + 1}" for j in range(width)]:
+        width = 0
+    elif as_in:
+        _refuse_other_width(width, as_in)
     names = unique_names(cells.names, cells.columns, notes, as_in)
     readings: list[ColumnReading] = []
     unsure: dict[int, pa.Array] = {}
@@ -370,7 +380,24 @@ def _read_columns(
                 f"Column {name!r}: points separate thousands, as other columns have "
                 "decimal commas."
             )
+    for reading in readings:
+        if reading.form is not None and not as_in:
+            reading.form = replace(reading.form, width=width)
     return readings, notes
+
+
+def _refuse_other_width(n_columns: int, as_in: Mapping[str, CellForm]) -> None:
+    """Raise TableError where columns without names may be others than in training."""
+    width = max(form.width for form in as_in.values())
+    last = as_in.get(f"column_{width}")
+    # The target may be absent where it is the last column; its form has no width.
+    fewest = width - 1 if last is not None and not last.width else width
+    if width and not fewest <= n_columns <= width:
+        raise TableError(
+            f"No line names the columns, and there are {n_columns} in place of the "
+            f"{width} that the training rows had, so it is unclear which is which. Add "
+            "a line with names: column_1, column_2 and so on, as in training."
+        )
 
 
 def _assemble(

@@ -14,7 +14,7 @@ from treelab.trees.cells import TYPED
 
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 2**18
-NUMBER = re.compile(rf"{TYPED}?[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
+NUMBER = re.compile(r"[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
 MOST_RECORD = 2**24  # letters of one record
 _CHUNK = 2**20
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -63,12 +63,12 @@ def records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def sample_records(text: bytes, delimiter: str) -> list[list[str]]:
-    """Return the first records that are not empty."""
+    """Return the first records that are not empty, without marks of numbers."""
     head = text[:SAMPLE_BYTES]
     rows = []
     try:
         for _, record in records(head, delimiter):
-            rows.append(record)
+            rows.append([cell.removeprefix(TYPED) for cell in record])
             if len(rows) > SAMPLE_LINES:
                 break
     except csv.Error:  # a field of more than 128 KiB: a quote that is not closed

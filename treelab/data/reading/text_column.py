@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -18,15 +19,18 @@ from treelab.trees.cells import (
     MISSING_NUMBER,
     SPACES,
     TYPED,
+    TYPED_NUMBER,
     CellForm,
     plain_numbers,
     read_words,
+    typed_value,
     unread_sentence,
     without_mark,
 )
 from treelab.trees.derived.dates import find_style
 from treelab.trees.text.numerals import counted
 
+NOT_NEEDED = "Such cells count as missing; no split of the model reads the column."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 
 WHOLE = r"^[+-]?\d{1,15}$"
@@ -148,10 +152,16 @@ def read_column(
     form = reading.form
     if form.kind == "category":
         absent = _is_in(words, form.missing)
-        text = without_mark(words)
-        known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), text)
-        texts = pd.array(known.take(coded.indices), dtype="str")
-        reading.column = pd.Series(texts, name=name)
+        unread = np.zeros(len(words), dtype=bool)
+        known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
+        if as_in is not None and pc.any(pc.starts_with(words, TYPED)).as_py():
+            # Which category a number is depends on those that training rows held.
+            held = [None if w is None else typed_value(w) for w in known.to_pylist()]
+            values = np.array(held, dtype=object)
+            reading.column = pd.Series(values[codes], name=name, dtype=object)
+        else:
+            texts = pd.array(without_mark(known).take(coded.indices), dtype="str")
+            reading.column = pd.Series(texts, name=name)
         if as_in is None and not as_text and not reading.notes:
             _note_bad_cells(words, codes, absent, name, place_of, reading.notes)
     else:
@@ -159,16 +169,22 @@ def read_column(
         if unread.any():
             row = int(np.argmax(unread[codes]))
             value = words[codes[row]].as_py()
-            raise TableError(unread_sentence(name, value, form, place_of(row)))
+            sentence = unread_sentence(name, value, form, place_of(row))
+            if form.needed:
+                raise TableError(sentence)
+            reading.notes.append(f"{sentence} {NOT_NEEDED}")
+            absent = absent | unread
         reading.column = pd.Series(values[codes], name=name)
         endless = np.isnan(values) & ~absent
         if endless.any():
             _note_infinite(endless[codes], words, codes, name, place_of, reading.notes)
-        is_whole = form.kind == "number" and _matches(words, WHOLE).all()
+        is_whole = form.kind == "number" and _matches(without_mark(words), WHOLE).all()
         if is_whole and not np.isnan(values).any():
             reading.column = reading.column.astype(np.int64)
     counts = np.bincount(codes, minlength=len(words))
-    reading.missing = {words[k].as_py(): int(counts[k]) for k in np.nonzero(absent)[0]}
+    for k in np.nonzero(absent & ~unread)[0]:
+        mark = words[k].as_py().removeprefix(TYPED)
+        reading.missing[mark] = reading.missing.get(mark, 0) + int(counts[k])
     example = next((k for k in range(len(words)) if not absent[k]), None)
     if as_in is None and example is not None:
         shown = words[_telling(words, form, example)].as_py().removeprefix(TYPED)
@@ -185,24 +201,31 @@ def points_may_part_thousands(cells: pa.Array) -> bool:
 
 
 def as_written(cells: pa.Array, name: str) -> pd.Series:
-    """Return cells as they came: numbers if all are written as Python does, else text.
+    """Return cells as they came: of one type if all are written so, else text.
 
     A cell without content is missing.
     """
-    coded = without_mark(cells).dictionary_encode()
-    values = [_plain_value(text) for text in coded.dictionary.to_pylist()]
-    if any(isinstance(value, str) for value in values):
-        return pd.Series(pd.array(coded.dictionary_decode(), dtype="str"), name=name)
-    numbers = pd.Series(values, dtype=object)  # 1 and 1.0 as they stand there
-    if len({type(value) for value in values}) == 1:
-        numbers = numbers.infer_objects()
-    return numbers.take(coded.indices).reset_index(drop=True).rename(name)
+    coded = cells.dictionary_encode()
+    held = [_plain_value(word) for word in coded.dictionary.to_pylist()]
+    kinds = {type(value) for value in held if value is not None}
+    if str in kinds or (len(kinds) > 1 and not kinds <= {int, float}):
+        return pd.Series(pd.array(without_mark(cells), dtype="str"), name=name)
+    values = pd.Series(held, dtype=object)  # 1 and 1.0 as they stand there
+    if kinds == {datetime} or (len(kinds) == 1 and None not in held):
+        values = values.infer_objects()
+    return values.take(coded.indices).reset_index(drop=True).rename(name)
 
 
-def _plain_value(text: str) -> int | float | str | None:
-    """Return the number that Python writes as this text, else the text."""
+def _plain_value(text: str) -> int | float | str | bool | datetime | None:
+    """Return the value that a cell holds, or that Python writes so, else its text."""
     if not text:
         return None
+    if text.startswith(TYPED):
+        value = typed_value(text)
+        try:
+            return datetime.fromisoformat(value) if isinstance(value, str) else value
+        except ValueError:  # a time of day
+            return value
     kind = float if "." in text else int
     try:
         value = kind(text)
@@ -248,7 +271,8 @@ def find_form(
         Sentences on what was found are added to it.
     """
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
-    absent, infinite = _is_in(words, usual), _matches(words, f"^({INFINITE})$")
+    bare = without_mark(words)
+    absent, infinite = _is_in(words, usual), _matches(bare, f"^({INFINITE})$")
     for missing in (absent, _is_in(words, wide)):
         present = words.filter(pa.array(~missing & ~infinite))
         form = _number_form(present, name, delimiter, decimal, notes)
@@ -256,7 +280,7 @@ def find_form(
             return replace(form, missing=wide)
         if notes:
             break  # it was explained already
-    present = words.filter(pa.array(~absent))
+    present = bare.filter(pa.array(~absent))
     if not notes and len(present):
         style, note = find_style(pd.Series(present, dtype="str"))
         if style:
@@ -279,20 +303,26 @@ def _number_form(
                 "it is a category."
             )
         return None
-    if _matches(present, LONG).any() and _matches(present, r"^[+-]?\d+$").all():
+    bare = without_mark(present)
+    if _matches(bare, LONG).any() and _matches(bare, r"^[+-]?\d+$").all():
         notes.append(
             f"Column {name!r} holds whole numbers of more than 15 digits, as ids have, "
             "so it is a category."
         )
         return None
+    text = present.filter(pa.array(~_matches(present, f"^{TYPED}{TYPED_NUMBER}$")))
+    if len(text) == 0 < len(present):
+        return PLAIN  # numbers of the file, however it shows them
     if decimal is not None:
         other = "." if decimal == "," else ","
         form = CellForm(decimal=decimal, thousands=other)
-        if plain_numbers(present, form)[1].all():
-            return replace(form, thousands=other if _holds(present, other) else "")
-    if plain_numbers(present, PLAIN)[1].all() and not _holds(present, ","):
+        if plain_numbers(text, form)[1].all():
+            return replace(form, thousands=other if _holds(text, other) else "")
+    if plain_numbers(text, PLAIN)[1].all() and not _holds(text, ","):
         return PLAIN
-    return _styled_form(present, name, delimiter if decimal is None else ",", notes)
+    if len(text) < len(present) and _holds(text, "%"):
+        return None  # of a number with a format 5% is 0.05, of a text 5
+    return _styled_form(text, name, delimiter if decimal is None else ",", notes)
 
 
 def _styled_form(
@@ -345,7 +375,8 @@ def _note_infinite(
     """Note the cells (a mask of rows) whose numbers are no finite ones."""
     first, *others = np.flatnonzero(rows)
     more = f" and in {counted(len(others), 'more cell')}" if others else ""
-    held = f"{words[codes[first]].as_py()!r} on {place_of(int(first))}{more}"
+    value = words[codes[first]].as_py().removeprefix(TYPED)
+    held = f"{value!r} on {place_of(int(first))}{more}"
     notes.append(f"Column {name!r} holds {held}: infinite values count as missing.")
 
 
@@ -367,8 +398,8 @@ def _note_bad_cells(
     notes.append(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{'is no number' if n_bad == 1 else 'are no numbers'}, such as "
-        f"{words[codes[row]].as_py()!r} on {place_of(row)}. Correct them, or "
-        "change its kind to number, and they count as missing."
+        f"{words[codes[row]].as_py().removeprefix(TYPED)!r} on {place_of(row)}. "
+        "Correct them, or change its kind to number, and they count as missing."
     )
 
 

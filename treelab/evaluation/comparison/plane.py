@@ -154,7 +154,9 @@ def typical_row(X: pd.DataFrame) -> pd.DataFrame:
         else:
             typical = known.mode().iloc[0]
         values[name] = [typical]
-    return pd.DataFrame(values)
+    row = pd.DataFrame(values)
+    row.attrs = X.attrs  # the note on how its cells were read
+    return row
 
 
 def column_use(model: Tree | WeightedTrees) -> dict[str, float]:

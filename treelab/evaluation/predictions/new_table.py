@@ -56,8 +56,7 @@ def new_table(
     notes = []
     absent = absent_columns(model, frame)
     if absent and fill_absent:
-        empty = pd.DataFrame(np.nan, index=frame.index, columns=absent)
-        frame = pd.concat([frame, empty], axis=1)
+        frame = frame.reindex(columns=[*frame.columns, *absent])
         verb, they = ("is", "it counts") if len(absent) == 1 else ("are", "they count")
         notes.append(
             f"{listed(absent)} {verb} absent from {name}; {they} as missing in "

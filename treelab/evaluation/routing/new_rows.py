@@ -3,7 +3,8 @@
 import pandas as pd
 
 from treelab.data.values import numbers
-from treelab.trees.feature import as_table
+from treelab.trees.cells import note_forms
+from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning.shown_tree import Model
 from treelab.trees.text.names import listed
 
@@ -40,6 +41,7 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
             f"{listed([str(column) for column in frame.columns])}."
         )
     found = pd.DataFrame(index=frame.index)
+    note_forms(found, known_forms(model))
     for column in columns:
         try:
             found[column] = features[column].read(frame[column])

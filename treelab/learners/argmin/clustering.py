@@ -1,7 +1,7 @@
 """Hierarchical clustering by an argmin tree that predicts the table's own columns."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -9,23 +9,52 @@ import torch
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from treelab.learners.argmin.cluster_columns import ClusterColumns, encode_columns
-from treelab.learners.argmin.cluster_path import cluster_path, with_clusters
+from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.evaluation.metrics import dendrogram_purity
 from treelab.learners.argmin.export import TrainedTree, TreeExporter
-from treelab.learners.argmin.fit import check_rows, train_path
+from treelab.learners.argmin.fit import PathTraining, check_rows
 from treelab.learners.argmin.network import ArgminTrees, ColumnMaskingTrees, RowTensors
-from treelab.learners.argmin.origins import with_origins
-from treelab.learners.argmin.path import WithPath
+from treelab.learners.argmin.path import (
+    WithPath,
+    predictor_row_scores,
+    size_of,
+    with_origins,
+)
 from treelab.learners.argmin.settings import ClusterSettings
-from treelab.learners.argmin.starts import kmeans_splits
-from treelab.learners.common.base import TableEstimator
+from treelab.learners.argmin.starts import kmeans_splits, random_splits
+from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.estimator import estimator
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
 from treelab.learners.common.spec import read_settings
 from treelab.ops.threads import one_thread
+from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
+
+MOST_CATEGORIES = 50  # of a category column; one with more is encoded as a constant
+
+
+@dataclass(frozen=True)
+class ClusterColumns:
+    """A table as a clustering tree trains on it.
+
+    Attributes
+    ----------
+    data : TrainingData
+        What the splits read; its ``y`` are zeros.
+    y, y_valid : ndarray of shape (n_rows, C), float32
+        Target columns, encoded.
+    """
+
+    data: TrainingData
+    y: np.ndarray
+    y_valid: np.ndarray
+
+    def features_of_columns(self) -> np.ndarray:
+        """Return which features belong to each of the columns, bool (J, F)."""
+        owner = np.array([f.column for f in self.data.encoder.features_])
+        return np.unique(owner)[:, None] == owner
 
 
 @estimator
@@ -92,31 +121,33 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
         def export(tree: TrainedTree) -> Tree:
             return prune_empty(exporter.export_splits(tree))
 
-        trained = train_path(
+        training = PathTraining(
             self._network(settings, columns, seed),
             settings,
             seed,
             snapshot=lambda tree: with_clusters(export(tree), frame),
+            row_scores=predictor_row_scores,
             callbacks=callbacks,
         )
+        points = training.run()
+        (trained,) = zip(*(point.trees for point in points))
+        loss = np.array([float(point.valid_loss[0]) for point in points])
         path = cluster_path(
-            [export(tree) for tree in trained.trees],
-            settings,
-            trained.valid_loss,
-            frame,
-            y,
+            [export(tree) for tree in trained], settings, loss, frame, y
         )
-        starts = [export(tree) for tree in trained.starts]
+        start = export(training.starts[0])
         self.model_, self.origin_ = with_origins(
             path,
-            starts,
-            trained,
+            start,
             start=settings.init,
+            trained=settings.learning_rate > 0,
+            simplified=bool(training.simplified[0]),
             matrix=exporter.matrix,
             held_out="validation rows" if X_valid is not None else _held_out(frame),
         )
-        start = with_clusters(starts[path.chosen], frame)
-        self.history_ = trained.retain(path.chosen, start, self.tree_)
+        self.history_ = training.retain(
+            points[path.chosen], 0, with_clusters(start, frame), self.tree_
+        )
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         self.labels_ = self._cluster_of(frame)
         self.n_clusters_ = self.tree_.n_leaves
@@ -150,23 +181,174 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
             RowTensors.of(x, y, np.ones(len(y)), device)
             for x, y in ((data.X, columns.y), (data.X_valid, columns.y_valid))
         )
-        kind: Callable[..., ArgminTrees] = ArgminTrees
+        generator = torch.Generator().manual_seed(seed)
+        trees: type[ArgminTrees] = ArgminTrees
+        options = {}
         if settings.masks_columns:
-            masked = columns.features_of_columns()
-            kind = partial(ColumnMaskingTrees, columns=masked)
-        return kind(
+            trees = ColumnMaskingTrees
+            options["columns"] = columns.features_of_columns()
+        return trees(
             settings.of_trees(),
             rows,
             valid_rows,
             columns.y.shape[1],
-            loss_scale=1.0,
-            generator=torch.Generator().manual_seed(seed),
-            splits=None
-            if settings.init == "random"
-            else kmeans_splits(data.X, settings.depth, seed),
+            splits=kmeans_splits(data.X, settings.depth, seed)
+            if settings.init == "clusters"
+            else random_splits(rows.x, 1, settings.depth, "median", generator),
+            generator=generator,
+            **options,
         )
 
 
 def _held_out(frame: pd.DataFrame) -> str:
     """What ``_split`` holds out, in words."""
     return "a fifth of the rows" if len(frame) >= FEWEST_ROWS else ""
+
+
+def encode_columns(
+    train: pd.DataFrame, valid: pd.DataFrame, settings: ClusterSettings
+) -> ClusterColumns:
+    """Encode the columns that the tree reads, and those that it predicts, as z-scores.
+
+    The encoders see the training rows alone.
+
+    Raises
+    ------
+    ValueError
+        If the table has one column only, or the target columns are not some of its.
+    """
+    targets = target_columns(list(train.columns), settings)
+    features = [name for name in train.columns if name not in targets] or targets
+    nothing = np.zeros(len(train))
+    feature_encoder, target_encoder = (
+        TableEncoder("zscore", task="regression", one_hot_max=MOST_CATEGORIES)
+        for _ in range(2)
+    )
+    data = TrainingData(
+        encoder=feature_encoder,
+        X=feature_encoder.fit_transform(train[features], nothing),
+        y=nothing,
+        X_valid=feature_encoder.transform(valid[features]),
+        y_valid=np.zeros(len(valid)),
+        frame=train,
+        frame_valid=valid,
+        n_outputs=1,
+    )
+    target_encoder.fit_transform(train[targets], nothing)
+    return ClusterColumns(
+        data,
+        target_encoder.transform(train[targets]).astype(np.float32),
+        target_encoder.transform(valid[targets]).astype(np.float32),
+    )
+
+
+def target_columns(columns: Sequence[str], settings: ClusterSettings) -> list[str]:
+    """Return the columns to predict.
+
+    Raises
+    ------
+    ValueError
+        If the choice leaves nothing to learn from.
+    """
+    wanted = settings.target_columns
+    if len(columns) < 2:
+        raise ValueError(
+            "Clustering needs at least 2 columns, got 1 feature(s): a tree learns "
+            "one column from another."
+        )
+    if wanted is None or settings.masks_columns:
+        return list(columns)
+    if isinstance(wanted, str):
+        raise ValueError(
+            "target_columns must be None, 'each' or a list of column names, got "
+            f"{wanted!r}."
+        )
+    targets = list(wanted)
+    for name in targets:
+        if name not in columns:
+            raise ValueError(
+                f"target_columns names {name!r}; the table has "
+                f"{', '.join(columns[:8])}{', ...' if len(columns) > 8 else ''}."
+            )
+    if not targets or len(set(targets)) >= len(columns):
+        raise ValueError(
+            f"target_columns must name 1 to {len(columns) - 1} of the "
+            f"{len(columns)} columns, got {len(set(targets))}; None takes all."
+        )
+    return targets
+
+
+def cluster_path(
+    trees: Sequence[Tree],
+    settings: ClusterSettings,
+    valid_loss: np.ndarray,
+    frame: pd.DataFrame,
+    labels: Sequence | None = None,
+) -> PruningPath:
+    """Bind the trees of all strengths; the lowest validation loss is chosen.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        One for each strength.
+    settings : ClusterSettings
+    valid_loss : ndarray of shape (n_trees,)
+    frame : DataFrame
+        The rows that are counted at every node.
+    labels : sequence of length n_rows or None, default=None
+        Known labels, by which dendrogram purity is measured.
+
+    Returns
+    -------
+    PruningPath
+        Its ``scores``: strength, valid_loss, the columns of ``size_of``, and purity
+        where labels are known.
+    """
+    strengths = settings.strengths
+    sizes = [size_of(tree, settings.n_nodes) for tree in trees]
+    if labels is not None:
+        for size, tree in zip(sizes, trees):
+            size["purity"] = dendrogram_purity(tree.parent, tree.apply(frame), labels)
+    most = max(tree.n_leaves for tree in trees)
+    return PruningPath(
+        strengths=strengths,
+        trees=tuple(with_clusters(tree, frame, most) for tree in trees),
+        predictors=(None,) * len(trees),
+        chosen=int(np.nan_to_num(valid_loss, nan=np.inf).argmin()),
+        scores=pd.DataFrame(
+            {"strength": strength, "valid_loss": float(loss)} | size
+            for strength, loss, size in zip(strengths, valid_loss, sizes)
+        ),
+    )
+
+
+def with_clusters(
+    tree: Tree, frame: pd.DataFrame, n_clusters: int | None = None
+) -> Tree:
+    """Return a tree whose leaves, numbered from left to right, are its classes.
+
+    Parameters
+    ----------
+    tree : Tree
+    frame : DataFrame
+        The rows that are counted at every node.
+    n_clusters : int or None, default=None
+        Classes of the tree, at least its leaves; None: as many.
+    """
+    order, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        if tree.is_leaf[node]:
+            order.append(node)
+        else:
+            stack += [tree.right[node], tree.left[node]]
+    value = np.zeros((tree.n_nodes, n_clusters or len(order)))
+    value[order, np.arange(len(order))] = 1
+    tree = replace(
+        tree,
+        value=value,
+        classes=tuple(range(value.shape[1])),
+        class_counts=np.zeros(value.shape),
+        target="cluster",
+    )
+    return tree.with_rows(frame, value.argmax(axis=1)[tree.apply(frame)])

@@ -1,6 +1,5 @@
 """Argmin tree: oblique splits, and which nodes are pruned is itself learned."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -8,17 +7,21 @@ import torch
 from sklearn.utils import check_random_state
 
 from treelab.learners.argmin.export import TreeExporter
-from treelab.learners.argmin.fit import check_rows, train_path
+from treelab.learners.argmin.fit import PathTraining, check_rows
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
-from treelab.learners.argmin.origins import held_out_words, with_origins
-from treelab.learners.argmin.path import WithPath, chosen_path, drawn_row_scores
+from treelab.learners.argmin.path import (
+    WithPath,
+    chosen_path,
+    drawn_row_scores,
+    predictor_row_scores,
+    with_origins,
+)
 from treelab.learners.argmin.settings import ArgminSettings
-from treelab.learners.argmin.sparse import network_row_scores
+from treelab.learners.argmin.starts import random_splits
 from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
     TableRegressor,
-    TrainingData,
 )
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.estimator import estimator
@@ -27,30 +30,12 @@ from treelab.learners.common.target_scale import TargetScale
 from treelab.ops.threads import one_thread
 
 
-@dataclass(frozen=True)
-class _Targets:
-    """What a network learns.
-
-    ``y``, ``weight`` and their validation twins (n_rows,); ``scale`` of values.
-    ``class_weight`` (n_classes,). ``loss_scale`` multiplies the squared error, which
-    then has the target's squared unit; None trains on classes.
-    """
-
-    y: np.ndarray
-    y_valid: np.ndarray
-    weight: np.ndarray
-    weight_valid: np.ndarray
-    scale: TargetScale
-    loss_scale: float | None
-    class_weight: np.ndarray | None = None
-
-
 class _Argmin(ArgminSettings, WithPath, TableEstimator):
     """What the classifier and the regressor share."""
 
     @one_thread()  # sums that threads share differ in their last bits
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
-        """Train one tree for each pruning strength, all together, and choose one.
+        """Train a tree for each pruning strength, one after another, and choose one.
 
         Parameters
         ----------
@@ -69,54 +54,69 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         settings = read_settings(self)
         data = self._read(X, y, X_valid, y_valid, numbers="zscore")
         check_rows(settings, len(data.y))
-        targets = self._targets(data)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        exporter = TreeExporter(
-            data, settings, self.labels(), targets.scale, targets.class_weight
-        )
-        trained = train_path(
-            self._network(settings, data, targets, seed),
+        class_weight, scale = self._class_weight_or_scale(data.y)
+        exporter = TreeExporter(data, settings, self.labels(), scale, class_weight)
+        training = PathTraining(
+            self._network(exporter, seed),
             settings,
             seed,
-            max_leaf_nodes=settings.max_leaf_nodes,
             snapshot=exporter.export,
             row_scores=partial(drawn_row_scores, exporter)
             if settings.reads_leaf
-            else network_row_scores,
+            else predictor_row_scores,
             callbacks=callbacks,
         )
-        path = chosen_path(exporter, trained.trees)
-        starts = [exporter.export(tree) for tree in trained.starts]
+        points = training.run(settings.max_leaf_nodes)
+        restarts = [*zip(*(point.trees for point in points))]
+        path, restart = chosen_path(exporter, restarts)
+        start = exporter.export(training.starts[restart])
         self.model_, self.origin_ = with_origins(
             path,
-            starts,
-            trained,
+            start,
             start="random",
+            trained=settings.learning_rate > 0,
+            simplified=bool(training.simplified[restart]),
             matrix=exporter.matrix,
-            held_out=held_out_words(data),
+            held_out="a fifth of the rows" if data.held_out else "validation rows",
         )
         if path.predictors[path.chosen] is None:  # the leaves predict
             self.model_ = self._with_probabilities(self.model_, data.frame, data.y)
-        start, end = starts[path.chosen], self.path_.tree
-        self.history_ = trained.retain(path.chosen, start, end)
+        end, point = self.path_.tree, points[path.chosen]
+        self.history_ = training.retain(point, restart, start, end)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
         return self
 
-    def _network(
-        self, settings: ArgminSettings, data: TrainingData, targets: _Targets, seed: int
-    ) -> ArgminTrees:
-        """The untrained network of all strengths, on the device with its rows."""
+    def _network(self, exporter: TreeExporter, seed: int) -> ArgminTrees:
+        """The untrained network, on the device with its rows."""
+        settings, data = exporter.settings, exporter.data
         device = resolve_device(self.device)
+        generator = torch.Generator().manual_seed(seed)
+
+        def rows_of(x: np.ndarray, y: np.ndarray) -> RowTensors:
+            if exporter.class_weight is not None:
+                return RowTensors.of(x, y, exporter.class_weight[y], device)
+            target = exporter.scale.standardise(y).astype(np.float32)
+            return RowTensors.of(x, target, np.ones(len(y)), device)
+
+        rows = rows_of(data.X, data.y)
         return ArgminTrees(
             settings,
-            RowTensors.of(data.X, targets.y, targets.weight, device),
-            RowTensors.of(data.X_valid, targets.y_valid, targets.weight_valid, device),
+            rows,
+            rows_of(data.X_valid, data.y_valid),
             data.n_outputs,
-            loss_scale=targets.loss_scale,
-            generator=torch.Generator().manual_seed(seed),
+            splits=random_splits(
+                rows.x,
+                settings.n_restarts,
+                settings.depth,
+                settings.even_starts,
+                generator,
+            ),
+            generator=generator,
         )
 
-    def _targets(self, data: TrainingData) -> _Targets:
+    def _class_weight_or_scale(self, y) -> tuple[np.ndarray | None, TargetScale | None]:
+        """Weights of classes, or the scale of values."""
         raise NotImplementedError
 
 
@@ -151,18 +151,9 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
         Epochs that the chosen tree was trained.
     """
 
-    def _targets(self, data: TrainingData) -> _Targets:
-        """Class codes, each row with the weight of its class."""
-        weights = self._class_weights(data.y)
-        return _Targets(
-            data.y,
-            data.y_valid,
-            weights[data.y],
-            weights[data.y_valid],
-            scale=TargetScale(),
-            loss_scale=None,
-            class_weight=weights,
-        )
+    def _class_weight_or_scale(self, y):
+        """Each class has a weight."""
+        return self._class_weights(y), None
 
 
 @estimator
@@ -197,14 +188,6 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
         Epochs that the chosen tree was trained.
     """
 
-    def _targets(self, data: TrainingData) -> _Targets:
-        """Standardised values, all rows of weight 1."""
-        scale = TargetScale.of(data.y)
-        return _Targets(
-            scale.standardise(data.y).astype(np.float32),
-            scale.standardise(data.y_valid).astype(np.float32),
-            np.ones(len(data.y)),
-            np.ones(len(data.y_valid)),
-            scale=scale,
-            loss_scale=1.0,
-        )
+    def _class_weight_or_scale(self, y):
+        """Values are standardised."""
+        return None, TargetScale.of(y)

@@ -15,39 +15,57 @@ from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.pruning.simplify import merge_equal
 from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
-from treelab.trees.walk import LEAF, OBLIQUE, leaf_of, rows_through, sum_up
+from treelab.trees.walk import LEAF, OBLIQUE, leaf_of, sum_up
 
 
 @dataclass(frozen=True)
 class TrainedTree:
-    """One tree of the batch as float64 arrays, breadth first, T nodes, N splits.
+    """A network's tree as float64 arrays, breadth first, T nodes, N splits.
 
-    ``split_weights`` (N, F), ``split_bias`` (N,): a row turns left where
-    ``split_weights @ x + split_bias >= 0``. ``activity`` (T,). ``layers`` of the
-    predictor as (weight, bias) pairs; the first reads T nodes, then perhaps F features.
+    ``weights`` (N, F), ``bias`` (N,): a row turns left where ``weights @ x + bias`` is
+    at least 0; ``fixed`` (N,) as in ``ArgminTrees``. ``activity`` (T,). ``layers`` of
+    the predictor are weight, bias, ...; the first reads T nodes, then perhaps F
+    features.
     """
 
-    split_weights: np.ndarray
-    split_bias: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
+    fixed: np.ndarray
     activity: np.ndarray
-    layers: tuple[tuple[np.ndarray, np.ndarray], ...]
+    layers: tuple[np.ndarray, ...]
+
+    def nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Find the nodes that are left, the root first, and the children of each.
+
+        Returns
+        -------
+        numbers : int array of shape (n_nodes,)
+            In the complete tree.
+        children : int array of shape (n_nodes, 2)
+            Their places in ``numbers``, left and right; -1 for leaves.
+        """
+        numbers, children, n_found, waiting = [], [], 1, [0]
+        for node in waiting:  # grows on the way
+            while node < len(self.fixed) and abs(self.fixed[node]) == 1:
+                node = 2 * node + (1 if self.fixed[node] > 0 else 2)
+            numbers.append(node)
+            is_split = node < len(self.fixed) and np.isnan(self.fixed[node])
+            children.append((n_found, n_found + 1) if is_split else (-1, -1))
+            if is_split:
+                waiting += [2 * node + 1, 2 * node + 2]
+                n_found += 2
+        return np.array(numbers), np.array(children)
 
 
+@torch.no_grad()
 def trained_trees(network: ArgminTrees) -> list[TrainedTree]:
-    """Return the trees of all strengths with the network's current parameters."""
-    with torch.no_grad():
-        activity = _array(network.reference_activity())
-        parameters = [_array(layer) for layer in network.layers]
-        weights, bias = _array(network.sparse_weights()), _array(network.bias)
+    """Return a network's trees with its current parameters."""
+    weights, bias = _array(network.sparse_weights()), _array(network.bias)
+    fixed, activity = _array(network.fixed), _array(network.activity())
+    layers = [_array(layer) for layer in network.layers]
     return [
         TrainedTree(
-            weights[e],
-            bias[e],
-            activity[e],
-            tuple(
-                (weight[e], offset[e])
-                for weight, offset in zip(parameters[::2], parameters[1::2])
-            ),
+            weights[e], bias[e], fixed[e], activity[e], tuple(a[e] for a in layers)
         )
         for e in range(network.n_candidates)
     ]
@@ -63,7 +81,7 @@ class TreeExporter:
     settings : ArgminSettings
     labels : tuple or None
         Classes; None for regression.
-    scale : TargetScale
+    scale : TargetScale or None
         Of the target in training.
     class_weight : ndarray of shape (n_classes,) or None
         Weight of a row of each class; None: all count alike.
@@ -79,9 +97,8 @@ class TreeExporter:
     ):
         self.data, self.settings, self.labels = data, settings, labels
         self.scale = scale or TargetScale()
-        self.class_weight = 1.0 if class_weight is None else class_weight
-        self.encoder = data.encoder
-        self.matrix = feature_matrix(self.encoder.features_, data.frame)
+        self.class_weight = class_weight
+        self.matrix = feature_matrix(data.encoder.features_, data.frame)
 
     def export(self, trained: TrainedTree) -> Tree:
         """Return the tree as it is drawn, whose leaves predict."""
@@ -91,60 +108,35 @@ class TreeExporter:
 
     def export_with_predictor(self, trained: TrainedTree) -> tuple[Tree, NodePredictor]:
         """Return the tree with every node that the predictor on top reads, and it."""
-        tree, nodes = self._prune(trained)
-        return self._with_own_leaves(tree), self._predictor(trained, nodes)
+        tree = self._with_own_leaves(self.export_splits(trained))
+        return tree, self._predictor(trained)
 
     def export_splits(self, trained: TrainedTree) -> Tree:
-        """Return the pruned tree with its rows; its leaves predict nothing."""
-        return self._prune(trained)[0]
-
-    def _complete(self, trained: TrainedTree) -> Tree:
-        """The complete tree, T nodes that predict nothing."""
+        """Return the tree with its rows; its leaves predict nothing."""
+        numbers, children = trained.nodes()
+        is_split = children[:, 0] >= 0
+        splits = numbers[is_split]
+        weights = np.zeros((len(numbers), len(self.data.encoder.features_)))
+        threshold = np.full(len(numbers), np.nan)
         # Left where weights @ x + bias >= 0, that is where -weights @ x <= bias.
-        weights, threshold = self.encoder.oblique_splits(
-            -trained.split_weights, trained.split_bias
+        weights[is_split], threshold[is_split] = self.data.encoder.oblique_splits(
+            -trained.weights[splits], trained.bias[splits]
         )
-        n_splits = len(threshold)
-        return Tree.complete(
-            self.encoder.features_,
-            None,
-            threshold,
-            np.zeros(n_splits, dtype=bool),
-            np.zeros((n_splits + 1, self.data.n_outputs)),
-            weights=weights,
-            classes=self.labels,
-            activity=trained.activity,
-        )
-
-    def _prune(self, trained: TrainedTree) -> tuple[Tree, np.ndarray]:
-        """The active nodes as a tree, and their numbers in the complete one."""
-        complete = self._complete(trained)
-        assert complete.weights is not None
-        leaf = leaf_of(complete, self.matrix)
-        # Where no training row comes, nothing was learned: rows stop above.
-        activity = np.where(rows_through(complete, leaf) > 0, trained.activity, 0.0)
-        nodes = _retained_nodes(activity)
-        place = np.full(complete.n_nodes + 1, -1, dtype=np.int32)  # the last: no child
-        place[nodes] = np.arange(len(nodes))
-        left, right = place[complete.left[nodes]], place[complete.right[nodes]]
-        is_split = left >= 0
-        for node in range(1, complete.n_nodes):  # a row stops at the last node retained
-            if place[node] < 0:
-                place[node] = place[(node - 1) // 2]
-        tree = replace(
-            complete,
-            left=left,
-            right=right,
+        tree = Tree(
+            self.data.encoder.features_,
+            left=children[:, 0],
+            right=children[:, 1],
             feature=np.where(is_split, OBLIQUE, LEAF),
-            threshold=np.where(is_split, complete.threshold[nodes], np.nan),
-            missing_left=np.zeros(len(nodes), dtype=bool),
-            value=complete.value[nodes],
-            n_rows=np.zeros(len(nodes)),
-            impurity=np.zeros(len(nodes)),
-            weights=np.where(is_split[:, None], complete.weights[nodes], 0.0),
-            activity=activity[nodes],
+            threshold=threshold,
+            missing_left=np.zeros(len(numbers), dtype=bool),
+            value=np.zeros((len(numbers), self.data.n_outputs)),
+            n_rows=np.zeros(len(numbers)),
+            impurity=np.zeros(len(numbers)),
+            classes=self.labels,
+            weights=weights,
+            activity=trained.activity[numbers],
         )
-        return with_leaves(tree, self.matrix, place[leaf], self.data.y), nodes
+        return with_leaves(tree, self.matrix, leaf_of(tree, self.matrix), self.data.y)
 
     def _with_own_leaves(self, tree: Tree) -> Tree:
         """The tree with what its training rows say at each node.
@@ -154,7 +146,8 @@ class TreeExporter:
         leaf = leaf_of(tree, self.matrix)
         tree = with_leaves(tree, self.matrix, leaf, self.data.y)
         if tree.class_counts is not None:
-            total = tree.class_counts * self.class_weight
+            weight = 1.0 if self.class_weight is None else self.class_weight
+            total = tree.class_counts * weight
             size = total.sum(axis=1)
         else:
             total = sum_up(tree, np.bincount(leaf, self.data.y, tree.n_nodes))[:, None]
@@ -164,41 +157,29 @@ class TreeExporter:
             value[node] = value[tree.parent[node]]
         return replace(tree, value=value)
 
-    def _predictor(self, trained: TrainedTree, nodes: np.ndarray) -> NodePredictor:
-        """The predictor on these nodes, and on columns in their own units."""
-        uses_x = self.settings.uses_x
-        layers = list(trained.layers)
+    def _predictor(self, trained: TrainedTree) -> NodePredictor:
+        """The predictor on the nodes that are left, and on columns in their units."""
+        uses_x, encoder = self.settings.uses_x, self.data.encoder
+        layers = [
+            (weight, bias[:, 0])
+            for weight, bias in zip(trained.layers[::2], trained.layers[1::2])
+        ]
         weight, bias = layers[0]
-        n_nodes = len(trained.activity)
-        on_nodes = weight[:, nodes]
+        on_nodes = weight[:, trained.nodes()[0]]
         if uses_x:
-            on_x, bias = self.encoder.linear_leaves(weight[:, n_nodes:], bias)
+            on_x, bias = encoder.linear_leaves(weight[:, len(trained.activity) :], bias)
             on_nodes = np.hstack([on_nodes, on_x])
         layers[0] = (on_nodes, bias)
         if self.labels is None:
             weight, bias = layers[-1]
             layers[-1] = (weight * self.scale.scale, self.scale.restore(bias))
-        n_features = len(self.encoder.features_)
+        n_features = len(encoder.features_)
         return NodePredictor(
             layers=tuple(layers),
             uses_x=uses_x,
             x_mean=np.zeros(n_features) if uses_x else None,
             x_scale=np.ones(n_features) if uses_x else None,
         )
-
-
-def _retained_nodes(activity: np.ndarray) -> np.ndarray:
-    """Nodes (breadth first, ascending) of the pruned tree.
-
-    A split is retained while one child is active; its other child then is a leaf where
-    rows stop. With both children pruned the split itself is a leaf.
-    """
-    retained = np.zeros(len(activity), dtype=bool)
-    retained[0] = True
-    for node in range(len(activity) // 2):
-        children = slice(2 * node + 1, 2 * node + 3)
-        retained[children] = retained[node] and (activity[children] > 0).any()
-    return np.flatnonzero(retained)
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

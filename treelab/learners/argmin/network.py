@@ -1,7 +1,8 @@
-"""Argmin trees as a network: E pruning strengths, one tree each, trained as a batch.
+"""Argmin trees, and the predictor on top of each, as a network.
 
 Source: Zantedeschi, Kusner and Niculae, arXiv:2010.04627. Sections and equations are
-those of its first version unless noted.
+those of its first version unless noted. Shapes: E trees (restarts), T nodes, N splits,
+F features, B rows, C outputs.
 """
 
 import math
@@ -15,8 +16,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from treelab.learners.argmin.settings import ArgminSettings
+from treelab.learners.argmin.starts import uniform
 from treelab.ops.activity import (
+    MARGIN,
     known_traversal,
+    path_scores,
     preference_activity_of_splits,
     preference_traversal,
     ridge_activity_of_splits,
@@ -25,7 +29,7 @@ from treelab.ops.activity import (
 from treelab.ops.losses import class_loss, squared_error
 
 REFERENCE_ROWS = 2048  # training rows that decide the activity outside of training
-BLOCK = 2**24  # numbers a layer of all trees may hold at once outside of training
+BLOCK = 2**24  # numbers a layer may hold at once outside of training
 
 
 @dataclass(frozen=True)
@@ -63,27 +67,33 @@ class RowTensors:
 
 
 class ArgminTrees(nn.Module):
-    """One argmin tree for each pruning strength, and the predictor on top of each.
+    """Trees whose activities minimise a cost at the current pruning strength.
 
     Parameters
     ----------
     settings : ArgminSettings
-        Its pruning strengths are for a batch of ``batch_size`` rows.
     rows, valid_rows : RowTensors
-        The training and the validation rows.
+        The training and the validation rows; targets of integers are classes.
     n_outputs : int
-        Classes, or 1.
-    loss_scale : float or None
-        None trains on classes; a number multiplies the squared error.
+        Classes, or values a row.
+    splits : (Tensor of shape (E, N, F), Tensor of shape (E, N))
+        First weights and biases.
     generator : torch.Generator
-        On the CPU; draws the first parameters.
-    splits : (ndarray of shape (N, F), ndarray of shape (N,)) or None
-        First weights and biases; None draws weights and spreads the rows evenly.
+        On the CPU; draws the other first parameters.
+
+    Attributes
+    ----------
+    pruning_strength : float
+        Lambda of now, for a batch of ``batch_size`` rows.
+    column_mask : Tensor of shape (E, N, F)
+        0 for a column that a split does without.
+    fixed : Tensor of shape (E, N)
+        NaN at a split that tests rows. Its score where it tests no more: 1 and -1 send
+        all rows left and right, at 0 they stop.
     """
 
-    pruning_strength: Tensor
     column_mask: Tensor
-    node_mask: Tensor
+    fixed: Tensor
 
     def __init__(
         self,
@@ -92,52 +102,32 @@ class ArgminTrees(nn.Module):
         valid_rows: RowTensors,
         n_outputs: int,
         *,
-        loss_scale: float | None,
+        splits: tuple[Tensor, Tensor],
         generator: torch.Generator,
-        splits: tuple[np.ndarray, np.ndarray] | None = None,
     ):
         super().__init__()
         self.settings = settings
         self.rows, self.valid_rows = rows, valid_rows
-        self.loss_scale = loss_scale
-        self.batch_size = min(settings.batch_size, len(rows.y))
-        device, n_features = rows.x.device, len(rows.x)
-        strengths = torch.tensor(settings.strengths, dtype=torch.float32, device=device)
-        self.register_buffer("pruning_strength", strengths)
-        self.n_candidates = len(strengths)
-        n_splits, self.n_nodes = 2**settings.depth - 1, settings.n_nodes
-
-        def same_for_all(values: Tensor) -> nn.Parameter:
-            # All strengths start alike, so that the strength alone makes them differ.
-            return nn.Parameter(
-                values[None].repeat(self.n_candidates, *[1] * values.dim()).to(device)
-            )
-
-        if splits is None:
-            weights = _uniform((n_splits, n_features), n_features, generator)
-            bias = even_bias(weights, rows.x.cpu(), settings.even_starts)
-        else:
-            weights, bias = (torch.tensor(array).float() for array in splits)
-        self.weights = same_for_all(weights)  # (E, N, F), theta
-        self.bias = same_for_all(bias)  # (E, N)
+        self.pruning_strength = float(settings.strengths[0])
+        device, n_features, n_nodes = rows.x.device, len(rows.x), settings.n_nodes
+        weights, bias = (first.float().to(device) for first in splits)
+        self.n_candidates = len(bias)
+        self.weights, self.bias = nn.Parameter(weights), nn.Parameter(bias)  # theta
         self.preference: nn.Parameter | None = None
         if settings.formulation == "preference":  # eta ~ U(-1, 1), algorithm 2, line 2
-            preference = 2 * torch.rand(self.n_nodes, generator=generator) - 1
-            self.preference = same_for_all(preference)  # (E, T)
-        n_inputs = self.n_nodes + (n_features if settings.uses_x else 0)
-        sizes = (n_inputs, *settings.hidden_sizes, n_outputs)
-        self.layers = nn.ParameterList()  # weight (E, out, in), bias (E, out), ...
-        for n_in, n_out in pairwise(sizes):
-            self.layers.append(same_for_all(_uniform((n_out, n_in), n_in, generator)))
-            self.layers.append(same_for_all(torch.zeros(n_out)))
+            eta = 2 * torch.rand(self.n_candidates, n_nodes, generator=generator) - 1
+            self.preference = nn.Parameter(eta.to(device))
+        n_inputs = n_nodes + (n_features if settings.uses_x else 0)
+        self.layers = nn.ParameterList()  # weight (E, out, in), bias (E, out, 1), ...
+        for n_in, n_out in pairwise((n_inputs, *settings.hidden_sizes, n_outputs)):
+            weight = uniform((self.n_candidates, n_out, n_in), generator)
+            bias = torch.zeros(self.n_candidates, n_out, 1)
+            self.layers.extend([weight.to(device), bias.to(device)])
         picked = torch.randperm(rows.x.shape[1], generator=generator)[:REFERENCE_ROWS]
         self.reference = rows.take(picked.to(device))
         self.dropout_generator = spawn(generator, device)
-        # 0 for a column that a split does without, and for a node that is no more.
-        self.register_buffer("column_mask", torch.ones_like(self.weights))
-        self.register_buffer(
-            "node_mask", torch.ones(self.n_candidates, self.n_nodes, device=device)
-        )
+        self.register_buffer("column_mask", torch.ones_like(self.weights.data))
+        self.register_buffer("fixed", torch.full_like(self.bias.data, math.nan))
 
     def scores(self, x: Tensor) -> Tensor:
         """Split scores (E, N, B) of rows ``x`` (F, B); left is where they are >= 0.
@@ -149,36 +139,36 @@ class ArgminTrees(nn.Module):
             self.bias.reshape(-1, 1), self.sparse_weights().flatten(0, 1), x
         )  # (E * N, B): one product for all trees
         score = flat.view(*self.bias.shape, -1)
-        return functional.elu(score) if self.settings.split == "elu" else score
+        if self.settings.split == "elu":
+            score = functional.elu(score)
+        fixed = self.fixed[..., None]
+        return torch.where(fixed.isnan(), score, fixed)
 
     def sparse_weights(self) -> Tensor:
         """Weights (E, N, F) of the splits, 0 for the columns that they do without."""
         return self.weights * self.column_mask
 
-    def traversal(self, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Traversal z (E, T, B) of B training rows, and the activity a (E, T) of them.
+    def traversal(self, scores: Tensor) -> Tensor:
+        """Traversal z (E, T, B) of B training rows.
 
         T_eta(q_1, ..., q_n) of eq. 3, or the program of the final version.
         """
         if self.preference is not None:
-            z, activity = preference_traversal(scores, self.preference)
-        else:
-            z, activity = ridge_traversal(scores, self._penalty(scores.shape[-1]))
-        return z * self.node_mask[..., None], activity * self.node_mask
+            return preference_traversal(scores, self.preference)[0]
+        return ridge_traversal(scores, self._penalty(scores))[0]
 
     @torch.no_grad()
-    def reference_activity(self) -> Tensor:
-        """Activity (E, T) outside of training, from one fixed set of training rows."""
+    def activity(self) -> Tensor:
+        """Activity a (E, T) outside of training, by one fixed set of training rows."""
         scores = self.scores(self.reference.x)
         if self.preference is not None:
-            activity = preference_activity_of_splits(scores, self.preference)
-        else:
-            activity = ridge_activity_of_splits(scores, self._penalty(scores.shape[-1]))
-        return activity * self.node_mask
+            return preference_activity_of_splits(scores, self.preference)
+        return ridge_activity_of_splits(scores, self._penalty(scores))
 
-    def _penalty(self, n_rows: int) -> Tensor:
+    def _penalty(self, scores: Tensor) -> Tensor:
         """Penalty lambda (E,) on activity: it grows with the rows that reward it."""
-        return self.pruning_strength * (n_rows / self.batch_size)
+        per_row = self.pruning_strength / self.settings.batch_size
+        return scores.new_full((len(scores),), per_row * scores.shape[2])
 
     def outputs(self, z: Tensor, x: Tensor) -> Tensor:
         """Raw outputs (E, C, B) from traversals (E, T, B) of rows ``x`` (F, B).
@@ -187,13 +177,14 @@ class ArgminTrees(nn.Module):
         """
         if self.settings.trains_constants:
             z = (z > 0).to(z.dtype) + (z - z.detach())  # straight-through
-        weight, bias = self.layers[0], self.layers[1]
-        out = torch.baddbmm(bias[..., None], weight[..., : self.n_nodes], z)
+        passes = functional.pad(self.fixed.abs() == 1, (0, self.fixed.shape[1] + 1))
+        z = z.masked_fill(passes[..., None], 0.0)  # the child is read in its place
         if self.settings.uses_x:
-            out = out + weight[..., self.n_nodes :] @ x
-        for i in range(2, len(self.layers), 2):
-            out = self._dropout(functional.elu(out))
-            out = torch.baddbmm(self.layers[i + 1][..., None], self.layers[i], out)
+            z = torch.cat([z, x.expand(len(z), *x.shape)], 1)
+        out = z
+        for i in range(0, len(self.layers), 2):
+            out = self._dropout(functional.elu(out)) if i > 0 else out
+            out = torch.baddbmm(self.layers[i + 1], self.layers[i], out)
         return out
 
     def _dropout(self, hidden: Tensor) -> Tensor:
@@ -209,37 +200,27 @@ class ArgminTrees(nn.Module):
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Training loss (E,) on the training rows of these indices, eq. 10."""
         batch = self.training_batch(rows)
-        z, _ = self.traversal(self.scores(batch.x))
-        loss = self._row_loss(self.outputs(z, batch.x), batch)
-        loss = (loss * batch.weight).mean(1)
+        z = self.traversal(self.scores(batch.x))
+        loss = (_row_loss(self.outputs(z, batch.x), batch.y) * batch.weight).mean(1)
         if self.preference is not None:  # lambda ||eta||_inf
             loss = loss + self.pruning_strength * self.preference.abs().amax(1)
         return loss
 
-    @torch.no_grad()
     def valid_loss(self) -> Tensor:
         """Validation loss (E,), without the penalty on preferences."""
-        loss, weight = self.valid_row_losses()
-        return (loss * weight).sum(1) / weight.sum()
+        return self.valid_losses().mean(1)
 
     @torch.no_grad()
-    def valid_row_losses(self) -> tuple[Tensor, Tensor]:
-        """Loss (E, n) of each validation row, and the row's weight (n,)."""
+    def valid_losses(self) -> Tensor:
+        """Loss (E, n) of each validation row, the row's weight in it."""
         self.eval()
-        losses, weights = [], []
-        for rows, output in self.valid_outputs():
-            losses.append(self._row_loss(output, rows))
-            weights.append(rows.weight)
-        self.train()
-        return torch.cat(losses, 1), torch.cat(weights)
-
-    @torch.no_grad()
-    def valid_outputs(self) -> Iterator[tuple[RowTensors, Tensor]]:
-        """Yield validation rows and their raw outputs (E, C, B)."""
-        activity = self.reference_activity()
+        activity, losses, weights = self.activity(), [], []
         for rows in self.validation_batches():
             z = known_traversal(self.scores(rows.x), activity)
-            yield rows, self.outputs(z, rows.x)
+            losses.append(_row_loss(self.outputs(z, rows.x), rows.y) * rows.weight)
+            weights.append(rows.weight)
+        self.train()
+        return torch.cat(losses, 1) / torch.cat(weights).mean()
 
     def training_batch(self, rows: Tensor) -> RowTensors:
         """Return the training rows of these indices."""
@@ -247,18 +228,51 @@ class ArgminTrees(nn.Module):
 
     def validation_batches(self) -> Iterator[RowTensors]:
         """Yield the validation rows, no more at once than fit into memory."""
-        size = max(1, BLOCK // (self.n_candidates * self.n_nodes))
         every = torch.arange(len(self.valid_rows.y), device=self.bias.device)
-        for rows in every.split(size):
+        for rows in every.split(self._rows_at_once):
             yield self.valid_rows.take(rows)
 
-    def _row_loss(self, output: Tensor, rows: RowTensors) -> Tensor:
-        """Loss (E, B): nats, or the scaled squared error."""
-        if self.loss_scale is None:
-            return class_loss(output, rows.y)
-        if rows.y.dim() == 2:  # several targets: their mean
-            return self.loss_scale * (output - rows.y.t()).square().mean(1)
-        return self.loss_scale * squared_error(output, rows.y)
+    @property
+    def _rows_at_once(self) -> int:
+        """Rows whose traversals fit into memory."""
+        return max(1, BLOCK // (self.n_candidates * self.settings.n_nodes))
+
+    @torch.no_grad()
+    def live_nodes(self) -> np.ndarray:
+        """Nodes (E, T), bool, that a training row passes and that the program retains.
+
+        The program relaxes a in {0, 1} of eq. 2. A node's activity is rounded down
+        where it is no higher than what a row at the node's border, q = 0, adds to it:
+        under the ridge where lambda / 2 is at least the sum of its rows' path scores.
+        """
+        border = 0.0 if self.preference is not None else MARGIN
+        live = (self.rows_at() > 0) & (self.activity() > border).cpu().numpy()
+        live[:, 0] = True
+        return live
+
+    @torch.no_grad()
+    def rows_at(self) -> np.ndarray:
+        """Training rows (E, T) that pass each node."""
+        passed = [
+            (path_scores(self.scores(x)) > 0).sum(2)
+            for x in self.rows.x.split(self._rows_at_once, 1)
+        ]
+        return torch.stack(passed).sum(0).cpu().numpy()
+
+    @torch.no_grad()
+    def empty_nodes(self, live: np.ndarray) -> None:
+        """Empty all nodes but these (E, T); a split's only child takes its place.
+
+        A split without children is a leaf. What is emptied stays so.
+        """
+        children = torch.tensor(live[:, 1:]).to(self.fixed).unflatten(1, (-1, 2))
+        left, right = children.unbind(2)  # (E, N)
+        self.fixed.copy_(torch.where(left * right > 0, math.nan, left - right))
+        read = self.layers[0].data  # what it read of a node, it reads of its child
+        for e, t in torch.nonzero(self.fixed.abs() == 1).tolist():  # parents first
+            child = 2 * t + (1 if self.fixed[e, t] > 0 else 2)
+            read[e, :, child] += read[e, :, t]
+            read[e, :, t] = 0
 
 
 class ColumnMaskingTrees(ArgminTrees):
@@ -269,30 +283,19 @@ class ColumnMaskingTrees(ArgminTrees):
 
     Parameters
     ----------
-    settings, rows, valid_rows, n_outputs, generator, **options
+    *args, generator, **options
         See ``ArgminTrees``.
     columns : ndarray of shape (J, F)
         Which features belong to each of J columns.
     """
 
-    def __init__(
-        self,
-        settings: ArgminSettings,
-        rows: RowTensors,
-        valid_rows: RowTensors,
-        n_outputs: int,
-        *,
-        columns: np.ndarray,
-        generator: torch.Generator,
-        **options,
-    ):
+    def __init__(self, *args, columns: np.ndarray, generator, **options):
+        device = options["splits"][0].device
         # Drawn first, so that the masks do not depend on what else is drawn.
-        mask_generator = spawn(generator, rows.x.device)
-        super().__init__(
-            settings, rows, valid_rows, n_outputs, generator=generator, **options
-        )
+        mask_generator = spawn(generator, device)
+        super().__init__(*args, generator=generator, **options)
         self.mask_generator = mask_generator
-        self.columns = torch.tensor(columns).to(rows.x)
+        self.columns = torch.tensor(columns).to(self.rows.x)
 
     def training_batch(self, rows: Tensor) -> RowTensors:
         """Return the training rows of these indices, each without a random column."""
@@ -316,34 +319,16 @@ class ColumnMaskingTrees(ArgminTrees):
         return replace(rows, x=rows.x * (1 - self.columns[column]).t())
 
 
-def even_bias(weights: Tensor, x: Tensor, by: str = "median") -> Tensor:
-    """Bias (N,) with which each split sends about half of its rows to either side.
-
-    Of the rows (F, B) that reach the split, by their "median" score or, as in appendix
-    A.3, by their "mean". Without rows on both sides a split has nothing to learn from;
-    the published code starts so and never trains the bias.
-    """
-    score = weights @ x  # (N, B)
-    bias = torch.zeros(len(weights))
-    node = torch.zeros(x.shape[1], dtype=torch.long)
-    for t in range(len(weights)):
-        here = node == t
-        if here.any() and by == "mean":
-            bias[t] = -score[t, here].mean()
-        elif here.any():
-            low, high = score[t, here].quantile(torch.tensor([0.45, 0.55]))
-            bias[t] = -(low + high) / 2
-        left = score[t] + bias[t] >= 0
-        node = torch.where(here, torch.where(left, 2 * t + 1, 2 * t + 2), node)
-    return bias
-
-
 def spawn(generator: torch.Generator, device: torch.device) -> torch.Generator:
     """Return a generator on a device, seeded by a draw from another."""
     seed = int(torch.randint(2**31, (), generator=generator))
     return torch.Generator(device).manual_seed(seed)
 
 
-def _uniform(shape: tuple, n_in: int, generator: torch.Generator) -> Tensor:
-    """First weights: uniform, as wide as torch's own linear layers."""
-    return (2 * torch.rand(shape, generator=generator) - 1) / math.sqrt(n_in)
+def _row_loss(output: Tensor, y: Tensor) -> Tensor:
+    """Loss (E, B) of outputs (E, C, B): nats for classes, else the squared error."""
+    if not y.is_floating_point():
+        return class_loss(output, y)
+    if y.dim() == 2:  # several targets: their mean
+        return (output - y.t()).square().mean(1)
+    return squared_error(output, y)

@@ -7,23 +7,25 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.encoding.scale import power_of_two
-from treelab.evaluation.metrics import (
-    confusion_matrix,
-    headline,
-    macro_f1,
-    macro_f1_error,
-    scores,
-)
+from treelab.evaluation.metrics import headline, scores
 from treelab.learners.argmin.export import TrainedTree, TreeExporter, trained_trees
+from treelab.learners.argmin.fit import loses_nothing
 from treelab.learners.argmin.network import ArgminTrees
-from treelab.learners.argmin.settings import ArgminSettings
-from treelab.learners.argmin.sparse import class_scores, lose_nothing
 from treelab.learners.common.base import TrainingData
+from treelab.learners.common.origin import (
+    Origin,
+    changed_splits,
+    feature_spread,
+    with_origin,
+)
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning.size_path import within_one_standard_error
 from treelab.trees.tree import Tree
 
 SMALLEST_PROBABILITY = 1e-7  # the loss of a probability of 0 has no bound
+SIMPLER = "leaving out columns"
 
 
 class WithPath:
@@ -47,60 +49,49 @@ class WithPath:
         return float(self.model_.strengths[self.model_.chosen])
 
 
-def chosen_path(exporter: TreeExporter, trained: Sequence[TrainedTree]) -> PruningPath:
-    """Bind the trees of all strengths, with a predictor on top where one is wanted.
+def chosen_path(
+    exporter: TreeExporter, restarts: Sequence[Sequence[TrainedTree]]
+) -> tuple[PruningPath, int]:
+    """Choose a restart, and its strength; a predictor on top where one is wanted.
 
     With ``predictor="auto"`` the predictor stays where its validation score is better
     than that of the trees alone by more than one standard error.
+
+    Parameters
+    ----------
+    exporter : TreeExporter
+    restarts : sequence of sequence of TrainedTree
+        Of each restart the trees of all strengths.
+
+    Returns
+    -------
+    path : PruningPath
+    restart : int
     """
-    settings, data, labels = exporter.settings, exporter.data, exporter.labels
-    drawn = [(exporter.export(tree), None) for tree in trained]
-    alone = pruning_path(drawn, settings, data, labels)
+    settings, data = exporter.settings, exporter.data
+    drawn = [[(exporter.export(tree), None) for tree in each] for each in restarts]
+    alone = best_path([scored_path(models, exporter) for models in drawn], exporter)
     if settings.reads_leaf:
         return alone
-    both = [exporter.export_with_predictor(tree) for tree in trained]
-    on_top = pruning_path(both, settings, data, labels)
-    if settings.predictor != "auto":
-        return on_top
-    before, after = (row_scores(path, data)[None] for path in (on_top, alone))
-    return alone if lose_nothing(before, after)[0] else on_top
+    both = [[*map(exporter.export_with_predictor, each)] for each in restarts]
+    on_top = best_path([scored_path(models, exporter) for models in both], exporter)
+    if settings.predictor == "auto" and loses_nothing(
+        row_scores(on_top[0], data), row_scores(alone[0], data)
+    ):
+        return alone
+    return on_top
 
 
-def drawn_row_scores(exporter: TreeExporter, network: ArgminTrees) -> np.ndarray:
-    """Return each validation row's score (E, n) by the trees as they are drawn."""
-    trees = [exporter.export(tree) for tree in trained_trees(network)]
-    return np.array([row_scores(tree, exporter.data) for tree in trees])
-
-
-def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
-    """Return each validation row's score (n,), higher is better."""
-    if model.classes is None:
-        missed = model.predict(data.frame_valid) - data.y_valid
-        return -((missed / power_of_two(data.y_valid)) ** 2)  # in no unit
-    proba = model.predict_proba(data.frame_valid)
-    return class_scores(proba.argmax(axis=1), data.y_valid)
-
-
-def pruning_path(
-    models: Sequence[tuple[Tree, NodePredictor | None]],
-    settings: ArgminSettings,
-    data: TrainingData,
-    labels: tuple | None,
+def scored_path(
+    models: Sequence[tuple[Tree, NodePredictor | None]], exporter: TreeExporter
 ) -> PruningPath:
-    """Bind the trees of all strengths, score them on validation rows, choose one.
-
-    The choice is the smallest tree whose validation score is within one standard error
-    of the best one's (Breiman et al. 1984, section 3.4.3); among equals the better. Or,
-    as in the paper, that of the best validation loss.
+    """Bind the trees of all strengths, and score them on validation rows.
 
     Parameters
     ----------
     models : sequence of (Tree, NodePredictor or None)
         One for each strength.
-    settings : ArgminSettings
-    data : TrainingData
-    labels : tuple or None
-        Classes; None for regression.
+    exporter : TreeExporter
 
     Returns
     -------
@@ -108,33 +99,62 @@ def pruning_path(
         Its ``scores``: strength, valid_loss (nats, or squared units of the target),
         valid_score (see ``metrics.headline``), and the columns of ``size_of``.
     """
+    settings, data = exporter.settings, exporter.data
     trees, predictors = zip(*models)
-    strengths = settings.strengths
-    path = PruningPath(
-        strengths=strengths,
-        trees=trees,
-        predictors=predictors,
-        chosen=0,
-        scores=pd.DataFrame({"strength": strengths}),
-        split=settings.split,
+    path = PruningPath(settings.strengths, trees, predictors, split=settings.split)
+    table = pd.DataFrame(
+        {"strength": strength}
+        | _on_validation(path, i, data)
+        | size_of(trees[i], settings.n_nodes)
+        for i, strength in enumerate(path.strengths)
     )
-    rows, errors = [], []
-    for i, tree in enumerate(trees):
-        loss, score, error = _on_validation(path, i, data, labels)
-        errors.append(error)
-        found = {"strength": strengths[i], "valid_loss": loss, "valid_score": score}
-        rows.append(found | size_of(tree, settings.n_nodes))
-    table = pd.DataFrame(rows)
-    if settings.selection == "best":
-        chosen = int(table["valid_loss"].argmin())
-    else:
-        chosen = smallest_within_error(
-            np.array([tree.n_leaves for tree in trees]),
-            table["valid_score"].to_numpy(),
-            np.array(errors),
-            table["valid_loss"].to_numpy(),
-        )
-    return replace(path, scores=table, chosen=chosen)
+    return replace(path, scores=table)
+
+
+def best_path(
+    paths: Sequence[PruningPath], exporter: TreeExporter
+) -> tuple[PruningPath, int]:
+    """Choose a tree of all paths; return its path, and that path's place.
+
+    The choice is the smallest tree whose validation score is within one standard error
+    of the best; among equals in size that of the lower loss. Or, as in the paper, that
+    of the best validation loss.
+    """
+    places = [(e, i) for e, path in enumerate(paths) for i in range(len(path))]
+    every = [replace(paths[e], chosen=i) for e, i in places]
+    loss = np.array([path.scores["valid_loss"][path.chosen] for path in every])
+    size = np.array([path.tree.n_leaves for path in every])
+    order = np.lexsort([loss, size])
+    chosen = int(loss.argmin())
+    if exporter.settings.selection == "one_standard_error":
+        by_size = np.array([row_scores(every[i], exporter.data) for i in order])
+        chosen = int(order[within_one_standard_error(by_size)[0]])
+    return every[chosen], places[chosen][0]
+
+
+def drawn_row_scores(exporter: TreeExporter, network: ArgminTrees) -> np.ndarray:
+    """Return each validation row's score (E, n) by a network's trees as drawn."""
+    trees = map(exporter.export, trained_trees(network))
+    return np.array([row_scores(tree, exporter.data) for tree in trees])
+
+
+def predictor_row_scores(network: ArgminTrees) -> np.ndarray:
+    """Return each validation row's score (E, n), minus its loss, by the predictor."""
+    return -network.valid_losses().double().cpu().numpy()
+
+
+def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
+    """Return each validation row's score (n,), higher is better.
+
+    Whether its class is right, the rows of all classes together counting alike; or
+    minus the squared error.
+    """
+    predicted, truth = model.predict(data.frame_valid), data.y_valid
+    if model.classes is None:
+        return -(((predicted - truth) / power_of_two(truth)) ** 2)  # in no unit
+    _, code, count = np.unique(truth, return_inverse=True, return_counts=True)
+    is_right = predicted == np.array(model.classes)[truth]
+    return is_right * (len(code) / (len(count) * count))[code]
 
 
 def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
@@ -155,43 +175,62 @@ def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
     }
 
 
-def smallest_within_error(
-    size: np.ndarray, score: np.ndarray, error: np.ndarray, loss: np.ndarray
-) -> int:
-    """Find the smallest candidate within one standard error of the best score.
+def with_origins(
+    path: PruningPath,
+    first: Tree,
+    *,
+    start: str,
+    trained: bool,
+    simplified: bool,
+    matrix: np.ndarray,
+    held_out: str,
+) -> tuple[PruningPath, Origin]:
+    """Return the path with an origin noted on every tree, and that of the chosen one.
+
+    Counted are the splits that are shown: those that part training rows.
 
     Parameters
     ----------
-    size, score, error, loss : ndarray of shape (S,)
-        Of each candidate; ``error`` is the standard error of its score.
-
-    Returns
-    -------
-    int
-        Among equals in size the one with the lower loss.
+    path : PruningPath
+    first : Tree
+        As the tree was before the first step.
+    start : str
+        A key of ``origin.STARTS``.
+    trained, simplified : bool
+        Whether gradient descent could move the trees, and whether columns were left
+        out of them.
+    matrix : ndarray of shape (n_rows, n_features)
+        Features of the training rows, in their units.
+    held_out : str
+        What was held out.
     """
-    if np.isnan(score).any():  # a single row has no R2
-        return int(np.argmin(loss))
-    best = min(np.flatnonzero(score == score.max()), key=lambda i: loss[i])
-    good = np.flatnonzero(score >= score[best] - error[best])
-    return int(min(good, key=lambda i: (size[i], loss[i])))
+    spread, first = feature_spread([*matrix.T]), shown_tree(first)
+    origins = [
+        Origin(
+            start,
+            trained=trained,
+            n_splits=tree.n_splits,
+            n_changed=changed_splits(first, tree, spread) if trained else 0,
+            later=(SIMPLER,) * simplified,
+            held_out=held_out,
+        )
+        for tree in map(shown_tree, path.trees)
+    ]
+    trees = [with_origin(tree, origin) for tree, origin in zip(path.trees, origins)]
+    return replace(path, trees=tuple(trees)), origins[path.chosen]
 
 
-def _on_validation(
-    path: PruningPath, i: int, data: TrainingData, labels: tuple | None
-) -> tuple[float, float, float]:
-    """Mean loss, headline score and its standard error of the i-th tree."""
+def _on_validation(path: PruningPath, i: int, data: TrainingData) -> dict[str, float]:
+    """Mean loss and headline score of the i-th tree."""
     truth, frame = data.y_valid, data.frame_valid
-    if labels is None:
-        predicted = path.predict(frame, i)
-        found = scores("regression", truth, predicted)
+    predicted = path.predict(frame, i)
+    if path.classes is None:
         unit = power_of_two(truth)
-        loss = ((predicted - truth) / unit) ** 2
-        # R2 is 1 - loss / variance: it is as uncertain as the loss is.
-        error = loss.std() / np.sqrt(len(truth)) / ((truth / unit).var() or 1.0)
-        return loss.mean() * unit**2, found[headline("regression")], error
-    proba = path.predict_proba(frame, i)
-    of_truth = np.maximum(proba[np.arange(len(truth)), truth], SMALLEST_PROBABILITY)
-    confusion = confusion_matrix(truth, proba.argmax(axis=1), len(labels))
-    score, error = float(macro_f1(confusion)), macro_f1_error(confusion)
-    return -np.log(of_truth).mean(), score, error
+        loss = (((predicted - truth) / unit) ** 2).mean() * unit**2
+        task, found = "regression", scores("regression", truth, predicted)
+    else:
+        proba = path.predict_proba(frame, i)[np.arange(len(truth)), truth]
+        loss = -np.log(np.maximum(proba, SMALLEST_PROBABILITY)).mean()
+        task = path.task
+        found = scores(task, np.array(path.classes)[truth], predicted)
+    return {"valid_loss": loss, "valid_score": found[headline(task)]}

@@ -17,15 +17,19 @@ from treelab.learners.common.spec import (
     settings_in,
 )
 
-_EPOCHS_HELP = "Training ends after this many passes over the rows at the latest."
+_EPOCHS_HELP = (
+    "Passes over the rows at the first strength, at the latest; each later step, as a "
+    "strength, takes an eighth of them."
+)
+_MLP = ("predictor", ("mlp",))
 
 
 def _sparse_splits(default: bool, **more) -> Any:
     """Declare the setting of sparse splits."""
     return setting(
         default,
-        "Whether splits do without every column, and trees without every split, that "
-        "they can leave out without loss on validation rows.",
+        "Whether splits do without the columns that they can leave out without loss on "
+        "validation rows.",
         label="Sparse splits",
         **more,
     )
@@ -39,9 +43,10 @@ class TreeSettings:
         4, "Splits on every path, before pruning.", label="Depth", minimum=1, maximum=8
     )
     pruning_strength: Any = setting(
-        (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0),
-        "How strongly small trees are preferred (lambda); all strengths train "
-        "together, the slider on Pruning moves between them.",
+        (0.0, 3.0, 10.0, 30.0, 60.0, 100.0, 200.0, 300.0, 1000.0),
+        "How strongly small trees are preferred (lambda): the rows of a batch whose "
+        "path scores sum to less than half of it lose their node. Each strength goes "
+        "on from the one before; the slider on Pruning moves between them.",
         kind="floats",
         label="Pruning strengths",
         minimum=0,
@@ -89,6 +94,15 @@ class ArgminSettings(TreeSettings):
     """
 
     recipe: str = recipe_setting()
+    n_restarts: int = setting(
+        8,
+        "Trees that are trained side by side, from random splits of their own; the "
+        "choice is among all of them.",
+        label="Restarts",
+        minimum=1,
+        maximum=64,
+        paper=1,
+    )
     max_leaf_nodes: int | None = setting(
         None,
         "Leaves of the trees at the most; None sets no limit.",
@@ -98,8 +112,8 @@ class ArgminSettings(TreeSettings):
     )
     selection: str = setting(
         "one_standard_error",
-        "Which strength is chosen: that of the smallest tree within one standard error "
-        "of the best validation score, or that of the best validation loss.",
+        "Which tree is chosen: the smallest within one standard error of the best "
+        "validation score, or that of the best validation loss.",
         choices=("one_standard_error", "best"),
         paper="best",
     )
@@ -132,13 +146,16 @@ class ArgminSettings(TreeSettings):
         needs=("predictor", ("auto", "linear", "mlp")),
         paper=True,
     )
-    n_hidden_layers: int = setting(1, "Hidden layers of the mlp.", minimum=1, maximum=5)
-    hidden_size: int = setting(64, "Units of each hidden layer.", minimum=1)
+    n_hidden_layers: int = setting(
+        1, "Hidden layers of the mlp.", minimum=1, maximum=5, needs=_MLP
+    )
+    hidden_size: int = setting(64, "Units of each hidden layer.", minimum=1, needs=_MLP)
     dropout: float = setting(
         0.0,
         "Fraction of hidden units dropped at each training step.",
         minimum=0,
         maximum=0.95,
+        needs=_MLP,
     )
     max_epochs: int = setting(200, _EPOCHS_HELP, label="Epochs", minimum=1, paper=100)
     patience: int = setting(
@@ -201,7 +218,7 @@ class ClusterSettings(TreeSettings):
         """Return the settings of its trees: linear splits, a constant in each leaf."""
         shared = {declared.name for declared in fields(ArgminSettings)}
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name in shared}
-        return ArgminSettings(predictor="constant", **own)
+        return ArgminSettings(predictor="constant", n_restarts=1, **own)
 
 
 SPEC = LearnerSpec(

@@ -53,6 +53,14 @@ class CartSettings:
         label="Complexity penalty (ccp_alpha)",
         minimum=0,
     )
+    n_restarts: int = setting(
+        1,
+        "Trees that tuning grows of each size, all but the first on bootstrap weights; "
+        "the one that fits the rows best and agrees most with all is retained.",
+        label="Restarts",
+        minimum=1,
+        needs=("tune", (True,)),
+    )
     class_weight: Any = class_weight_setting(
         "auto",
         "'auto' grows with equal weights and tunes those in the leaves, powers from 0 "

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,20 @@ from treelab.training.events import Callback, Monitor
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
+
+
+class Rows(Protocol):
+    """Rows of a table that a tree is fitted to, and their encoded target."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """As the caller gave them."""
+        ...
+
+    @property
+    def y(self) -> np.ndarray:
+        """Class codes, or values, (n_rows,)."""
+        ...
 
 
 class GrownTree(TableEstimator):
@@ -89,7 +104,7 @@ class GrownTree(TableEstimator):
         raise NotImplementedError
 
     def _with_rows(
-        self, tree: Tree, data: TrainingData, class_weights: np.ndarray | None = None
+        self, tree: Tree, data: Rows, class_weights: np.ndarray | None = None
     ) -> Tree:
         """Return a tree with the training rows, each node predicting their mean.
 

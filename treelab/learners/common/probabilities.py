@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
+from treelab.learners.common.greedy import encoded_tree
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.isotonic import with_order
-from treelab.trees.feature import Feature
 from treelab.trees.pruning.path import PruningPath
 from treelab.trees.pruning.size_path import SizePath
 from treelab.trees.shrinkage import shrunk_fractions, with_shrunk_values
@@ -120,7 +120,7 @@ def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.
     )
     grown = grown.fit(X, y[~held_out]).tree_
     n_classes = int(y.max()) + 1
-    tree = _shape(grown)
+    tree = encoded_tree(grown, encoder.features_, None)
     # Categories were cross-fitted; prediction sees their plain rates.
     seen = grown.apply(to_float32(encoder.transform(own)))
     counts = rows_through(tree, seen, y[~held_out], n_classes)
@@ -147,20 +147,3 @@ def _node_at_size(tree: Tree, leaf: np.ndarray, n_leaves: int) -> np.ndarray:
     while (later := node > 2 * n_leaves - 2).any():
         node = np.where(later, tree.parent[node], node)
     return node
-
-
-def _shape(grown) -> Tree:
-    """Return the nodes of scikit-learn's tree, to be walked up and down only."""
-    is_leaf = grown.children_left < 0
-    n_nodes = grown.node_count
-    return Tree(
-        features=(Feature("any"),),
-        left=grown.children_left,
-        right=grown.children_right,
-        feature=np.where(is_leaf, -1, 0),
-        threshold=np.where(is_leaf, np.nan, 0.0),
-        missing_left=np.zeros(n_nodes, dtype=bool),
-        value=np.zeros((n_nodes, 1)),
-        n_rows=np.zeros(n_nodes, dtype=np.int64),
-        impurity=np.full(n_nodes, np.nan),
-    )

@@ -266,9 +266,8 @@ class LearnerSpec:
     ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
     one tree alone is the model. ``is_quick`` is whether it trains
     in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
-    the CPU whatever device is asked for; ``trains_batches``, whether its estimators
-    have ``batch_key``, ``fit_batch`` and ``cross_validated_batch``, by which several
-    settings train as one batch of trees.
+    the CPU whatever device is asked for. ``former`` are settings of earlier versions,
+    which stored runs may have: they are left out, with a warning.
     """
 
     key: str
@@ -278,10 +277,10 @@ class LearnerSpec:
     classifier: str
     regressor: str
     settings: tuple[Setting, ...]
+    former: tuple[str, ...] = ()
     single_tree: bool = True
     is_quick: bool = False
     cpu_only: bool = False
-    trains_batches: bool = False
 
     @property
     def paper_settings(self) -> dict[str, Any]:

@@ -74,9 +74,6 @@ class TrainingRows:
 class AnnealedTrees(nn.Module):
     """E trees, those of about one size sharing their tensors.
 
-    Trees of several fits may stand side by side; those of each have an objective and
-    parameters of their own, so that an optimizer may give them their own rates.
-
     Parameters
     ----------
     rows : TrainingRows
@@ -86,10 +83,6 @@ class AnnealedTrees(nn.Module):
         Which encoding of the rows each tree reads.
     weight : Tensor of shape (E, n)
         Weight of each row in each tree's loss; 0 for those it must not see.
-    fit : sequence of E int, optional
-        Which fit each tree belongs to; all to the first where None.
-    objectives : sequence of Objective, optional
-        Of each fit; that of the rows where None.
     """
 
     def __init__(
@@ -98,56 +91,19 @@ class AnnealedTrees(nn.Module):
         starts: Sequence[Start],
         encoding: Sequence[int],
         weight: Tensor,
-        fit: Sequence[int] | None = None,
-        objectives: Sequence[Objective] | None = None,
     ):
         super().__init__()
         self.rows, self.starts, self.weight = rows, tuple(starts), weight
         self.encoding = tuple(encoding)
-        self.fit = np.zeros(len(starts), int) if fit is None else np.array(fit, int)
-        self.objectives = [rows.objective] if objectives is None else [*objectives]
         shapes = [start.columns.shape for start in starts]
-        by_group = [
-            np.arange(len(starts))[trees][np.argsort(self.fit[trees], kind="stable")]
-            for trees in _slices_by_shape(shapes)
-        ]
         self.groups = [
-            _Group(
-                rows,
-                [starts[e] for e in trees],
-                [encoding[e] for e in trees],
-                weight[torch.tensor(trees, device=weight.device)],
-                {
-                    own: (self.objectives[own], int((self.fit[trees] == own).sum()))
-                    for own in dict.fromkeys(self.fit[trees].tolist())
-                },
-            )
-            for trees in by_group
+            _Group(rows, starts[own], encoding[own], weight[own])
+            for own in _slices_by_shape(shapes)
         ]
-        self.logits = nn.ParameterList(self._parts("logits"))
-        self.threshold = nn.ParameterList(self._parts("threshold"))
-        self.value = nn.ParameterList(self._parts("value"))
-        place = np.argsort(np.concatenate(by_group))  # of each tree in the groups
-        self._place = torch.tensor(place, device=weight.device)
-        # The tree of each fit with the lowest loss when last measured.
-        self.leaders = [int(np.argmax(self.fit == own)) for own in self.fits]
-
-    @property
-    def fits(self) -> range:
-        """Numbers of the fits."""
-        return range(len(self.objectives))
-
-    def trees_of(self, fit: int) -> np.ndarray:
-        """Places of the trees of a fit."""
-        return np.flatnonzero(self.fit == fit)
-
-    def parameters_of(self, fit: int, name: str) -> list[nn.Parameter]:
-        """Return the "logits", "threshold" or "value" of a fit's trees, by group."""
-        return [g.parts[fit][name] for g in self.groups if fit in g.parts]
-
-    def _parts(self, name: str) -> list[nn.Parameter]:
-        """Return the parameters of one kind, group by group."""
-        return [part[name] for group in self.groups for part in group.parts.values()]
+        self.logits = nn.ParameterList([own.logits for own in self.groups])
+        self.threshold = nn.ParameterList([own.threshold for own in self.groups])
+        self.value = nn.ParameterList([own.value for own in self.groups])
+        self.leader = 0  # the tree with the lowest loss when last measured
 
     def batch_loss(self, rows: Tensor, done: float) -> Tensor:
         """Mean training loss (E,) on these rows, ``done`` of the training over."""
@@ -157,8 +113,6 @@ class AnnealedTrees(nn.Module):
         loss = torch.cat(
             [group.loss(x, target, slope, sharpness) for group in self.groups]
         )
-        if len(self.fits) > 1:  # in the order of the starts again
-            loss = loss[self._place]
         weight = self.weight[:, rows]
         return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
 
@@ -173,11 +127,8 @@ class AnnealedTrees(nn.Module):
         fitted = np.ones((len(self.starts), len(targets)), dtype=bool)
         if held_out:
             fitted = (self.weight[:, rows] > 0).cpu().numpy()
-        losses = []
-        for tree, encoding, fit, own in zip(
-            self.hard_trees(), self.encoding, self.fit, fitted
-        ):
-            objective = self.objectives[fit]
+        objective, losses = self.rows.objective, []
+        for tree, encoding, own in zip(self.hard_trees(), self.encoding, fitted):
             place = np.searchsorted(tree.leaves, tree.apply(x[encoding]))
             value = leaf_values(place, targets, 1.0 * own, tree.n_leaves, objective)
             output = torch.tensor(value[place].T, device=self.rows.x.device)
@@ -190,21 +141,14 @@ class AnnealedTrees(nn.Module):
     @torch.no_grad()
     def hard_trees(self) -> list[HardTree]:
         """Return the hard trees of the moment."""
-        trees = [tree for group in self.groups for tree in group.hard_trees()]
-        return [trees[place] for place in self._place.tolist()]
+        return [tree for group in self.groups for tree in group.hard_trees()]
 
 
 class _Group:
-    """Trees of about one size, padded to the largest.
+    """Trees of about one size, padded to the largest."""
 
-    ``fits`` has the objective of each fit and the number of its trees, which stand side
-    by side; ``parts`` the parameters of these.
-    """
-
-    def __init__(self, rows, starts, encoding, weight, fits):
+    def __init__(self, rows, starts, encoding, weight):
         self.objective, self.starts = rows.objective, starts
-        self.objectives = [objective for objective, _ in fits.values()]
-        self.n_trees = [n_trees for _, n_trees in fits.values()]
         device = rows.x.device
         paths = [start.tree.paths() for start in starts]
         n_splits = max(1, *(path.shape[2] for path in paths))
@@ -236,36 +180,11 @@ class _Group:
         for start, own, each in zip(starts, encoding, weight.cpu().numpy()):
             place = np.searchsorted(start.tree.leaves, start.tree.apply(x[own]))
             value.append(leaf_values(place, targets, each, n_leaves, rows.objective))
-        initial = {"logits": logits, "threshold": threshold, "value": np.stack(value)}
-        ends = np.cumsum(self.n_trees)[:-1]
-        parts = {name: np.split(whole, ends) for name, whole in initial.items()}
-        self.parts = {
-            fit: {
-                name: nn.Parameter(torch.tensor(parts[name][place], device=device))
-                for name in parts
-            }
-            for place, fit in enumerate(fits)
-        }
-
-    @property
-    def logits(self) -> Tensor:
-        """Logits (E, S, K) of the features that a split chooses from."""
-        return self._whole("logits")
-
-    @property
-    def threshold(self) -> Tensor:
-        """Thresholds (E, S, K) at which a split would test them."""
-        return self._whole("threshold")
-
-    @property
-    def value(self) -> Tensor:
-        """Leaf values (E, L, C)."""
-        return self._whole("value")
-
-    def _whole(self, name: str) -> Tensor:
-        """Parameters of all fits."""
-        parts = [part[name] for part in self.parts.values()]
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+        # (E, S, K) of the features that a split chooses from; leaves (E, L, C).
+        self.logits, self.threshold, self.value = (
+            nn.Parameter(torch.tensor(whole, device=device))
+            for whole in (logits, threshold, np.stack(value))
+        )
 
     def loss(self, x: Tensor, target: Tensor, slope: float, sharpness: float) -> Tensor:
         """Loss (E, B) of soft trees on encoded rows ``x`` (G, F, B)."""
@@ -297,10 +216,7 @@ class _Group:
         log = proba.clamp(min=SMALLEST).log()
         if self.objective.n_classes == 2:
             log = log[:, 1:] - log[:, :1]
-        if len(self.objectives) == 1:
-            return self.objectives[0].loss(log, target)
-        own = zip(self.objectives, log.split(self.n_trees))
-        return torch.cat([objective.loss(each, target) for objective, each in own])
+        return self.objective.loss(log, target)
 
     def hard_trees(self) -> list[HardTree]:
         """Each split takes its best feature, at its threshold."""

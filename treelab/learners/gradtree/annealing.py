@@ -1,7 +1,7 @@
 """The treelab recipe: folds by sizes by starts, then restarts on all rows."""
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,8 +20,8 @@ from treelab.learners.gradtree.starts import (
     greedy_start,
     random_start,
 )
-from treelab.training.checkpointer import Stage, State
-from treelab.training.events import CROSS_VALIDATION, Monitor
+from treelab.training.checkpointer import State
+from treelab.training.events import Monitor
 from treelab.training.schedule import cosine_decay
 from treelab.training.state import (
     fits,
@@ -155,11 +155,19 @@ def start_rows(
     )
 
 
-@dataclass(frozen=True)
-class Training:
-    """Starts that a fit wants trained, and how.
+def train(
+    encodings: Sequence[Encoding],
+    starts: Sequence[PlannedStart],
+    y: np.ndarray,
+    objective: Objective,
+    settings: GradTreeSettings,
+    monitor: Monitor,
+    generator: torch.Generator,
+    snapshot: Callable[[HardTree], Tree] | None = None,
+) -> tuple[AnnealedTrees, bool]:
+    """Train all starts side by side; return them and whether a callback stopped it.
 
-    Attributes
+    Parameters
     ----------
     encodings : sequence of G Encoding
     starts : sequence of E PlannedStart
@@ -172,53 +180,7 @@ class Training:
     snapshot : callable, optional
         Exports a tree for the monitor.
     """
-
-    encodings: Sequence[Encoding]
-    starts: Sequence[PlannedStart]
-    y: np.ndarray
-    objective: Objective
-    settings: GradTreeSettings
-    monitor: Monitor
-    generator: torch.Generator
-    snapshot: Callable[[HardTree], Tree] | None = None
-
-    @property
-    def agreement(self) -> Hashable:
-        """What trainings have in common that take their steps on the same rows.
-
-        Rates, losses and the shapes of trees may differ.
-        """
-        settings, generator = self.settings, self.generator
-        return (
-            settings.steps(len(self.y)),
-            settings.batch_size,
-            repr(Constraints.read(settings.constraints)),
-            generator.device,
-            generator.get_state().numpy().tobytes(),
-            self.monitor.is_preparation,
-        )
-
-
-def train(trainings: Sequence[Training]) -> tuple[AnnealedTrees, bool]:
-    """Train all starts side by side; return them and whether a callback stopped it.
-
-    The trainings agree, see ``Training.agreement``. Trees that differ in nothing read
-    the rows once, and each fit's are the same as if it were trained alone, but for
-    rounding.
-    """
-    first = trainings[0]
-    device, y, objective = first.generator.device, first.y, first.objective
-    encodings = list({id(e.x): e for own in trainings for e in own.encodings}.values())
-    number = {id(e.x): place for place, e in enumerate(encodings)}
-    planned = sorted(
-        [
-            (start.start, number[id(own.encodings[start.encoding].x)], fit)
-            for fit, own in enumerate(trainings)
-            for start in own.starts
-        ],
-        key=lambda each: each[0].columns.shape[::-1],
-    )
-    starts, of_tree, fits = (list(each) for each in zip(*planned))
+    device = generator.device
     rows = TrainingRows(
         x=nn.utils.rnn.pad_sequence(  # an encoder may make fewer columns
             [torch.tensor(e.x.T) for e in encodings], batch_first=True
@@ -227,27 +189,15 @@ def train(trainings: Sequence[Training]) -> tuple[AnnealedTrees, bool]:
         objective=objective,
         rules=[e.rules for e in encodings if e.rules is not None],
     )
+    of_tree = [start.encoding for start in starts]
     by_encoding = np.stack([~e.held_out * e.weight for e in encodings])
     weight = torch.tensor(by_encoding[of_tree], dtype=torch.float32, device=device)
-    trees = AnnealedTrees(
-        rows, starts, of_tree, weight, fits, [own.objective for own in trainings]
-    )
-    for fit, own in enumerate(trainings):
-        if own.snapshot is not None:
-            own.monitor.snapshot = partial(_snapshot, own.snapshot, trees, fit)
-    settings = [own.settings for own in trainings]
-    monitors = [own.monitor for own in trainings]
-    stopped = descend(trees, settings, monitors, first.generator)
-    for own in trainings[1:]:
-        own.generator.set_state(first.generator.get_state())
+    trees = AnnealedTrees(rows, [start.start for start in starts], of_tree, weight)
+    if snapshot is not None:
+        export = snapshot
+        monitor.snapshot = lambda: export(trees.hard_trees()[trees.leader])
+    stopped = descend(trees, settings, monitor, generator)
     return trees, stopped
-
-
-def _snapshot(
-    export: Callable[[HardTree], Tree], trees: AnnealedTrees, fit: int
-) -> Tree:
-    """Export the leader of a fit's trees."""
-    return export(trees.hard_trees()[trees.leaders[fit]])
 
 
 def epochs_of(settings: GradTreeSettings, n_rows: int) -> float:
@@ -257,26 +207,19 @@ def epochs_of(settings: GradTreeSettings, n_rows: int) -> float:
 
 def descend(
     trees: AnnealedTrees,
-    settings: Sequence[GradTreeSettings],
-    monitors: Sequence[Monitor],
+    settings: GradTreeSettings,
+    monitor: Monitor,
     generator: torch.Generator,
 ) -> bool:
-    """Take the steps; return whether a callback stopped them.
-
-    Settings and monitors are those of each fit; the steps and their rows are the same.
-    """
+    """Take the steps; return whether a callback stopped them."""
     n_rows = trees.rows.n_rows
-    n_steps = settings[0].steps(n_rows)
-    batch_size = min(settings[0].batch_size, n_rows)
+    n_steps = settings.steps(n_rows)
+    batch_size = min(settings.batch_size, n_rows)
     optimizer = torch.optim.Adam(
         [
-            {"params": trees.parameters_of(fit, name), "lr": rate}
-            for fit, own in enumerate(settings)
-            for name, rate in (
-                ("logits", own.learning_rate_index),
-                ("threshold", own.learning_rate_values),
-                ("value", own.learning_rate_leaf),
-            )
+            {"params": trees.logits, "lr": settings.learning_rate_index},
+            {"params": trees.threshold, "lr": settings.learning_rate_values},
+            {"params": trees.value, "lr": settings.learning_rate_leaf},
         ],
         fused=True,
     )
@@ -285,12 +228,11 @@ def descend(
     due = np.unique(np.linspace(0, n_steps, N_REPORTS + 1).round())[1:]
     watched = torch.randperm(n_rows, generator=generator, device=generator.device)
     watched = watched[:MOST_REPORTED]
-    report = partial(_report, trees, monitors, watched)
+    report = partial(_report, trees, monitor, watched)
     report(0.0)
-    # A checkpoint is of one fit; those of several are too short to need one.
-    stage = monitors[0].begin_stage() if len(monitors) == 1 else Stage()
+    stage = monitor.begin_stage()
     first = 0
-    descent = _Descent(trees, optimizer, scheduler, generator, monitors[0])
+    descent = _Descent(trees, optimizer, scheduler, generator, monitor)
     if stage.saved is not None:
         first, order = descent.resume(unpack(stage.saved), order)
     for step in range(first, n_steps):
@@ -319,25 +261,16 @@ def descend(
 
 
 def _report(
-    trees: AnnealedTrees, monitors: Sequence[Monitor], watched: torch.Tensor, epoch
+    trees: AnnealedTrees, monitor: Monitor, watched: torch.Tensor, epoch: float
 ) -> bool:
-    """Report each fit to its monitor; return whether a callback asked to stop."""
-    prepares = monitors[0].is_preparation
-    loss = torch.full((len(trees.starts),), math.nan)
-    if not prepares or (len(monitors) == 1 and monitors[0].stage == CROSS_VALIDATION):
-        loss = trees.hard_loss(watched, held_out=prepares).cpu()
-    asked = []
-    for fit, monitor in enumerate(monitors):
-        places = trees.trees_of(fit)
-        own = loss.numpy()[places]
-        if prepares:
-            known = own[np.isfinite(own)]
-            mean = float(known.mean()) if len(known) else math.nan
-            asked.append(monitor.report(epoch, math.nan, mean))
-            continue
-        trees.leaders[fit] = int(places[own.argmin()])
-        asked.append(monitor.report(epoch, own, np.full(len(own), math.nan)))
-    return any(asked)
+    """Report to the monitor; return whether a callback asked to stop."""
+    loss = trees.hard_loss(watched, held_out=monitor.is_preparation).cpu().numpy()
+    if monitor.is_preparation:
+        known = loss[np.isfinite(loss)]
+        mean = float(known.mean()) if len(known) else math.nan
+        return monitor.report(epoch, math.nan, mean)
+    trees.leader = int(loss.argmin())
+    return monitor.report(epoch, loss, np.full(len(loss), math.nan))
 
 
 class _Descent:

@@ -123,9 +123,9 @@ def train_around(
 
     epochs = max(1, round(epochs_of(settings, len(X))))
     monitor = Monitor(
-        epochs, callbacks, snapshot=lambda: export(trees.hard_trees()[trees.leaders[0]])
+        epochs, callbacks, snapshot=lambda: export(trees.hard_trees()[trees.leader])
     )
-    descend(trees, [settings], [monitor], torch.Generator(place).manual_seed(seed))
+    descend(trees, settings, monitor, torch.Generator(place).manual_seed(seed))
     hard = trees.hard_trees()
     whole = [e for e, one in enumerate(hard) if columns.fills_locked(one)]
     if not whole:

@@ -1,7 +1,6 @@
 """Which plan and class weights each number of leaves takes, by cross-validation."""
 
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,15 +8,13 @@ import torch
 
 from treelab.evaluation.pruned_scores import pooled_scores
 from treelab.learners.common.folds import assign_parts
-from treelab.learners.common.memo import Memo
 from treelab.learners.gradtree.annealing import (
     LEAF_SIZES,
     Plan,
-    PlannedStart,
-    Training,
     make_starts,
     plans_of,
     start_rows,
+    train,
 )
 from treelab.learners.gradtree.encodings import (
     Encoding,
@@ -27,8 +24,7 @@ from treelab.learners.gradtree.hard_tree import HardTree
 from treelab.learners.gradtree.selection import fold_sums
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.table import Table
-from treelab.learners.gradtree.together.fits import Fit
-from treelab.training.events import CROSS_VALIDATION, Callback, Monitor
+from treelab.training.events import Monitor
 from treelab.trees.pruning.size_path import within_one_standard_error
 from treelab.trees.pruning.sizes import size_grid
 
@@ -74,45 +70,14 @@ class Choice:
         return self.plans[self.chosen]
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """What a cross-validation trains from, whatever the rates and the loss.
-
-    Attributes
-    ----------
-    encodings : list of Encoding
-        One a fold of each repeat of the folds.
-    n_folds, n_repeats : int
-    part : int array of shape (n,)
-        Which rows are summed up apart, see ``folds.assign_parts``.
-    leaf_size : int
-        Fewest rows in a leaf of the greedy starts.
-    starts : list of PlannedStart
-    state : tuple
-        Of the random generator, once all this was drawn.
-    """
-
-    encodings: list[Encoding]
-    n_folds: int
-    n_repeats: int
-    part: np.ndarray
-    leaf_size: int
-    starts: list[PlannedStart]
-    state: tuple
-
-
 def cross_validate(
     table: Table,
     settings: GradTreeSettings,
     monitor: Monitor,
     generator: torch.Generator,
     random: np.random.RandomState,
-    memo: Memo | None = None,
-) -> Fit[Choice]:
-    """Train every plan in every fold; score what is retained of it at every size.
-
-    ``memo`` holds what fits of other settings to the same rows prepared.
-    """
+) -> Choice:
+    """Train every plan in every fold; score what is retained of it at every size."""
     sizes, plans = size_grid(settings.max_leaf_nodes), plans_of(settings)
     folds = cross_validation_folds(
         table.target.y,
@@ -125,32 +90,31 @@ def cross_validate(
         nothing = np.full(len(sizes), np.nan)
         last = len(sizes) - 1
         return Choice(sizes, [plan] * len(sizes), 0, nothing, nothing, last, 0, 1)
-    memo = memo or Memo()
-    prepared = memo.once(
-        _preparation_key(table, settings, random),
-        lambda: _prepare(table, settings, folds, random, memo),
+    y = table.target.y
+    n_restarts = max(len(folds), min(N_RESTARTS, settings.n_restarts))
+    encodings = [
+        replace(table.encode(held_out), restarts=range(repeat, n_restarts, len(folds)))
+        for repeat, of_repeat in enumerate(folds)
+        for held_out in of_repeat
+    ]
+    part = assign_parts(len(y), seed=table.seed)
+    leaf_size = _best_leaf_size(table, encodings, part, sizes, settings, random)
+    starts = make_starts(
+        encodings, y, table.values, plans, n_restarts, settings, random, [leaf_size]
     )
-    random.set_state(prepared.state)
-    encodings, starts = prepared.encodings, prepared.starts
-    hard, stopped = yield Training(
-        encodings,
-        starts,
-        table.target.y,
-        table.objective,
-        settings,
-        monitor,
-        generator,
+    trees, stopped = train(
+        encodings, starts, y, table.objective, settings, monitor, generator
     )
-    sums = []
+    hard, sums = trees.hard_trees(), []
     for fold, encoding in enumerate(encodings):
         by_plan: dict[Plan, list[HardTree]] = {plan: [] for plan in plans}
         for tree, start in zip(hard, starts):
             if start.encoding == fold:
                 by_plan[start.plan].append(tree)
-        sums.append(_fold_sums(table, by_plan, encoding, prepared.part, sizes))
+        sums.append(_fold_sums(table, by_plan, encoding, part, sizes))
     total = np.sum(sums, axis=0)
     is_random = [plan.kind == "random" for plan in plans]
-    total[:, is_random] *= prepared.n_repeats  # as if they were in each repeat
+    total[:, is_random] *= len(folds)  # as if they were in each repeat
     scores = pooled_scores(total, table.task)
     weighting, best = _best(scores, plans, sizes)
     of_best = scores[best, weighting, np.arange(len(sizes))]
@@ -162,71 +126,9 @@ def cross_validate(
         scores=of_best.mean(1),
         standard_errors=errors,
         chosen=chosen,
-        n_folds=prepared.n_folds,
-        leaf_size=prepared.leaf_size,
+        n_folds=len(folds[0]),
+        leaf_size=leaf_size,
         stopped=stopped,
-    )
-
-
-def preparation_monitor(
-    epochs: float, callbacks: Sequence[Callback], stage: str = CROSS_VALIDATION
-) -> Monitor:
-    """Return what follows a cross-validation, and what may come after it."""
-    return Monitor(math.ceil(epochs), callbacks, stage=stage, is_preparation=True)
-
-
-def _preparation_key(
-    table: Table, settings: GradTreeSettings, random: np.random.RandomState
-) -> Hashable:
-    """Name all that ``_prepare`` depends on, beside the rows."""
-    drawn: tuple = random.get_state()  # type: ignore[assignment]
-    return (
-        settings.max_leaf_nodes,
-        settings.max_depth,
-        settings.n_restarts,
-        repr(table.target.constraints),
-        table.target.weights.tobytes(),  # by which leaf sizes are scored
-        table.seed,
-        drawn[1].tobytes(),
-        drawn[2],
-    )
-
-
-def _prepare(
-    table: Table,
-    settings: GradTreeSettings,
-    folds: list[list[np.ndarray]],
-    random: np.random.RandomState,
-    memo: Memo,
-) -> Prepared:
-    """Encode the rows as each fold sees them, and grow what it trains from."""
-    y, plans = table.target.y, plans_of(settings)
-    n_restarts = max(len(folds), min(N_RESTARTS, settings.n_restarts))
-    encoded = memo.once(
-        (repr(table.target.constraints), table.seed),
-        lambda: [[table.encode(held_out) for held_out in own] for own in folds],
-    )
-    encodings = [
-        replace(encoding, restarts=range(repeat, n_restarts, len(folds)))
-        for repeat, of_repeat in enumerate(encoded)
-        for encoding in of_repeat
-    ]
-    part = assign_parts(len(y), seed=table.seed)
-    sizes = size_grid(settings.max_leaf_nodes)
-    leaf_size = _best_leaf_size(table, encodings, part, sizes, settings, random)
-    starts = make_starts(
-        encodings,
-        y,
-        table.values,
-        plans,
-        n_restarts,
-        settings,
-        random,
-        [leaf_size],
-    )
-    state: tuple = random.get_state()  # type: ignore[assignment]
-    return Prepared(
-        encodings, len(folds[0]), len(folds), part, leaf_size, starts, state
     )
 
 

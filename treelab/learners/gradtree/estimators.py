@@ -1,29 +1,20 @@
 """GradTree: one hard, axis-aligned tree, trained as a whole by gradient descent."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from treelab.learners.common.base import TableClassifier, TableRegressor
-from treelab.learners.common.constrained.setting import (
-    constraints_of,
-    growing_weights,
-)
+from treelab.learners.common.constrained.setting import constraints_of
 from treelab.learners.common.estimator import estimator
-from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.common.objective import ClassObjective, RegressionObjective
 from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.learners.gradtree.selection import TargetRows
 from treelab.learners.gradtree.table import Table
-from treelab.trees.constraints.keeping import cost_matrix, votes
 from treelab.trees.logits import class_probabilities
-
-BALANCE = (0.0, 0.25, 0.5, 0.75, 1.0)  # powers of balanced class weights "auto" tries
 
 
 @estimator
-class GradTreeClassifier(GradTreeFit, TableClassifier):
+class GradTreeClassifier(GradTreeFit, TunedClassifier):
     """Hard, axis-aligned classification tree trained by gradient descent.
 
     All splits of a tree are trained together. In treelab's recipe they are soft at
@@ -56,17 +47,9 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
         """Class codes, with the weights of the classes that are tried."""
         n_classes = len(self.classes_)
         self.constraints_ = constraints_of(self, frame)
-        training = np.ones(n_classes)
-        if self.constraints_.class_costs:
-            training = growing_weights(cost_matrix(self.constraints_, self.labels()), y)
-            weights = np.ones((1, n_classes))
-        elif settings.class_weight == "auto":
-            weights = self._balanced_weights(y) ** np.array(BALANCE)[:, None]
-            weights = weights / weights[:, y].mean(1)[:, None]
-        elif settings.class_weight is None:  # by the paper's recipe, maybe
-            weights = np.ones((1, n_classes))
-        else:
-            weights = self._class_weights(y)[None]
+        growing, weights = self._weightings(y)
+        has_costs = bool(self.constraints_.class_costs)
+        training = growing if has_costs else np.ones(n_classes)
         return Table(
             frame=frame,
             target=TargetRows(y, self.labels(), weights, self.constraints_),
@@ -81,14 +64,6 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
             seed=self._draw_seed(),
         )
 
-    def _refitted(self, tree, table, weights):
-        """Each node predicts the weighted fractions of the classes."""
-        y = table.target.y
-        leaf = tree.apply(table.frame)
-        values, own = votes(self.constraints_, self.labels())
-        tree = with_node_means(tree, leaf, values[y], (own * weights)[y])
-        return replace(tree, class_weights=own * weights)
-
     def _trained_values(self, value, objective):
         """Probabilities of logits."""
         return class_probabilities(value, objective.n_classes)
@@ -99,7 +74,7 @@ class GradTreeClassifier(GradTreeFit, TableClassifier):
 
 
 @estimator
-class GradTreeRegressor(GradTreeFit, TableRegressor):
+class GradTreeRegressor(GradTreeFit, TunedRegressor):
     """Hard, axis-aligned regression tree trained by gradient descent.
 
     All splits of a tree are trained together, by the expected squared error. In
@@ -144,12 +119,6 @@ class GradTreeRegressor(GradTreeFit, TableRegressor):
             seed=self._draw_seed(),
             scale=scale,
         )
-
-    def _refitted(self, tree, table, weights):
-        """Each node predicts the mean of the target."""
-        y = table.target.y
-        leaf = tree.apply(table.frame)
-        return with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
 
     def _trained_values(self, value, objective):
         """Values in the unit of the table's target."""

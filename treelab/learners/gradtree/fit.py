@@ -14,7 +14,6 @@ from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.grown_tree import GrownTree
-from treelab.learners.common.memo import Memo
 from treelab.learners.common.objective import Objective
 from treelab.learners.common.origin import (
     Origin,
@@ -23,33 +22,26 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.learners.common.spec import read_settings
+from treelab.learners.common.tuned_tree import TunedTree
 from treelab.learners.gradtree.annealing import (
     Plan,
     PlannedStart,
-    Training,
     epochs_of,
     make_starts,
     plans_of,
     train,
 )
 from treelab.learners.gradtree.batch import Batch
-from treelab.learners.gradtree.cross_validation import (
-    Choice,
-    cross_validate,
-    preparation_monitor,
-)
+from treelab.learners.gradtree.cross_validation import Choice, cross_validate
 from treelab.learners.gradtree.encodings import Encoding
 from treelab.learners.gradtree.hard_tree import HardTree
 from treelab.learners.gradtree.selection import medoids
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.straight_through import train_straight_through
 from treelab.learners.gradtree.table import Table
-from treelab.learners.gradtree.together.batched_fit import BatchedFit
-from treelab.learners.gradtree.together.fits import Fit, run_together
-from treelab.training.events import Callback, Monitor
+from treelab.training.events import CROSS_VALIDATION, Callback, Monitor
 from treelab.trees.constraints.keeping import kept, kept_path, with_note
 from treelab.trees.feature import feature_matrix
-from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.simplify import merge_equal, simplify
 from treelab.trees.pruning.size_path import SizePath
@@ -60,7 +52,7 @@ VALIDATION = {True: "the validation rows that were given", False: "a fifth of th
 HELD_OUT = {0: "", 1: "a fifth of the rows, which joined training in the end"}
 
 
-class GradTreeFit(BatchedFit):
+class GradTreeFit(GradTreeSettings, TunedTree):
     """What the classifier and the regressor share."""
 
     def fit(
@@ -81,11 +73,6 @@ class GradTreeFit(BatchedFit):
             Called with a ``Progress`` now and then; returning True stops training, and
             the tree is made of what is there.
         """
-        run_together([self._fitting(X, y, X_valid, y_valid, callbacks, Memo())])
-        return self
-
-    def _fitting(self, X, y, X_valid, y_valid, callbacks, memo: Memo) -> Fit[None]:
-        """Fit, and yield what is to be trained."""
         settings = read_settings(self)
         device = resolve_device(self.device)
         random = check_random_state(self.random_state)
@@ -104,9 +91,8 @@ class GradTreeFit(BatchedFit):
             validation = VALIDATION[X_valid is not None] if held_out.any() else ""
             self._fit_paper(table, held_out, validation, settings, callbacks, generator)
         else:
-            yield from self._fit_treelab(
-                table, settings, callbacks, generator, random, memo
-            )
+            self._fit_treelab(table, settings, callbacks, generator, random)
+        return self
 
     def _hold_out(self, target):
         """Hold rows out for good in the paper's recipe alone, if they can be spared."""
@@ -115,21 +101,19 @@ class GradTreeFit(BatchedFit):
         rows = np.arange(len(target))
         return rows, rows[:0]
 
-    def _fit_treelab(
-        self, table: Table, settings, callbacks, generator, random, memo: Memo
-    ) -> Fit[None]:
+    def _fit_treelab(self, table: Table, settings, callbacks, generator, random):
         """Cross-validate sizes, train on all rows, retain each plan's medoid."""
         epochs = epochs_of(settings, len(table.frame))
-        monitor = preparation_monitor(2 * epochs, callbacks)
-        choice = yield from cross_validate(
-            table, settings, monitor, generator, random, memo
+        monitor = Monitor(
+            math.ceil(2 * epochs),
+            callbacks,
+            stage=CROSS_VALIDATION,
+            is_preparation=True,
         )
+        choice = cross_validate(table, settings, monitor, generator, random)
         if choice.stopped:
             settings = replace(settings, n_steps=0)
-        encoding = memo.once(
-            ("all rows", repr(table.target.constraints), table.seed),
-            lambda: table.encode(np.zeros(len(table.frame), dtype=bool)),
-        )
+        encoding = table.encode(np.zeros(len(table.frame), dtype=bool))
         weights = table.target.weights[choice.weighting]
         starts = make_starts(
             [encoding],
@@ -143,7 +127,7 @@ class GradTreeFit(BatchedFit):
         )
         export = partial(self._export, table, encoding.encoder, weights=weights)
         monitor = monitor.next_stage("training", math.ceil(epochs))
-        hard, _ = yield Training(
+        trees, _ = train(
             [encoding],
             starts,
             table.target.y,
@@ -153,6 +137,7 @@ class GradTreeFit(BatchedFit):
             generator,
             lambda tree: table.restore(export(tree)),
         )
+        hard = trees.hard_trees()
         self.batch_ = Batch(hard, encoding.encoder, table.target.classes, weights)
         retained = _retained(table, choice, starts, hard, encoding)
         whole = {plan: export(hard[place]) for plan, place in retained.items()}
@@ -219,7 +204,7 @@ class GradTreeFit(BatchedFit):
         export = partial(self._export, table, encoding.encoder, weights=weights)
         epochs = math.ceil(epochs_of(settings, len(table.frame)))
         monitor = Monitor(epochs, callbacks)
-        training = Training(
+        trees, _ = train(
             [encoding],
             starts,
             table.target.y,
@@ -229,7 +214,6 @@ class GradTreeFit(BatchedFit):
             generator,
             lambda tree: table.restore(export(tree)),
         )
-        trees, _ = train([training])
         return Batch(
             trees.hard_trees(), encoding.encoder, table.target.classes, weights
         )
@@ -273,7 +257,8 @@ class GradTreeFit(BatchedFit):
             step = int(steps_at(path, np.array([size]))[0])
             merged = merge_equal(path.trees[step], same_class=True)
             # A merged leaf predicts what its own rows say, weighted as all are.
-            trees.append(self._refitted(merged, table, weights))
+            own = weights if table.by_class else None
+            trees.append(self._with_rows(merged, table, own))
         found = path_of_sizes(
             trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
         )
@@ -309,18 +294,12 @@ class GradTreeFit(BatchedFit):
         tree = hard.export(encoder, table.target.n_outputs, table.target.classes)
         constraints = table.target.constraints
         tree = with_note(replace(tree, notes=self._notes(weights)), constraints)
-        target = self._decode_target(table.target.y)
-        tree = with_midpoint_thresholds(tree.with_rows(table.frame, target))
-        tree = self._refitted(tree, table, weights)
+        tree = self._with_rows(tree, table, weights if table.by_class else None)
         if leaf_value is not None:
             value = tree.value.copy()
             value[hard.leaves] = leaf_value
             return replace(tree, value=value)
         return kept(simplify(tree), constraints)
-
-    def _refitted(self, tree: Tree, table: Table, weights: np.ndarray) -> Tree:
-        """Let each node predict the mean of the rows that pass it."""
-        raise NotImplementedError
 
     def _trained_values(self, value: np.ndarray, objective: Objective) -> np.ndarray:
         """What trained raw outputs (L, C) predict."""

@@ -112,5 +112,4 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
     settings=settings_in(GradTreeSettings),
-    trains_batches=True,
 )

@@ -44,6 +44,11 @@ class Table:
         """Whether classes are predicted."""
         return self.target.classes is not None
 
+    @property
+    def y(self) -> np.ndarray:
+        """Class codes, or values in the unit of ``scale``, (n,)."""
+        return self.target.y
+
     def encode(self, held_out: np.ndarray) -> Encoding:
         """Encode the rows as those that are not held out know them."""
         y = self.target.y if self.by_class else self.scale.restore(self.target.y)

@@ -1,4 +1,4 @@
-"""How sure an ensemble may be, measured on the rows that it holds out.
+"""How sure an ensemble may be, and which class it predicts, by rows that it holds out.
 
 Temperature scaling (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017,
 arXiv:1706.04599), around the frequencies of the classes instead of equal ones: log-odds
@@ -6,11 +6,69 @@ against these are multiplied by one number. 0 predicts the frequencies, 1 the tr
 probabilities.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
+from treelab.learners.common.class_prior import best_weight_power
+from treelab.learners.grande.network import WeightedTreesNetwork
+from treelab.ops.losses import log_proba
+
 SCALES = (0.02, 5.0)  # that are searched; 0 itself would forget the classes
+LEAST_WEIGHT = 1e-9  # of a class, whose logarithm is taken
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What is done to the logits of every leaf as it is exported.
+
+    Estimator weights sum to one, so it is done to the ensemble's logits.
+
+    Attributes
+    ----------
+    scale : float
+        Multiplies the logits: how sure the ensemble may be.
+    shift : ndarray of shape (n_classes,)
+        Then added to them, so that probabilities are those of the data.
+    decision_weights : ndarray of shape (n_classes,) or None
+        See ``WeightedTrees.class_weights``.
+    """
+
+    scale: float
+    shift: np.ndarray
+    decision_weights: np.ndarray | None
+
+    def of_leaves(self, value: np.ndarray) -> np.ndarray:
+        """Logits (..., C) of leaves as they are exported; one for two classes."""
+        if value.shape[-1] == 1:
+            return self.scale * value + (self.shift[1:] - self.shift[:1])
+        return self.scale * value + self.shift
+
+
+def calibrate(
+    network: WeightedTreesNetwork, class_weights: np.ndarray, *, shifts: bool
+) -> Calibration:
+    """Measure on held-out rows how sure to be, and which weights choose the class.
+
+    Trained probabilities are those of rows weighted by ``class_weights`` (n_classes,).
+    These stay in the choice of the class, as does, where it ``shifts``, a power of
+    balanced weights towards rare classes, by macro F1.
+    """
+    target = network.rows.target.cpu().numpy()
+    rows = torch.cat(network.held_out).cpu().numpy()
+    outputs = torch.cat(network.valid_outputs(), 1)
+    log_p = log_proba(outputs).double().cpu().numpy().T  # (n, n_classes)
+    trained = np.log(np.maximum(class_weights, LEAST_WEIGHT))
+    counts = np.maximum(np.bincount(target, minlength=len(trained)), 1)
+    prior = np.log(counts / len(target))
+    power = best_weight_power(log_p, target[rows], -prior) if shifts else 0.0
+    scale = measured_scale(log_p - trained - prior, target[rows], prior)
+    shift = prior - scale * (prior + trained)
+    decisive = -scale * power * prior - shift
+    return Calibration(scale, shift, np.exp(decisive - decisive.max()))
 
 
 def measured_scale(

@@ -1,26 +1,208 @@
 """GRANDE: an ensemble of hard trees, weighted for each row by the leaves it reaches."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import torch
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from treelab.learners.common.base import TableClassifier, TableRegressor
-from treelab.learners.common.class_prior import best_weight_power
-from treelab.learners.common.constrained.setting import growing_weights
+from treelab.evaluation.ensembles.estimator_weights import mean_estimator_weights
+from treelab.evaluation.explanations.importance import by_column, ensemble_importances
+from treelab.learners.common.base import (
+    TableClassifier,
+    TableEstimator,
+    TableRegressor,
+    TrainingData,
+)
+from treelab.learners.common.constrained.setting import constraints_of, growing_weights
+from treelab.learners.common.device import resolve_device
 from treelab.learners.common.estimator import estimator
+from treelab.learners.common.folds import FEWEST_ROWS, assign_folds
+from treelab.learners.common.objective import (
+    ClassObjective,
+    Objective,
+    RegressionObjective,
+)
+from treelab.learners.common.origin import with_origin
+from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.grande.calibration import measured_scale
-from treelab.learners.grande.fit import GrandeFit
-from treelab.learners.grande.objective import ClassObjective, RegressionObjective
-from treelab.ops.losses import log_proba
-from treelab.trees.constraints.keeping import cost_matrix
+from treelab.learners.grande.calibration import Calibration, calibrate
+from treelab.learners.grande.constraints import kept_trees
+from treelab.learners.grande.fit import (
+    Course,
+    begin_network,
+    export_ensemble,
+    held_out_predictions,
+    origin_of,
+    train_network,
+)
+from treelab.learners.grande.network import WeightedTreesNetwork
+from treelab.learners.grande.settings import GrandeSettings
+from treelab.training.events import TRAINING, Monitor
+from treelab.trees.constraints.keeping import cost_matrix, with_note
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.tree import Tree
 
-LEAST_WEIGHT = 1e-9  # of a class, whose logarithm is taken
+ON_FOLDS, ON_ALL_ROWS = "training on folds", "training on all rows"
+ONE_HOT_MAX = 10  # category columns of up to so many categories become 0 and 1
+
+
+class GrandeEstimator(GrandeSettings, TableEstimator):
+    """What the classifier and the regressor share."""
+
+    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
+        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_columns)
+            Raw table: numbers, categories and missing values.
+        y : array-like of shape (n_rows,)
+            Target.
+        X_valid, y_valid : optional
+            Rows for early stopping; without them folds of the rows are held out in
+            turn, and the ensemble is then trained on all rows.
+        callbacks : sequence of callable
+            Called with a ``Progress`` now and then; returning True stops training,
+            and the best ensemble so far is used.
+        """
+        settings = read_settings(self)
+        generator = torch.Generator(resolve_device(self.device))
+        data = self._read(
+            X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
+        )
+        self.constraints_ = constraints_of(self, data.frame)
+        if self.constraints_.monotone:  # a row may not move to other trees
+            settings = replace(settings, leaf_weights=False)
+        seeds = check_random_state(self.random_state).randint(2**31, size=3).tolist()
+        begin = partial(
+            begin_network,
+            data=data,
+            objective=self._objective(settings, data.y),
+            settings=settings,
+            generator=generator.manual_seed(seeds[0]),
+            seed=seeds[2],
+        )
+        takes_turns = not len(data.y_valid)  # folds, at being held out
+        n_folds, fold = settings.n_folds, None
+        if takes_turns:
+            fold = assign_folds(data.y, n_folds, seed=seeds[1])
+        network = begin(fold)
+        start = self._export(network, data)
+        max_epochs = Course.of(settings, len(data.y)).max_epochs
+        monitor = Monitor(
+            2 * max_epochs if takes_turns else max_epochs,
+            callbacks,
+            snapshot=partial(self._heaviest_tree, network, data),
+            stage=ON_FOLDS if takes_turns else TRAINING,
+        )
+        result = train_network(network, monitor)
+        self.held_out_predictions_ = held_out_predictions(network)
+        calibration = self._calibrate(settings, network)
+
+        held_out = "a fifth of the rows" if data.held_out else "validation rows"
+        if takes_turns:
+            held_out = f"the rows that each of {n_folds} sub-ensembles held out"
+        if takes_turns and result.reason != "callback":
+            on_all_rows = begin(None)
+            start_on_all_rows = self._export(on_all_rows, data)
+            reason = ""
+            if n_epochs := int(result.best_epoch.max()):
+                snapshot = partial(self._heaviest_tree, on_all_rows, data)
+                monitor = monitor.next_stage(ON_ALL_ROWS, n_epochs, snapshot=snapshot)
+                reason = train_network(on_all_rows, monitor, n_epochs=n_epochs).reason
+            if reason != "nan":
+                network, start = on_all_rows, start_on_all_rows
+                held_out = f"the rows held out of {n_folds} folds in turn"
+        self.history_ = monitor.history_frame()
+
+        end = self._export(network, data, calibration)
+        self._retain(start, end, settings, data, held_out)
+        return self
+
+    def _retain(
+        self,
+        start: WeightedTrees,
+        end: WeightedTrees,
+        settings: GrandeSettings,
+        data: TrainingData,
+        held_out: str,
+    ) -> None:
+        """Set the model, of the trees that decide some training row, and its origin."""
+        end = kept_trees(end, data.frame, self.constraints_)
+        weights = mean_estimator_weights(end, data.frame)
+        deciding = np.flatnonzero(weights > 0)
+        n_trees = end.n_estimators
+        start, end = start.only(deciding), end.only(deciding)
+        self.origin_ = origin_of(start, end, settings, data, held_out)
+        if len(deciding) < n_trees:
+            note = (
+                f"{len(deciding):,} of {n_trees:,} trees have weight on some training "
+                "row; the others were left out."
+            )
+            end = replace(end, notes=(*end.notes, note))
+        end = with_note(end.with_rows(data.frame), self.constraints_)
+        self.model_ = with_origin(end, self.origin_)
+        self._tree_weights = weights[deciding]
+
+    @property
+    def ensemble_(self) -> WeightedTrees:
+        """The fitted ensemble, thresholds in the units of ``X``."""
+        return self.model_
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much of the predictions the splits on each column of ``X`` decide.
+
+        (n_features_in_,), float64, a total of 1: ``ensemble_importances``, the trees
+        weighted by their mean weights over the training rows.
+        """
+        check_is_fitted(self, "model_")
+        importance = ensemble_importances(self.model_, self._tree_weights)
+        columns = [feature.column for feature in self.model_.features]
+        return by_column(
+            self.columns_, pd.DataFrame({"column": columns, "importance": importance})
+        )
+
+    def _hold_out(self, target):
+        """Hold no rows out for good where folds take turns."""
+        n_folds = read_settings(self).n_folds
+        if n_folds == 1 or len(target) < max(FEWEST_ROWS, n_folds):
+            return super()._hold_out(target)
+        rows = np.arange(len(target))
+        return rows, rows[:0]
+
+    def _export(
+        self,
+        network: WeightedTreesNetwork,
+        data: TrainingData,
+        calibration: Calibration | None = None,
+    ) -> WeightedTrees:
+        """Rewrite the ensemble in the user's columns and units."""
+        return export_ensemble(network, data, self.labels(), calibration)
+
+    def _heaviest_tree(self, network: WeightedTreesNetwork, data: TrainingData) -> Tree:
+        """The tree with the largest mean weight on training rows, as training goes."""
+        ensemble = self._export(network, data)
+        estimator = int(ensemble.estimator_weights(data.frame).mean(0).argmax())
+        return ensemble.estimator(estimator, data.frame, self._decode_target(data.y))
+
+    def _objective(self, settings: GrandeSettings, y: np.ndarray) -> Objective:
+        """What is learned from training targets ``y`` (n_train,)."""
+        raise NotImplementedError
+
+    def _calibrate(
+        self, settings: GrandeSettings, network: WeightedTreesNetwork
+    ) -> Calibration | None:
+        """Measure on the rows that a trained network holds out how sure to be."""
+        raise NotImplementedError
 
 
 @estimator
-class GrandeClassifier(GrandeFit, TableClassifier):
+class GrandeClassifier(GrandeEstimator, TableClassifier):
     """Ensemble of hard, axis-aligned trees, trained end to end and weighted by row.
 
     Every tree has a weight at each of its leaves; for each row, an entmax over the
@@ -47,7 +229,7 @@ class GrandeClassifier(GrandeFit, TableClassifier):
     """
 
     def _objective(self, settings, y):
-        """Class codes under the class weights of the settings; not calibrated yet."""
+        """Class codes under the class weights of the settings."""
         weights = np.ones(len(self.classes_))
         if self.constraints_.class_costs:
             weights = growing_weights(cost_matrix(self.constraints_, self.labels()), y)
@@ -57,48 +239,22 @@ class GrandeClassifier(GrandeFit, TableClassifier):
             weights = self._class_weights(y)
         return ClassObjective(
             class_weights=weights[:, None],
-            logit_shift=np.zeros(len(weights)),
             loss_kind=settings.loss,
             focal_gamma=settings.focal_gamma,
         )
 
-    def _calibrated_objective(self, settings, network):
-        """Measure on held-out rows how sure to be, and which weights choose the class.
-
-        Trained probabilities are those of rows weighted by class. The weights stay in
-        the choice of the class, as does a shift towards rare classes, by macro F1.
-        """
-        target = network.rows.target.cpu().numpy()
-        rows = torch.cat(network.held_out).cpu().numpy()
-        log_p = torch.cat([log_proba(o) for o in network.valid_outputs()], 1)
-        log_p = log_p.double().cpu().numpy().T  # (n, C)
+    def _calibrate(self, settings, network):
+        """Measure how sure to be, and how far to shift towards rare classes."""
         weights = network.objective.class_weights[:, 0]
-        trained = np.log(np.maximum(weights, LEAST_WEIGHT))
-        more = np.zeros(len(trained))  # for rare classes, logarithms as all here
-        if settings.class_weight == "auto" and not self.constraints_.class_costs:
-            balanced = np.log(self._balanced_weights(target))  # (C,)
-            power = best_weight_power(log_p, target[rows], balanced)
-            more = power * balanced
-        prior = -np.log(self._balanced_weights(target)) - np.log(len(trained))
-        scale = measured_scale(log_p - trained - prior, target[rows], prior)
-        shift = prior - scale * (prior + trained)
-        decisive = scale * more - shift
-        return replace(
-            network.objective,
-            logit_scale=scale,
-            logit_shift=shift,
-            decision_weights=np.exp(decisive - decisive.max()),
-        )
+        shifts = settings.class_weight == "auto" and not self.constraints_.class_costs
+        return calibrate(network, weights, shifts=shifts)
 
 
 @estimator
-class GrandeRegressor(GrandeFit, TableRegressor):
+class GrandeRegressor(GrandeEstimator, TableRegressor):
     """Ensemble of hard, axis-aligned regression trees, weighted by row.
 
-    Every tree has a weight at each of its leaves; for each row, an entmax over the
-    trees turns the weights of the leaves it reaches into estimator weights, most of
-    them zero, so that different trees decide different rows. The target is
-    standardised.
+    As `GrandeClassifier`, on a standardised target with squared error.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
@@ -124,6 +280,6 @@ class GrandeRegressor(GrandeFit, TableRegressor):
         """The target in standard deviations from its mean, by the training rows."""
         return RegressionObjective(TargetScale.of(y))
 
-    def _calibrated_objective(self, settings, network):
+    def _calibrate(self, settings, network):
         """There are no classes to calibrate."""
-        return network.objective
+        return

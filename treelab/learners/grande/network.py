@@ -1,14 +1,14 @@
 """GRANDE's network: many hard trees, each weighted by the leaf that a row reaches.
 
 In the symbols of Marton et al., arXiv:2309.17130: I (selectors), T (thresholds),
-L (leaf outputs) and W (leaf weights) are one tensor each, for all trees.
+L (leaf outputs) and W (leaf weights) are one tensor each, for all trees (section 3.1).
 """
 
 import torch
 from torch import Tensor, nn
 
-from treelab.learners.grande.objective import Objective
-from treelab.learners.grande.rows import FoldedRows
+from treelab.learners.common.objective import Objective
+from treelab.learners.grande.rows import Rows
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import SPREAD, Starts
 from treelab.learners.grande.weighting import entropy, weighted_prediction
@@ -26,44 +26,46 @@ class WeightedTreesNetwork(nn.Module):
 
     Parameters
     ----------
-    rows : FoldedRows
+    rows : Rows
         What to train and validate on; sub-ensemble ``g`` holds out fold ``g``.
     starts : Starts
         Of all ``G * E`` trees, one sub-ensemble after another.
     objective : Objective
     settings : GrandeSettings
-    n_folds : int
-        Folds and sub-ensembles, G.
     generator : torch.Generator
         Draws the leaf weights, the trees' training rows, the dropout, and how few trees
         must do in each step.
+
+    Attributes
+    ----------
+    logits, threshold : Parameter of shape (G, E, N, K)
+        I and T of the paper, for the K features that a tree may use.
+    leaf_value, leaf_weight : Parameter of shape (G, E, L, C) and (G, E, L or 1, 1)
+        L and W of the paper.
+    concentration : Parameter of shape (G, 1, 1, 1)
+        Multiplies the leaf weights; no gradient, but checkpoints save it. Ours.
+    max_deciders : int or None
+        Trees that may decide a row, for now. Ours.
     """
 
     def __init__(
         self,
-        rows: FoldedRows,
+        rows: Rows,
         starts: Starts,
         objective: Objective,
         settings: GrandeSettings,
-        *,
-        n_folds: int,
         generator: torch.Generator,
     ):
         super().__init__()
         self.rows = rows
-        self.target = rows.target  # what training rows are trained on
         self.objective = objective
-        self.n_candidates = n_folds
-        self.dropout = settings.dropout
+        self.settings = settings
         self.generator = generator
-        self.decision = settings.decision
-        self.selector = settings.selector
-        self.weighting = settings.weighting
-        self.entropy_penalty = settings.entropy_penalty
+        self.n_candidates = rows.n_folds
         device = rows.x.device
 
         def by_fold(of_trees: Tensor) -> Tensor:
-            return of_trees.unflatten(0, (n_folds, -1)).contiguous()
+            return of_trees.unflatten(0, (rows.n_folds, -1)).contiguous()
 
         self.logits = nn.Parameter(by_fold(starts.logits))
         self.threshold = nn.Parameter(by_fold(starts.threshold))
@@ -73,15 +75,14 @@ class WeightedTreesNetwork(nn.Module):
         self.leaf_weight = nn.Parameter(
             SPREAD * torch.randn(shape, generator=generator, device=device)
         )
-        # Multiplies the leaf weights; a parameter, so that checkpoints save it.
         self.concentration = nn.Parameter(
-            torch.ones(n_folds, 1, 1, 1, device=device), requires_grad=False
+            torch.ones(rows.n_folds, 1, 1, 1, device=device), requires_grad=False
         )
-        self.max_deciders: int | None = None  # trees that may decide a row, for now
+        self.max_deciders: int | None = None
         self.columns = None if starts.columns is None else by_fold(starts.columns)
-        fold = torch.arange(n_folds, device=device)[:, None]
-        self.train_weight = rows.weight[:, 0] * (rows.fold != fold)  # (G, n)
-        self.held_out = [(rows.fold == g).nonzero()[:, 0] for g in range(n_folds)]
+        fold = torch.arange(rows.n_folds, device=device)[:, None]
+        self.train_weight = rows.weight * (rows.fold != fold)  # (G, n)
+        self.held_out = [(rows.fold == g).nonzero()[:, 0] for g in range(rows.n_folds)]
         self.sees = None  # the training rows of each tree, (G, E, n_train)
         if settings.data_fraction < 1:
             self.sees = self._draw_rows(settings.data_fraction)
@@ -106,7 +107,12 @@ class WeightedTreesNetwork(nn.Module):
         return self.mix(self.reached(x, folds), active, self.max_deciders)[0]
 
     def reached(self, x: Tensor, folds: slice = slice(None)) -> Tensor:
-        """Raw outputs and, last, the weight of each row's leaves, (G, E, C + 1, B)."""
+        """Raw outputs and, last, the weight of each row's leaves, (G, E, C + 1, B).
+
+        Equations 2 to 4: g of every tree, the indicator of the leaf that a row reaches,
+        and hard splits, whose gradient is that of softsign (equation 6). The indicator
+        that picks a leaf's output picks its weight, the sum over W in equation 7.
+        """
         logits = self.logits[folds]
         return axis_trees(
             x,
@@ -114,19 +120,23 @@ class WeightedTreesNetwork(nn.Module):
             self.threshold[folds].flatten(0, 1),
             self.leaves(folds),
             columns=None if self.columns is None else self.columns[folds].flatten(0, 1),
-            soft=self.decision,
-            transform=self.selector,
+            soft=self.settings.decision,
+            transform=self.settings.selector,
         ).unflatten(0, logits.shape[:2])
 
     def mix(
         self, reached: Tensor, active: Tensor | None, max_deciders: int | None
     ) -> tuple[Tensor, Tensor]:
-        """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves."""
+        """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves.
+
+        Equation 7, ``G(x) = sigma(w(x)) . p(x)``; with one weight a tree (equation 5),
+        w is the same for all rows.
+        """
         return weighted_prediction(
             reached[:, :, :-1],
             reached[:, :, -1],
             active,
-            weighting=self.weighting,
+            weighting=self.settings.weighting,
             max_deciders=max_deciders,
         )
 
@@ -137,17 +147,17 @@ class WeightedTreesNetwork(nn.Module):
         only some may, half of the loss is that of still fewer, drawn for this step.
         """
         active = None if self.sees is None else self.sees[:, :, rows]
-        if self.dropout > 0:
+        if self.settings.dropout > 0:
             active = self._drop_trees(active)
         reached = self.reached(self.rows.x[rows])
         output, weights = self.mix(reached, active, self.max_deciders)
-        loss = self.objective.loss(output, self.target[rows])  # (G, B)
+        loss = self.objective.loss(output, self.rows.target[rows])  # (G, B)
         if self.max_deciders is not None:
             fewer = self._draw_fewer(self.max_deciders)
             by_fewer, _ = self.mix(reached, active, fewer)
-            loss = (loss + self.objective.loss(by_fewer, self.target[rows])) / 2
-        if self.entropy_penalty > 0:
-            loss = loss + self.entropy_penalty * entropy(weights)
+            loss = (loss + self.objective.loss(by_fewer, self.rows.target[rows])) / 2
+        if self.settings.entropy_penalty > 0:
+            loss = loss + self.settings.entropy_penalty * entropy(weights)
         weight = self.train_weight[:, rows]
         return (loss * weight).sum(1) / weight.sum(1).clamp(min=1e-12)
 
@@ -159,7 +169,7 @@ class WeightedTreesNetwork(nn.Module):
         """
         means = []
         for output, rows in zip(self.valid_outputs(), self.held_out):
-            weight = self.rows.weight[rows, 0]
+            weight = self.rows.weight[rows]
             loss = self.objective.loss(output, self.rows.target[rows])
             means.append((loss * weight).sum() / weight.sum())
         return torch.stack(means).mean().repeat(self.n_candidates)
@@ -211,7 +221,7 @@ class WeightedTreesNetwork(nn.Module):
         """
         shape = (*self.logits.shape[:2], 1)
         drawn = torch.rand(shape, generator=self.generator, device=self.logits.device)
-        stays = drawn >= self.dropout
+        stays = drawn >= self.settings.dropout
         possible = torch.ones_like(stays) if active is None else active
         remaining = possible & stays
         return torch.where(remaining.any(1, keepdim=True), remaining, possible)

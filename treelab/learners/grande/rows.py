@@ -1,4 +1,4 @@
-"""Encoded rows as tensors, and which of them each fold holds out."""
+"""Encoded rows as tensors, and which of them each sub-ensemble holds out."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from treelab.data.encoding.table_encoder import to_float32
+from treelab.learners.common.base import TrainingData
 from treelab.learners.common.objective import Objective
 
 
 @dataclass(frozen=True)
-class FoldedRows:
-    """Encoded rows as tensors, and which of them each fold holds out.
+class Rows:
+    """Rows to train and validate on.
 
     Attributes
     ----------
@@ -20,13 +21,13 @@ class FoldedRows:
         Encoded features, float32.
     target : Tensor of shape (n,)
         Class codes (long), or standardised values (float32).
-    weight : Tensor of shape (n, W)
-        Weight of a row, under each of ``W`` weightings. Trees train under the first;
-        their leaves may predict under another.
+    weight : Tensor of shape (n,)
     fold : LongTensor of shape (n,)
-        The fold that holds the row out; -1 where every candidate trains on it.
+        The fold that holds the row out; -1 where every sub-ensemble trains on it.
     n_train : int
-        Rows that some candidate trains on; they come first.
+        Rows that some sub-ensemble trains on; they come first.
+    n_folds : int
+        Folds and sub-ensembles, G.
     n_classes : int
         0 for regression.
     """
@@ -36,46 +37,39 @@ class FoldedRows:
     weight: Tensor
     fold: Tensor
     n_train: int
+    n_folds: int
     n_classes: int
+
+    @classmethod
+    def of(
+        cls,
+        data: TrainingData,
+        fold: np.ndarray | None,
+        objective: Objective,
+        device: torch.device,
+    ) -> "Rows":
+        """Put rows on the device, validation rows as those that all trees hold out.
+
+        ``fold`` (n_train,) is that of each training row; None: all are trained on.
+        """
+        n_train, n_valid = len(data.y), len(data.y_valid)
+        trained_on = np.full(n_train, -1) if fold is None else fold
+        fold = np.append(trained_on, np.zeros(n_valid, dtype=np.int64))
+        y = np.concatenate([data.y, data.y_valid])
+        weight = objective.row_weights(y)[:, 0]
+        return cls(
+            x=torch.tensor(
+                to_float32(np.concatenate([data.X, data.X_valid])), device=device
+            ),
+            target=torch.tensor(objective.encode(y), device=device),
+            weight=torch.tensor(weight, dtype=torch.float32, device=device),
+            fold=torch.tensor(fold, device=device),
+            n_train=n_train,
+            n_folds=max(1, int(fold.max()) + 1),
+            n_classes=objective.n_classes,
+        )
 
     @property
     def n_outputs(self) -> int:
         """Numbers in a leaf: one for two classes (a logit) and for regression."""
         return self.n_classes if self.n_classes > 2 else 1
-
-    def class_weights(self) -> Tensor:
-        """Weight of a row of each class under each weighting, (W, n_classes)."""
-        weights = self.weight.new_ones(self.weight.shape[1], self.n_classes)
-        weights[:, self.target] = self.weight.t()
-        return weights
-
-
-def to_rows(
-    x: np.ndarray,
-    y: np.ndarray,
-    fold: np.ndarray,
-    *,
-    n_train: int,
-    objective: Objective,
-    device: torch.device,
-) -> FoldedRows:
-    """Put encoded rows on the device, target and weights as the objective has them.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, F)
-    y : ndarray of shape (n,)
-        Class codes, or values in the unit of the target.
-    fold : int64 array of shape (n,)
-    n_train, objective, device
-        See ``FoldedRows``.
-    """
-    weight = objective.row_weights(y)
-    return FoldedRows(
-        x=torch.tensor(to_float32(x), device=device),
-        target=torch.tensor(objective.encode(y), device=device),
-        weight=torch.tensor(weight, dtype=torch.float32, device=device),
-        fold=torch.tensor(fold, device=device),
-        n_train=n_train,
-        n_classes=objective.n_classes,
-    )

@@ -107,15 +107,6 @@ class GrandeSettings(AxisTreeSettings):
         minimum=0,
         paper=0.0,
     )
-    distillation: float = setting(
-        0.5,
-        "Share of the loss on all rows that follows what the initial trees predicted "
-        "of rows held out, where they predict these clearly better than trained ones "
-        "do; 0: labels alone, as where validation rows are given.",
-        minimum=0,
-        maximum=1,
-        paper=0.0,
-    )
     decision: str = setting(
         "softsign",
         "Differentiable split function whose gradient a hard split takes.",
@@ -192,5 +183,6 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.grande.estimators:GrandeClassifier",
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
     settings=settings_in(GrandeSettings),
+    former=("distillation",),
     single_tree=False,
 )

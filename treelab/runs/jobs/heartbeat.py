@@ -7,10 +7,10 @@ HEARTBEAT_SECONDS = 1.0
 
 
 class Heartbeat:
-    """Calls ``record`` about once a second for the length of a ``with`` block."""
+    """Calls ``record`` every few seconds for the length of a ``with`` block."""
 
-    def __init__(self, record: Callable[[], None]):
-        self._record = record
+    def __init__(self, record: Callable[[], None], seconds: float = HEARTBEAT_SECONDS):
+        self._record, self._seconds = record, seconds
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -26,5 +26,5 @@ class Heartbeat:
 
     def _run(self) -> None:
         """Call until the block ends."""
-        while not self._ended.wait(HEARTBEAT_SECONDS):
+        while not self._ended.wait(self._seconds):
             self._record()

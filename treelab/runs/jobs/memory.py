@@ -134,9 +134,7 @@ def _get(settings: dict, n_rows: int, n_columns: int) -> float:
 
 def _argmin(settings: dict, n_rows: int, n_columns: int) -> float:
     """Traversals E T B of a step; scores of all rows where splits get sparse, E N n."""
-    strengths = settings["pruning_strength"]
-    n_trees = len(strengths) if isinstance(strengths, list | tuple) else 1
-    n_nodes = n_trees * 2 ** (settings["depth"] + 1)
+    n_nodes = settings["n_restarts"] * 2 ** (settings["depth"] + 1)
     step = FLOAT32 * STEP_COPIES * n_nodes * min(settings["batch_size"], n_rows)
     parameters = OPTIMIZER_COPIES * FLOAT32 * n_nodes * n_columns
     return step + parameters + 4 * FLOAT32 * n_nodes * n_rows

@@ -5,6 +5,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +24,12 @@ from treelab.runs.jobs.resume.checkpoints import (
     keep_for_longer,
 )
 from treelab.runs.jobs.save_model import save_fitted
+from treelab.runs.store.database import StoreError
 from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.server import Server
 from treelab.training.events import Callback, Progress, notify
 
 PROCESS_ENDED = "The process that trained it was asked to end."
@@ -36,19 +39,21 @@ PROGRAM_ENDED = "The program that trained it ended."
 def run_one(
     run_id: str,
     home: str | os.PathLike | None = None,
+    server: Server | None = None,
     *,
     callbacks: Sequence[Callback] = (),
 ) -> str:
     """Train one queued run in this process.
 
-    This is all that an executor is asked to do; everything else passes through the
-    run store.
+    This is all that a worker is asked to do, on whatever machine; everything else
+    passes through the run store.
 
     Parameters
     ----------
     run_id : str
     home : path-like, optional
-        Folder of the run store, see ``RunStore``.
+    server : Server, optional
+        Folder and database of the run store, see ``RunStore``.
     callbacks : sequence of callable
         Called with the training's reports, beside the event recorder.
 
@@ -58,11 +63,16 @@ def run_one(
         The state in which the run ended; its state as it is, unchanged, when it was
         not queued any more.
     """
-    store = RunStore(home)
+    store = RunStore(home, server)
     owner = ProcessId.here()
     if not store.start(run_id, owner):
         return store.run(run_id).state
-    with Heartbeat(lambda: store.heartbeat(owner)):
+
+    def record() -> None:
+        with suppress(StoreError):  # a server that is restarted: the next one comes
+            store.heartbeat(owner)
+
+    with Heartbeat(record):
         return train(store, run_id, callbacks=callbacks)
 
 

@@ -1,6 +1,7 @@
 """Saving a finished model with its run, wherever the model comes from."""
 
 import platform
+import socket
 from collections.abc import Sequence
 from importlib.metadata import version
 
@@ -17,6 +18,7 @@ from treelab.runs.jobs.model_facts import (
 )
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.server import Server
 from treelab.trees.pruning.shown_tree import Model
 
 
@@ -48,7 +50,7 @@ def save_fitted(
         model,
         fitted.split,
         seconds=seconds,
-        device=device_used(run),
+        device=device_used(run) + _of_machine(store),
         notes=fitted.notes,
     )
     if fitted.path is not None:
@@ -124,3 +126,9 @@ def device_used(run: Run) -> str:
     )
 
     return device_name(resolve_device(run.device))
+
+
+def _of_machine(store: RunStore) -> str:
+    """Name this machine, where several train for a store; else ""."""
+    shared = isinstance(store.database, Server)
+    return f" of {socket.gethostname()}" if shared else ""

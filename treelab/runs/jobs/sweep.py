@@ -5,8 +5,10 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from optuna import TrialPruned
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
@@ -14,31 +16,29 @@ from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted, fit_learner
-from treelab.runs.jobs.memory import is_out_of_memory
+from treelab.runs.jobs.heartbeat import Heartbeat
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.sweeps.batches import trial_settings, trials_at_once
 from treelab.runs.sweeps.plan import SweepPlan
 from treelab.runs.sweeps.study import (
-    BATCH,
-    Asked,
-    ask_trials,
-    batch_words,
+    ask_trial,
     best_trial,
     end_stale_trials,
     first_error,
     n_ended,
     n_running,
+    note_seen,
     open_study,
     read_study,
-    trial_table,
+    suggest,
 )
-from treelab.runs.sweeps.trial_score import TrialScorer
+from treelab.runs.sweeps.trial_score import TrialScorer, trial_settings
 from treelab.training.events import Callback, Progress, notify
 from treelab.trees.text.numerals import counted
 
 SEARCH = "search"  # the stage before the training
 WAIT_SECONDS = 0.5  # between two looks at what others do
+SEEN_SECONDS = 10.0  # between two notes that a trial is under way
 
 
 def create_sweep(
@@ -122,10 +122,9 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
         "folds": f"mean score over {plan.n_folds} folds",
         "validation": "validation score",
     }[plan.scoring]
-    batched = batch_words(trial_table(study))
     sentence = (
-        f"Settings chosen by a sweep of {counted(n_ended(study), 'trial')}"
-        f"{f' ({batched})' * bool(batched)}: the highest {score}, {best.value:.3f}."
+        f"Settings chosen by a sweep of {counted(n_ended(study), 'trial')}: the "
+        f"highest {score}, {best.value:.3f}."
     )
     return replace(
         fitted,
@@ -141,7 +140,7 @@ def help_sweep(
     auto_device: str | None = None,
     should_abort: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Try a batch of trials, often one, of a sweep that another process runs.
+    """Try a trial of a sweep that another process runs.
 
     Runs that wait go first. Who helps draws by a seed of its own, so the seed of a
     sweep does not fix its trials where several try.
@@ -169,8 +168,8 @@ def help_sweep(
         run = replace(run, device=auto_device)
     # Processes that draw from one seed would try the same.
     study = open_study(folder, seed=plan.seed + secrets.randbelow(2**31))
-    asked_for = ask_trials(study, plan.space, plan.n_trials, trials_at_once(run, plan))
-    if not asked_for:
+    trial = ask_trial(study, plan.n_trials)
+    if trial is None:
         return False
     asked = time.monotonic()
     is_wanted = True
@@ -183,7 +182,8 @@ def help_sweep(
         return should_abort() or not is_wanted
 
     split = run.problem.split(store.table(run.problem.table_id))
-    Search(run, plan, split, study, [watch]).try_trials(asked_for)
+    with Heartbeat(partial(note_seen, trial), SEEN_SECONDS):
+        Search(run, plan, split, study, [watch]).try_trial(trial)
     return True
 
 
@@ -200,7 +200,7 @@ def begin_search(study: Study, run: Run, plan: SweepPlan) -> None:
 
 @dataclass
 class Search:
-    """The trials of a sweep, batch by batch; other processes may try beside it.
+    """The trials of a sweep, one by one; other processes may try beside it.
 
     Attributes
     ----------
@@ -225,16 +225,13 @@ class Search:
     def __post_init__(self) -> None:
         """Make what scores the trials."""
         self._scorer = TrialScorer(self.run, self.plan, self.split)
-        self._untold: dict[int, Trial] = {}
 
     def run_trials(self) -> None:
         """Try until the plan's trials or minutes are over, or a stop is asked for."""
         begin_search(self.study, self.run, self.plan)
-        at_once = trials_at_once(self.run, self.plan)
         while not self._is_over():
-            space, n_trials = self.plan.space, self.plan.n_trials
-            if asked := ask_trials(self.study, space, n_trials, at_once):
-                self.try_trials(asked)
+            if trial := ask_trial(self.study, self.plan.n_trials):
+                self.try_trial(trial)
             elif n_running(self.study):  # by those who help
                 self._report(n_ended(self.study))
                 time.sleep(WAIT_SECONDS)
@@ -247,66 +244,36 @@ class Search:
         minutes = (time.monotonic() - self._began) / 60
         return self.stopped or minutes >= (self.plan.minutes or math.inf)
 
-    def try_trials(self, asked: Sequence[Asked]) -> None:
-        """Train and score trials, those that agree as one batch, and tell the study.
+    def try_trial(self, trial: Trial) -> None:
+        """Train and score a trial, and tell the study.
 
         One that fails does not end the sweep.
         """
-        self._untold = {trial.number: trial for trial, _ in asked}
-        try:
-            for places in self._scorer.batches([drawn for _, drawn in asked]):
-                if self.stopped:
-                    break
-                batch = [asked[place] for place in places]
-                if len(batch) > 1:
-                    self._mark(batch)
-                self._try_batch(batch)
-        finally:  # the search or the process ends: what is untold was not tried
-            for trial in list(self._untold.values()):
-                self._tell(trial, state=TrialState.FAIL)
-
-    def _try_batch(self, batch: Sequence[Asked]) -> None:
-        """Train and score trials as one; each alone where that fails."""
-        number = n_ended(self.study)
-        trials = [trial for trial, _ in batch]
+        number, has_ended = n_ended(self.study), False
         try:
             self._report(number)
-            scores = self._scorer.score_batch(
-                trials,
-                [drawn for _, drawn in batch],
-                lambda done: self._report(number + done * len(batch)),
+            drawn = suggest(trial, self.plan.space)
+            score = self._scorer.score(
+                trial, drawn, lambda done: self._report(number + done)
             )
-        except Exception as error:
-            expected = isinstance(error, ValueError | ArithmeticError)
-            if len(batch) > 1 and (expected or is_out_of_memory(error)):
-                for each in batch:
-                    self._mark([each])
-                    self._try_batch([each])
-                return
-            if not expected:
-                raise
-            trials[0].set_user_attr("error", str(error).split("\n")[0])
-            self._tell(trials[0], state=TrialState.FAIL)
-            return
-        for trial, score in zip(trials, scores):
-            if score is None:
-                self._tell(trial, state=TrialState.PRUNED)
-            elif self.stopped:  # trained by halves: its score says nothing
-                self._tell(trial, state=TrialState.FAIL)
-            else:
+            if not self.stopped:  # trained by halves, its score says nothing
+                has_ended = True
                 self._tell(trial, score)
-
-    def _mark(self, batch: Sequence[Asked]) -> None:
-        """Note of each trial how many train as one with it."""
-        for trial, _ in batch:
-            trial.set_user_attr(BATCH, len(batch))
+        except TrialPruned:
+            has_ended = True
+            self._tell(trial, state=TrialState.PRUNED)
+        except (ValueError, ArithmeticError) as error:
+            trial.set_user_attr("error", str(error).split("\n")[0])
+        finally:  # also where the search or the process ends: it was not tried
+            if not has_ended:
+                self._tell(trial, state=TrialState.FAIL)
 
     def _tell(
         self, trial: Trial, score: float | None = None, state: TrialState | None = None
     ) -> None:
         """Tell the study how a trial ended."""
-        self.study.tell(trial, score, state=state)
-        self._untold.pop(trial.number, None)
+        # One that looked abandoned to the search has ended by now.
+        self.study.tell(trial, score, state=state, skip_if_finished=True)
 
     def _report(self, trials: float) -> bool:
         """Report so many trials; return whether to stop."""

@@ -98,8 +98,10 @@ def is_there(database: Path | Server) -> bool:
     return isinstance(database, Server) or database.exists()
 
 
-def open_database(home: Path) -> Path | Server:
+def open_database(home: Path, server: Server | None = None) -> Path | Server:
     """Make a data folder and its database where they are not; return the database.
+
+    That is ``server``, or else what ``database_of`` finds.
 
     Raises
     ------
@@ -108,7 +110,7 @@ def open_database(home: Path) -> Path | Server:
     ValueError
         If a newer treelab wrote it, or ``TREELAB_STORE`` is no address.
     """
-    database = database_of(home)
+    database = server or database_of(home)
     try:
         make_private_folder(home)
         prepare(database)

@@ -106,17 +106,20 @@ def replace_events(database: Path | Server, run_id: str, history: pd.DataFrame) 
 def read_events(
     database: Path | Server,
     run_id: str,
+    seen: tuple[str, tuple],
     after: float = -1,
     *,
     of_preparation: bool = False,
 ) -> pd.DataFrame:
-    """Read a run's curves; see ``RunStore.events``."""
+    """Read the curves of a run that is seen; see ``RunStore.events``."""
+    where, values = seen
     stage = "=" if of_preparation else "<>"
     with reading(database) as db:
         rows = db.execute(
             f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
-            f" WHERE run_id = ? AND epoch > ? AND stage {stage} ? ORDER BY number",
-            (run_id, after, CROSS_VALIDATION),
+            f" WHERE run_id = ? AND epoch > ? AND stage {stage} ? AND EXISTS"
+            f" (SELECT 1 FROM runs WHERE id = ? AND {where}) ORDER BY number",
+            (run_id, after, CROSS_VALIDATION, run_id, *values),
         ).fetchall()
     if not rows:  # what a page that waits for points reads each second
         return _NO_EVENTS.copy()

@@ -8,6 +8,7 @@ from typing import Any
 from treelab.data.problem import Problem
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import IMPORTED
+from treelab.runs.store.process import ProcessId
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paused")
 FIRST_ESTIMATE = 0.05  # of the epochs, before which no time left is estimated
@@ -67,6 +68,8 @@ class Run:
         Who started it, "" where nobody signs in.
     is_private : bool
         Whether only that user and admins see it.
+    machine : str
+        The machine that trains it, "" for this one and for none.
     """
 
     id: str
@@ -95,6 +98,7 @@ class Run:
     seconds_before: float = 0.0
     user: str = ""
     is_private: bool = False
+    machine: str = ""
 
     @classmethod
     def from_row(cls, row: Any) -> "Run":
@@ -126,6 +130,7 @@ class Run:
             seconds_before=row["seconds_before"],
             user=row["user"],
             is_private=bool(row["is_private"]),
+            machine=_machine(row["owner"]) if row["state"] == "running" else "",
         )
 
     @property
@@ -198,3 +203,9 @@ class Run:
             return None
         passed = max(time.time() - self.first_report, 0.0)
         return passed * max(self.max_epochs - self.epoch, 0.0) / done
+
+
+def _machine(owner: str) -> str:
+    """Name the machine of a process, "" for this one."""
+    process = ProcessId.parse(owner)
+    return "" if process.is_local else process.host

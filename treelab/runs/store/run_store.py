@@ -25,6 +25,7 @@ from treelab.runs.store.private import make_private_folder, open_private
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.remains import WAY_OUT, remains
 from treelab.runs.store.run import Run
+from treelab.runs.store.server import Server
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
     QUICK_PRIORITY,
@@ -66,6 +67,8 @@ class RunStore(RunStates):
     home : path-like, optional
         The folder; made when it is not there, for its owner alone. Default: see
         ``default_home``.
+    server : Server, optional
+        The database, in place of the one that ``TREELAB_STORE`` names, if any.
 
     Raises
     ------
@@ -89,9 +92,11 @@ class RunStore(RunStates):
     user = ""
     makes_private = False
 
-    def __init__(self, home: str | os.PathLike | None = None):
+    def __init__(
+        self, home: str | os.PathLike | None = None, server: Server | None = None
+    ):
         self.home = Path(home or default_home()).expanduser().absolute()
-        self.database = open_database(self.home)
+        self.database = open_database(self.home, server)
         self._tables = TableStore(self.database, self.home / "tables")
         self.worker_registry = WorkerRegistry(self.database)
 
@@ -236,9 +241,10 @@ class RunStore(RunStates):
 
     def run(self, run_id: str) -> Run:
         """Read a run; LookupError if there is none of this id."""
+        where, values = self._seen()
         with reading(self.database) as db:
             row = db.execute(
-                "SELECT * FROM runs WHERE id = ? AND deleted = 0", (run_id,)
+                f"SELECT * FROM runs WHERE id = ? AND {where}", (run_id, *values)
             ).fetchone()
         if row is None:
             words = f"There is no run {run_id!r} in {self.home}. {self.why_empty()}"
@@ -259,9 +265,10 @@ class RunStore(RunStates):
 
     def runs(self) -> list[Run]:
         """List the runs, newest first."""
-        query = "SELECT * FROM runs WHERE deleted = 0 ORDER BY created DESC, rowid DESC"
+        where, values = self._seen()
+        query = f"SELECT * FROM runs WHERE {where} ORDER BY created DESC, rowid DESC"
         with reading(self.database) as db:
-            rows = db.execute(query).fetchall()
+            rows = db.execute(query, values).fetchall()
         return [Run.from_row(row) for row in rows]
 
     def set_title(self, run_id: str, title: str) -> None:
@@ -325,14 +332,14 @@ class RunStore(RunStates):
             Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
             seconds since the training began, stage.
         """
-        return read_events(self.database, run_id, after)
+        return read_events(self.database, run_id, self._seen(), after)
 
     def preparation(self, run_id: str) -> pd.DataFrame:
         """Read the curve of a run's cross-validation, which comes before its own.
 
         It is there until the training has ended. Columns as in ``events``.
         """
-        return read_events(self.database, run_id, of_preparation=True)
+        return read_events(self.database, run_id, self._seen(), of_preparation=True)
 
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
         """Save the tree of an epoch; older ones are thinned out as they add up."""

@@ -8,7 +8,7 @@ What the store asks is written once, in SQL that SQLite and PostgreSQL both know
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # loaded where a server is used: a store in a file needs none of it
@@ -66,7 +66,11 @@ class Server:
         except ArgumentError:
             return repr(self.url.split("://")[0])
 
-    @cached_property
+    def __repr__(self) -> str:
+        """Write what logs may show."""
+        return f"Server({self})"
+
+    @property
     def engine(self) -> "Engine":
         """The pool of connections, one a process."""
         return _engine(self.url)

@@ -35,6 +35,13 @@ class RunStates:
         """Folder of a run's snapshots, model and ``log.txt``."""
         return self.home / "runs" / run_id
 
+    def _seen(self) -> tuple[str, tuple]:
+        """Return what is asked of a run's row, in SQL, for it to be there, and values.
+
+        All that reads runs asks it; see ``VisitorStore``.
+        """
+        return "deleted = 0", ()
+
     def may_change(self, run: Run) -> bool:
         """Whether a run may be stopped, renamed and deleted; see ``VisitorStore``."""
         return True
@@ -82,7 +89,7 @@ class RunStates:
     def queued(self) -> list[str]:
         """List the runs that wait for a worker, in the order they will be taken."""
         with reading(self.database) as db:
-            return _queued(db, REPEAT_PRIORITY)
+            return _queued(db, REPEAT_PRIORITY, self._seen())
 
     def has_waiting(self) -> bool:
         """Whether a run waits that a quick worker does not take."""
@@ -95,17 +102,15 @@ class RunStates:
         return row is not None
 
     def in_stage(self, stage: str) -> list[str]:
-        """List the runs that train here in a stage and were not asked to stop, by age.
-
-        Not those of other machines: a trial that helps them would look abandoned there.
-        """
+        """List the runs that train in a stage and were not asked to stop, by age."""
+        where, values = self._seen()
         with reading(self.database) as db:
             rows = db.execute(
-                "SELECT id, owner FROM runs WHERE state = 'running' AND stage = ?"
-                " AND stop_requested = 0 AND deleted = 0 ORDER BY created",
-                (stage,),
+                "SELECT id FROM runs WHERE state = 'running' AND stage = ?"
+                f" AND stop_requested = 0 AND {where} ORDER BY created",
+                (stage, *values),
             ).fetchall()
-        return [row["id"] for row in rows if ProcessId.parse(row["owner"]).is_local]
+        return [row["id"] for row in rows]
 
     def finish(
         self,
@@ -251,10 +256,11 @@ class RunStates:
 
     def is_pause_requested(self, run_id: str) -> bool:
         """Whether the stop that was asked for is a pause."""
+        where, values = self._seen()
         with reading(self.database) as db:
             row = db.execute(
-                "SELECT pause_requested FROM runs WHERE id = ? AND deleted = 0",
-                (run_id,),
+                f"SELECT pause_requested FROM runs WHERE id = ? AND {where}",
+                (run_id, *values),
             ).fetchone()
         return row is not None and bool(row[0])
 
@@ -298,13 +304,16 @@ class RunStates:
             shutil.rmtree(self.folder(run_id), ignore_errors=True)
 
 
-def _queued(db: Database, most: int) -> list[str]:
+def _queued(
+    db: Database, most: int, seen: tuple[str, tuple] = ("deleted = 0", ())
+) -> list[str]:
     """List the submitted runs up to a priority, in the order they will be taken.
 
     Of one priority the oldest comes first, and among users each one's next in turn:
     who queued ten runs, or has some in training, waits for those who queued one. Of
     those whose turn it is the one comes first whose last run began longest ago.
     """
+    where, values = seen
     rows = db.execute(
         'WITH users AS (SELECT "user" AS name, max(coalesce(started, 0)) AS last,'
         " sum(CASE WHEN state = 'running' THEN 1 ELSE 0 END) AS n_running"
@@ -312,9 +321,9 @@ def _queued(db: Database, most: int) -> list[str]:
         ' SELECT id, n_running + row_number() OVER (PARTITION BY priority, "user"'
         " ORDER BY created, runs.rowid) AS turn"
         ' FROM runs JOIN users ON users.name = runs."user"'
-        " WHERE state = 'queued' AND submitted = 1 AND priority <= ?"
+        f" WHERE state = 'queued' AND submitted = 1 AND priority <= ? AND {where}"
         " ORDER BY priority, turn, last, created, runs.rowid",
-        (most,),
+        (most, *values),
     ).fetchall()
     return [row["id"] for row in rows]
 

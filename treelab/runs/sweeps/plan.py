@@ -42,10 +42,6 @@ class SweepPlan:
         Of the search; the data split and the training have the problem's. It fixes
         which trials are tried where one worker tries them; of several, each asks when
         it is free.
-    batch : int or None
-        Trials that are asked for at once and, where the learner can, trained as one
-        batch: the search learns of their scores together. None: 8 on CUDA, 1 on the
-        CPU.
     """
 
     space: Mapping[str, Range | Values]
@@ -54,7 +50,6 @@ class SweepPlan:
     n_folds: int = 3
     minutes: float | None = None
     seed: int = 0
-    batch: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is out of range."""
@@ -66,8 +61,6 @@ class SweepPlan:
             )
         if self.n_folds < 2:
             raise ValueError(f"Folds are two at least, got {self.n_folds}.")
-        if self.batch is not None and self.batch < 1:
-            raise ValueError(f"A batch has one trial at least, got {self.batch}.")
         if self.minutes is not None and self.minutes <= 0:
             raise ValueError(f"Minutes must be above 0, got {self.minutes}.")
 
@@ -88,8 +81,9 @@ class SweepPlan:
 
     @classmethod
     def from_json(cls, text: str) -> "SweepPlan":
-        """Read what ``to_json`` wrote."""
+        """Read what ``to_json`` wrote, of this version or of one before."""
         plain = json.loads(text)
+        plain.pop("batch", None)  # trials that once trained as one
         return cls(**{**plain, "space": from_plain(plain["space"])})
 
 

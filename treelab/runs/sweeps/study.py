@@ -5,6 +5,7 @@ at which it was and no other. Several workers may try at once, and pages may rea
 they write.
 """
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from treelab.learners.common.search_space import Range, Values
 from treelab.runs.store.process import ProcessId
-from treelab.trees.text.numerals import counted
+from treelab.runs.store.states import SILENT_SECONDS
 
 JOURNAL = "sweep.log"
 STATES = {
@@ -32,12 +33,11 @@ STATES = {
 }
 ENDED = ("done", "pruned", "failed")
 PROCESS = "process"  # of the process that is at a trial
+SEEN = "seen"  # when that process last said so, in seconds since 1970
 JUST_BEGUN = timedelta(seconds=20)
-BATCH = "batch"  # how many trials were trained as one batch with it, itself included
-FACTS = ("leaves", "depth", "seconds", "error", "standard_error", BATCH)
+FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
 """What is noted of a trial beside its settings and its score."""
 
-Asked = tuple[Trial, dict[str, Any]]
 """A trial that has begun, and what it drew."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -94,7 +94,7 @@ def trial_table(study: Study) -> pd.DataFrame:
     DataFrame
         Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
         where none; of a pruned trial the mean of what was measured), ``FACTS`` where
-        known (``BATCH`` where there was one), and one for each setting.
+        known, and one for each setting.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [
@@ -103,22 +103,7 @@ def trial_table(study: Study) -> pd.DataFrame:
         | trial.params
         for trial in trials
     ]
-    table = pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
-    unbatched = rows and table[BATCH].isna().all()
-    return table.drop(columns=BATCH) if unbatched else table
-
-
-def batch_words(trials: pd.DataFrame) -> str:
-    """Say which of a study's trials trained as batches; "" where none did."""
-    if BATCH not in trials:
-        return ""
-    sizes = trials[BATCH].fillna(1).astype(int)
-    n_together, largest = int((sizes > 1).sum()), int(sizes.max())
-    if n_together == 0:
-        return ""
-    if n_together == largest:
-        return f"{counted(largest, 'trial')} trained as one batch"
-    return f"{counted(n_together, 'trial')} trained in batches of up to {largest}"
+    return pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
 
 
 def _state(trial: FrozenTrial) -> str:
@@ -156,6 +141,7 @@ def ask_trial(study: Study, n_trials: int) -> Trial | None:
     if n_ended(study) + n_running(study) >= n_trials:
         return None
     trial = study.ask()
+    trial.set_user_attr(SEEN, time.time())
     trial.set_user_attr(PROCESS, str(ProcessId.here()))
     # Several may have asked at once: of those the first go on.
     counted = (*ENDED, "running")
@@ -166,14 +152,10 @@ def ask_trial(study: Study, n_trials: int) -> Trial | None:
     return trial
 
 
-def ask_trials(
-    study: Study, space: Mapping[str, Range | Values], n_trials: int, at_once: int
-) -> list[Asked]:
-    """Begin several trials, see ``ask_trial``; return them and what each drew."""
-    asked: list[Asked] = []
-    while len(asked) < at_once and (trial := ask_trial(study, n_trials)):
-        asked.append((trial, suggest(trial, space)))
-    return asked
+def note_seen(trial: Trial) -> None:
+    """Note that the process is alive that is at a trial."""
+    with suppress(RuntimeError):  # it has just ended
+        trial.set_user_attr(SEEN, time.time())
 
 
 def n_running(study: Study) -> int:
@@ -197,13 +179,15 @@ def end_stale_trials(study: Study) -> None:
 
 
 def _is_tried(trial: FrozenTrial) -> bool:
-    """Whether another living process of this machine is at a trial."""
+    """Whether another living process is at a trial; elsewhere, one that says so."""
     named = trial.user_attrs.get(PROCESS)
     if named is None:  # just begun, or by a process that ended at that moment
         began = trial.datetime_start
         return began is not None and datetime.now() - began < JUST_BEGUN
     process = ProcessId.parse(named)
-    return process.is_local and process != ProcessId.here() and process.is_alive()
+    if not process.is_local:
+        return time.time() - trial.user_attrs.get(SEEN, 0) < SILENT_SECONDS
+    return process != ProcessId.here() and process.is_alive()
 
 
 def setting_importance(study: Study) -> dict[str, float]:

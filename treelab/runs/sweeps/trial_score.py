@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,46 +13,20 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from treelab.data.split import JOINED, DataSplit
 from treelab.evaluation import metrics
-from treelab.learners.common.memo import Memo
+from treelab.learners.registry import complete_settings, make_estimator
 from treelab.runs.jobs.model_facts import model_size
 from treelab.runs.store.run import Run
-from treelab.runs.sweeps.batches import (
-    batches,
-    trains_batches,
-    trial_estimator,
-    trial_settings,
-)
 from treelab.runs.sweeps.plan import SweepPlan
-from treelab.training.events import Callback, Progress
+from treelab.training.events import Progress
 from treelab.trees.pruning.size_path import SizePath
-
-MEMO_CELLS = 1_000_000  # of a table whose folds are held from trial to trial
 
 Watch = Callable[[float], bool]
 """Called with the fraction of a trial that is done; True ends the trial."""
 
 
-@dataclass
-class _Tried:
-    """A trial that is being scored."""
-
-    trial: BaseTrial
-    settings: dict[str, Any]
-    scores: list[float] = field(default_factory=list)
-    sizes: list[dict] = field(default_factory=list)
-    seconds: float = 0.0
-    is_pruned: bool = False
-
-    def note(self) -> float:
-        """Note its size, its time, how scores spread; return their mean."""
-        self.trial.set_user_attr("seconds", self.seconds)
-        for fact in self.sizes[0].keys() & {"leaves", "depth"}:
-            mean = float(np.mean([size[fact] for size in self.sizes]))
-            self.trial.set_user_attr(fact, mean)
-        if len(self.scores) > 1:
-            error = float(np.std(self.scores, ddof=1) / math.sqrt(len(self.scores)))
-            self.trial.set_user_attr("standard_error", error)
-        return float(np.mean(self.scores))
+def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Return all settings of a trial that drew some."""
+    return complete_settings(run.learner, run.problem.task, {**run.settings, **drawn})
 
 
 @dataclass
@@ -69,7 +43,6 @@ class TrialScorer:
     run: Run
     plan: SweepPlan
     split: DataSplit
-    _memos: dict[int, Memo] = field(default_factory=dict)
 
     def score(self, trial: BaseTrial, drawn: dict[str, Any], watch: Watch) -> float:
         """Return a trial's mean score; note its size, its time, how scores spread.
@@ -83,82 +56,38 @@ class TrialScorer:
         ValueError, ArithmeticError
             If it cannot be fitted.
         """
-        score = self.score_batch([trial], [drawn], watch)[0]
-        if score is None:
-            raise TrialPruned
-        return score
-
-    def score_batch(
-        self,
-        trials: Sequence[BaseTrial],
-        drawn: Sequence[dict[str, Any]],
-        watch: Watch,
-    ) -> list[float | None]:
-        """Return what ``score`` does, of trials that train as one; None where pruned.
-
-        See ``batches``; of several trials the time is each one's fraction of theirs.
-        """
-        tried = [
-            _Tried(trial, trial_settings(self.run, own))
-            for trial, own in zip(trials, drawn)
-        ]
+        settings = trial_settings(self.run, drawn)
         parts = list(self._parts())
-        for part, (fit, held_out) in enumerate(parts):
-            going_on = [own for own in tried if not own.is_pruned]
-            if not going_on:
+        scores, sizes, seconds = [], [], 0.0
+        for number, (fit, held_out) in enumerate(parts):
+            part = _Part(watch, number, len(parts))
+            estimator, began = self._estimator(settings), time.monotonic()
+            estimator.fit(*fit, callbacks=[part])
+            scores.append(self._score_of(estimator, held_out))
+            sizes.append(model_size(estimator.model_))
+            seconds += time.monotonic() - began
+            trial.report(float(np.mean(scores)), number)
+            if part.stopped:
                 break
-            watched = _Part(watch, part, len(parts))
-            began = time.monotonic()
-            measured = self._measure(going_on, part, fit, held_out, watched)
-            seconds = (time.monotonic() - began) / len(going_on)
-            for own, (score, size) in zip(going_on, measured):
-                own.scores.append(score)
-                own.sizes.append(size)
-                own.seconds += seconds
-                own.trial.report(float(np.mean(own.scores)), part)
-            if watched.stopped:
-                break
-            if part + 1 < len(parts):
-                for own in going_on:
-                    own.is_pruned = own.trial.should_prune()
-        return [None if own.is_pruned else own.note() for own in tried]
+            if number + 1 < len(parts) and trial.should_prune():
+                raise TrialPruned
+        trial.set_user_attr("seconds", seconds)
+        for fact in sizes[0].keys() & {"leaves", "depth"}:
+            trial.set_user_attr(fact, float(np.mean([size[fact] for size in sizes])))
+        if len(scores) > 1:
+            error = float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
+            trial.set_user_attr("standard_error", error)
+        return float(np.mean(scores))
 
-    def batches(self, drawn: Sequence[dict[str, Any]]) -> list[list[int]]:
-        """Group trials that train as one batch; return their places."""
-        (X, _), _ = next(self._parts())
-        return batches(self.run, drawn, len(X))
-
-    def _measure(
-        self,
-        tried: Sequence[_Tried],
-        part: int,
-        fit: tuple,
-        held_out: tuple,
-        callback: Callback,
-    ) -> list[tuple[float, dict]]:
-        """Fit trials to some rows; return the score and the size of each."""
-        estimators = [trial_estimator(self.run, own.settings) for own in tried]
-        kind, more = type(estimators[0]), {"callbacks": [callback]}
-        if not trains_batches(self.run):
-            for estimator in estimators:
-                estimator.fit(*fit, **more)
-        elif self.plan.scoring == "own":
-            found = kind.cross_validated_batch(
-                estimators, *fit, **more, memo=self._memo(part, *fit)
-            )
-            return [(_measured(score), {"leaves": leaves}) for score, leaves in found]
-        else:
-            kind.fit_batch(estimators, *fit, **more, memo=self._memo(part, *fit))
-        return [
-            (self._score_of(each, held_out), model_size(each.model_))
-            for each in estimators
-        ]
-
-    def _memo(self, part: int, X, y) -> Memo:
-        """Return what trials share on these rows, held from trial to trial if small."""
-        if X.size > MEMO_CELLS:
-            return Memo()
-        return self._memos.setdefault(part, Memo())
+    def _estimator(self, settings: dict[str, Any]) -> Any:
+        """Build the untrained estimator of a trial's settings."""
+        return make_estimator(
+            self.run.learner,
+            self.run.problem.task,
+            settings,
+            random_state=self.run.problem.seed,
+            device=self.run.device,
+        )
 
     def _score_of(self, estimator: Any, held_out: tuple) -> float:
         """Return the headline score of a fitted estimator: macro F1, or R2."""

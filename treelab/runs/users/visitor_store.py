@@ -1,7 +1,10 @@
 """The run store as one visitor may use it."""
 
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
 
 import pandas as pd
 
@@ -13,6 +16,14 @@ from treelab.runs.store.tables import TableInfo
 from treelab.runs.users.quota import has_room, quota_words
 from treelab.runs.users.roles import Visitor, note_deed
 
+READ_ONLY = frozenset(
+    {
+        *("run", "runs", "events", "preparation", "queued", "in_stage", "has_waiting"),
+        *("is_pause_requested", "log", "snapshot", "snapshots", "model", "path"),
+        *("edits", "more", "rashomon", "sweep", "folder", "exists", "why_empty"),
+    }
+)
+
 
 class NotAllowed(PermissionError):
     """A visitor asked for what only the owner or an admin may do."""
@@ -21,11 +32,15 @@ class NotAllowed(PermissionError):
 class VisitorStore(RunStore):
     """A run store in which a visitor sees and changes only what is allowed.
 
-    A private run is not there for others. Everybody may look at the other runs, and
-    only its owner and admins stop, pause, resume, rename or delete a run. A table is
-    seen by those who added it and by all who see a run on it; one without an owner, by
-    all. Nothing is added beyond the quota (see ``treelab.runs.users.quota``), but by
-    an admin.
+    A private run is not there for others: no query finds its row. Everybody may look
+    at the other runs, and only its owner and admins stop, pause, resume, rename or
+    delete a run. So the methods of ``RunStore`` in ``READ_ONLY`` read what is found;
+    each other one, unless it is written below, is for those alone who may change the
+    run that it is called with.
+
+    A table is seen by those who added it and by all who see a run on it; one without an
+    owner, by all. Nothing is added beyond the quota (see ``treelab.runs.users.quota``),
+    but by an admin.
 
     Parameters
     ----------
@@ -44,22 +59,14 @@ class VisitorStore(RunStore):
         """Whether the visitor owns a run, or is an admin."""
         return self.visitor.is_admin or run.user == self.visitor.user
 
-    def _may_see(self, run: Run) -> bool:
-        """Whether a run is there for the visitor."""
-        return not run.is_private or self.may_change(run)
-
     # What is there
 
-    def run(self, run_id: str) -> Run:
-        """Read a run; LookupError if there is none for this visitor."""
-        run = super().run(run_id)
-        if not self._may_see(run):
-            raise LookupError(f"There is no run {run_id!r} in {self.home}.")
-        return run
-
-    def runs(self) -> list[Run]:
-        """List the runs that the visitor may see, newest first."""
-        return [run for run in super().runs() if self._may_see(run)]
+    def _seen(self) -> tuple[str, tuple]:
+        """Return the condition under which a run is there for the visitor."""
+        where, values = super()._seen()
+        if self.visitor.is_admin:
+            return where, values
+        return f'{where} AND (is_private = 0 OR "user" = ?)', (*values, self.user)
 
     def tables(self) -> list[TableInfo]:
         """List the tables that the visitor may see, newest first."""
@@ -73,10 +80,19 @@ class VisitorStore(RunStore):
 
     def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
         """Read a table, or some columns; LookupError if it is none of this visitor."""
+        self._check_table(table_id)
+        return super().table(table_id, only)
+
+    def table_file(self, table_id: str) -> Path:
+        """Return the file of a table; LookupError if it is none of this visitor."""
+        self._check_table(table_id)
+        return super().table_file(table_id)
+
+    def _check_table(self, table_id: str) -> None:
+        """Raise LookupError where a table is not there for the visitor."""
         owners = self._owners().get(table_id, set())
         if not self._may_see_table(owners) and table_id not in self._tables_of_runs():
             raise LookupError(f"There is no table {table_id!r} in the run store.")
-        return super().table(table_id, only)
 
     def _may_see_table(self, owners: set[str]) -> bool:
         """Whether a table may be seen, whatever runs there are on it."""
@@ -145,25 +161,10 @@ class VisitorStore(RunStore):
 
     # What changes
 
-    def set_title(self, run_id: str, title: str) -> None:
-        """Give a run another title."""
-        self._check(run_id)
-        super().set_title(run_id, title)
-
     def request_stop(self, run_id: str) -> None:
         """Ask a run to stop, and note who asked."""
         self._note("stop run", self._check(run_id))
         super().request_stop(run_id)
-
-    def request_pause(self, run_id: str) -> None:
-        """Ask a run to save where it is and wait."""
-        self._check(run_id)
-        super().request_pause(run_id)
-
-    def resume(self, run_id: str) -> bool:
-        """Queue a paused, interrupted or failed run again."""
-        self._check(run_id)
-        return super().resume(run_id)
 
     def delete(self, run_id: str) -> None:
         """Delete a run, and note who did."""
@@ -215,3 +216,22 @@ class VisitorStore(RunStore):
     def _note(self, deed: str, run: Run) -> None:
         """Add a line to the audit log."""
         note_deed(self, self.user, deed, run.id, run.title)
+
+
+def _guarded(method: Callable) -> Callable:
+    """Return a method of ``RunStore`` for those who may change the run it is about."""
+    is_of_run = "run_id" in inspect.signature(method).parameters
+
+    @wraps(method)
+    def guarded(store: VisitorStore, *arguments, **named):
+        if not is_of_run:
+            raise NotAllowed(f"{method.__name__} is for workers and the command line.")
+        store._check(named["run_id"] if "run_id" in named else arguments[0])
+        return method(store, *arguments, **named)
+
+    return guarded
+
+
+for _name, _method in inspect.getmembers(RunStore, inspect.isfunction):
+    if not (_name.startswith("_") or _name in READ_ONLY | vars(VisitorStore).keys()):
+        setattr(VisitorStore, _name, _guarded(_method))

@@ -11,12 +11,7 @@ from treelab.learners.registry import find_spec
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.worker_registry import WorkerInfo
-from treelab.runs.workers.cluster.connection import (
-    SLOT,
-    check_installed,
-    cluster_address,
-    place_of,
-)
+from treelab.runs.workers.cluster import SLOT, check_cluster, cluster_address
 from treelab.runs.workers.kernels import compiling
 from treelab.runs.workers.slots import QUICK, describe_device, planned_slots
 from treelab.runs.workers.worker_pool import WORKER_COMMAND, WorkerPool
@@ -46,11 +41,10 @@ class Queue:
 
         Raises
         ------
-        ImportError
-            If a cluster is named and Dask is not installed.
+        ImportError, ValueError
+            If a cluster is named that cannot train; see ``check_cluster``.
         """
-        if address := cluster_address():
-            check_installed(address)
+        check_cluster(self.store)
         self.store.submit(run_id)
         self.ensure_workers()
 
@@ -59,9 +53,10 @@ class Queue:
 
         Raises
         ------
-        ImportError
+        ImportError, ValueError
             See ``submit``.
         """
+        check_cluster(self.store)
         if not self.store.resume(run_id):
             return False
         self.submit(run_id)
@@ -104,7 +99,8 @@ class Queue:
 
     def ensure_workers(self) -> None:
         """Start the workers that are missing, without waiting until they are warm."""
-        self._pool.ensure_workers()
+        if not self._cluster_error():
+            self._pool.ensure_workers()
 
     def workers(self) -> list[WorkerInfo]:
         """List the workers that are alive, by slot."""
@@ -123,10 +119,6 @@ class Queue:
         ]
         return found[0] if found else describe_device()
 
-    def place(self, run_id: str) -> str:
-        """Name the worker of the cluster that trains a run, "" for this machine."""
-        return place_of(self.store.folder(run_id)) if cluster_address() else ""
-
     def readiness(self) -> tuple[float, str] | None:
         """Return how ready workers are, 0 to 1, and what they do; None when they are.
 
@@ -144,7 +136,15 @@ class Queue:
 
     def startup_error(self) -> str:
         """Explain in a sentence why no worker trains, empty when all is well."""
-        return self._pool.startup_error()
+        return self._cluster_error() or self._pool.startup_error()
+
+    def _cluster_error(self) -> str:
+        """Explain why the cluster that is named can train no run, "" where it can."""
+        try:
+            check_cluster(self.store)
+        except (ImportError, ValueError) as error:
+            return str(error)
+        return ""
 
     def shut_down(self, timeout: float = 10.0) -> None:
         """End the workers of this store on this machine, and the runs they train.

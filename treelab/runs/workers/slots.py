@@ -11,8 +11,8 @@
 - "cluster" alone, where ``TREELAB_CLUSTER`` names a Dask scheduler: it trains nothing
   here and has runs trained there.
 
-``TREELAB_SLOTS`` sets the number of slots of each GPU, or of the CPU; 0 starts no
-worker at all.
+``TREELAB_SLOTS`` sets the number of slots of each GPU, or of the CPU; with 0 nothing is
+trained here.
 """
 
 import os
@@ -23,7 +23,7 @@ from functools import cache
 import joblib
 import psutil
 
-from treelab.runs.workers.cluster.connection import SLOT, cluster_address
+from treelab.runs.workers.cluster import SLOT, cluster_address
 
 QUICK = "quick"
 FIRST_CPU = "cpu:0"  # its worker sees to kernels that are not compiled yet
@@ -67,10 +67,10 @@ def slots_wanted() -> int | None:
 def planned_slots() -> list[str]:
     """List the slots of this machine, one for each worker."""
     wanted = slots_wanted()
-    if wanted == 0:
-        return []
     if cluster_address():
         return [SLOT]
+    if wanted == 0:
+        return []
     gpus = len(gpu_names())
     if gpus:
         return [QUICK] + [

@@ -1,12 +1,12 @@
 """Dates as text: years with decimals, so that trees can split them as numbers."""
 
-import re
-
 import numpy as np
 import pandas as pd
 
 ISO = "ISO8601"  # how pandas calls 2020-01-31 and 2020-01-31 12:30:00+01:00
 ISO_PATTERN = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
+# Each of these is read in one way, whatever the other dates of its column are.
+CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
 _TIME = r"( \d{1,2}:\d\d(:\d\d)?)?"
 # How people write dates, once one space separates their parts: what each style looks
 # like, its sentence, and how its days are parsed, the first that can.
@@ -28,7 +28,9 @@ STYLES = {
 
 
 def read_dates(texts: pd.Series, style: str) -> pd.Series:
-    """Return dates that are written in one style, or as ISO 8601 has them.
+    """Return dates that are written in one style, or so that it does not matter.
+
+    Whatever the style, ISO 8601 can be read, and so can years first and named months.
 
     Parameters
     ----------
@@ -45,8 +47,9 @@ def read_dates(texts: pd.Series, style: str) -> pd.Series:
     iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
     found = pd.to_datetime(iso, format=ISO, utc=True, errors="coerce")
     found = found.dt.tz_localize(None)
-    if style != ISO:
-        found = found.fillna(_styled(texts, style))
+    for each in dict.fromkeys((style, *CLEAR)):
+        if each != ISO and found.isna().any():
+            found = found.fillna(_styled(texts[found.isna()], each))
     return found
 
 
@@ -68,7 +71,8 @@ def _styled(texts: pd.Series, style: str) -> pd.Series:
 
 
 def _plain(texts: pd.Series) -> pd.Series:
-    """Return texts with one space between the parts of a date."""
+    """Return texts with one space between the parts of a date, September as Sep."""
+    texts = texts.str.replace(r"\b([Ss]ep|SEP)[Tt]\b", "Sep", regex=True)
     return texts.str.replace(
         r"[-/., ]+(?=[^:]*\d)|(?<=\d)T(?=\d)", " ", regex=True
     ).str.strip()
@@ -92,17 +96,21 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
     note : str
         What to say of it; "" for nothing.
     """
-    if texts.empty or not re.match(r"\d|[A-Za-z]{3}", texts.iloc[0]):
-        return "", ""
     head = texts.iloc[:100]  # most columns of words are known by their first
+    if texts.empty or not head.str.contains(r"\d{4}").all():
+        return "", ""
     plain = _plain(head)
-    styles = [s for s, (look, *_) in STYLES.items() if plain.str.fullmatch(look).all()]
-    if head.str.fullmatch(ISO_PATTERN).all():
-        styles.insert(0, ISO)
-    read = {style: read_dates(texts, style) for style in styles}
-    fits = {style: dates for style, dates in read.items() if dates.notna().all()}
-    if ISO in fits:
-        return ISO, "They are written as ISO 8601 has it."
+    looks = [ISO] if head.str.fullmatch(ISO_PATTERN).all() else []
+    looks += [style for style in CLEAR if plain.str.fullmatch(STYLES[style][0]).all()]
+    clear = looks[0] if looks else ISO
+    fits = {}
+    for style in (clear, "%d %m %Y", "%m %d %Y"):
+        if read_dates(head, style).notna().all():
+            dates = read_dates(texts, style)
+            if dates.notna().all():
+                fits[style] = dates
+    if clear in fits:
+        fits = {clear: fits[clear]}
     if len(fits) == 2 and texts.str.match(r"\d+\.").all():
         fits = {"%d %m %Y": fits["%d %m %Y"]}
     if not fits:
@@ -114,4 +122,6 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
             "the day and what the month, so it is a category. Write them as 2020-01-31 "
             "to have them read as dates."
         )
+    if style == ISO and looks:
+        return ISO, "They are written as ISO 8601 has it."
     return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."

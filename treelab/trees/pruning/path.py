@@ -1,4 +1,4 @@
-"""PruningPath: one argmin tree for each pruning strength, trained together."""
+"""PruningPath: one argmin tree for each pruning strength, each from its neighbour."""
 
 from dataclasses import dataclass, field, replace
 

@@ -61,6 +61,9 @@ def _only_branch(tree: Tree, node: int) -> int | None:
         return None
     else:
         goes_left = threshold > 0
+        is_number = tree.features[tree.feature[node]].kind == "number"
+        if not oblique and not goes_left and is_number:
+            return None  # minus infinity itself goes left
         if not oblique and tree.missing_left[node] != goes_left:
             return None  # it tests whether the value is missing
     return tree.left[node] if goes_left else tree.right[node]

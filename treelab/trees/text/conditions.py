@@ -20,7 +20,10 @@ from treelab.trees.walk import OBLIQUE
 
 @dataclass
 class NumberCondition:
-    """An interval of a number column: above ``low``, at most ``high``."""
+    """An interval of a number column: above ``low``, at most ``high``.
+
+    Without a ``low_text`` there is no lower bound: minus infinity passes, too.
+    """
 
     feature: Feature
     low: float = -inf
@@ -37,7 +40,12 @@ class NumberCondition:
     @property
     def is_empty(self) -> bool:
         """Whether no value passes."""
-        return not self.missing and not self.low < self.high
+        return not self.missing and not self.has_numbers
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether any number passes."""
+        return not self.low_text or self.low < self.high
 
     def narrow(self, threshold: float, left: bool, missing_left: bool, text: str):
         """Narrow the interval by one split, its threshold shown with this text."""
@@ -54,12 +62,14 @@ class NumberCondition:
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row of the table passes, bool (n_rows,)."""
         x = feature_matrix([self.feature], X)[:, 0]
-        return np.where(np.isnan(x), self.missing, (x > self.low) & (x <= self.high))
+        above = (x > self.low) | (not self.low_text)
+        return np.where(np.isnan(x), self.missing, above & (x <= self.high))
 
     def text(self, mention_missing: bool, most=None, length=None) -> str:
         """Return the condition in words, or "" where everything passes."""
         name, unit = short(self.feature.column, length), self.feature.unit
-        if not self.low < self.high:  # no number passes
+        # In words minus infinity is no number: nobody reads "at most minus infinity".
+        if not self.low < self.high:
             return f"{name} is missing" if self.missing else f"no {name} passes"
         if self.low == -inf and self.high == inf:
             return "" if self.missing else f"{name} is known"

@@ -19,7 +19,6 @@ SCORING_WORDS = {
     "validation": "validation rows",
 }
 MOST_TRIALS = 1000
-BATCHES = (None, 1, 2, 4, 8, 16)  # trials at once
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,6 @@ def sweep_form(problem: Problem) -> SweepForm:
         n_trials = st.number_input(
             "Trials", 1, MOST_TRIALS, 30, key="sweep-trials", width=130
         )
-        batch = _batch_choice(learner, name)
     st.caption(plain(preset.source))
     space = _space_table(LEARNERS[learner], problem.task, preset, f"{learner}-{name}")
     plan = None
@@ -86,24 +84,9 @@ def sweep_form(problem: Problem) -> SweepForm:
         plan = _checked(
             learner,
             problem,
-            SweepPlan(space, int(n_trials), scoring=scoring, batch=batch),
+            SweepPlan(space, int(n_trials), scoring=scoring),
         )
     return SweepForm(learner, dict(preset.fixed), plan)
-
-
-def _batch_choice(learner: str, preset: str) -> int | None:
-    """Choose how many trials train as one batch; None leaves it to the device."""
-    if not LEARNERS[learner].trains_batches or preset == "paper":
-        return None
-    return st.selectbox(
-        "At once",
-        BATCHES,
-        format_func=lambda size: "auto" if size is None else str(size),
-        key=f"sweep-batch-{learner}",
-        help="Trials that are chosen together; those of one number of steps train as "
-        "one batch of trees. Auto: 8 on CUDA; 1 on the CPU, where a batch is slower.",
-        width=110,
-    )
 
 
 def _space_table(

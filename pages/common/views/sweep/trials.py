@@ -29,9 +29,7 @@ from treelab.runs.jobs.sweep import create_trial_run
 from treelab.runs.store.run import Run
 from treelab.runs.sweeps.plan import SweepPlan
 from treelab.runs.sweeps.study import (
-    BATCH,
     JOURNAL,
-    batch_words,
     read_study,
     setting_importance,
     trial_table,
@@ -138,8 +136,6 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
             params = {"run": run.id}
             st.page_link("pages/tree.py", label="See the tree", query_params=params)
             st.page_link("pages/compare.py", label="Compare")
-    if batched := batch_words(trials):
-        st.caption(f"{batched}.")
     if not run.is_finished:
         st.progress(run.progress)
 
@@ -149,17 +145,14 @@ def _state(run: Run) -> str:
     left = f", about {duration(run.remaining)} left" if run.remaining else ""
     waits = place_in_queue(run.id)
     state = f"in the queue, place {waits}" if waits else run.stage or run.state
-    place = queue().place(run.id)
-    where = f", on worker {place}" if place and not waits else ""
+    where = f", on {run.machine}" if run.machine else ""
     return f"{state}{left}{where}"
 
 
 def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> None:
     """List the trials; a ticked one becomes a run."""
     ranked = trials.sort_values("score", ascending=False, na_position="last")
-    if BATCH in ranked:
-        ranked[BATCH] = ranked[BATCH].fillna(1)
-    measured = [n for n in ("leaves", "depth", "seconds", BATCH) if n in ranked]
+    measured = [n for n in ("leaves", "depth", "seconds") if n in ranked]
     known = [name for name in measured if ranked[name].notna().any()]
     settings = [name for name in labels if name in ranked]
     shown = ranked[["trial", "state", "score", *known, *settings]]
@@ -177,9 +170,6 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
             "leaves": st.column_config.NumberColumn(format="%.1f"),
             "depth": st.column_config.NumberColumn(format="%.1f"),
             "seconds": st.column_config.NumberColumn(format="%.1f"),
-            BATCH: st.column_config.NumberColumn(
-                "trained as one", help="Trials in one batch of trees, this one included"
-            ),
         }
         | {name: st.column_config.Column(labels[name]) for name in settings},
     )

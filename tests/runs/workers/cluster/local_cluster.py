@@ -13,12 +13,11 @@ PLAIN = ["--no-dashboard"]
 
 
 class LocalCluster:
-    """Processes that know nothing of the app's store but what Dask brings them."""
+    """Processes that know nothing of the app's store but what is sent to them."""
 
-    def __init__(self, folder: Path, forbidden: Path):
+    def __init__(self, folder: Path):
         self.address = f"tcp://127.0.0.1:{free_port()}"
-        self.touched = folder / "touched.txt"
-        self._folder, self.forbidden = folder, forbidden
+        self._folder = folder
         self.scheduler = self._start("scheduler", "scheduler")
         self.workers: dict[str, subprocess.Popen] = {}
 
@@ -55,8 +54,6 @@ class LocalCluster:
             "PYTHONPATH": str(ROOT),
             "OMP_NUM_THREADS": "1",
             "CUDA_VISIBLE_DEVICES": "",
-            "TEST_FORBIDDEN": str(self.forbidden),
-            "TEST_LOG": str(self.touched),
         }
         with (own / "log.txt").open("wb") as log:
             return subprocess.Popen(

@@ -1,6 +1,5 @@
-"""Runs on a Dask cluster whose two workers cannot see the store, one killed mid-run."""
+"""Runs on a Dask cluster of two workers in other folders, over PostgreSQL."""
 
-import os
 import signal
 import sys
 import time
@@ -9,6 +8,7 @@ import psutil
 import pytest
 
 from tests.runs.conftest import problem_in
+from tests.runs.store import postgres
 from tests.runs.workers.cluster.local_cluster import LocalCluster, wait
 from tests.runs.workers.slow_tree import SPEC
 from treelab.learners.common.search_space import Values
@@ -18,13 +18,15 @@ from treelab.runs.jobs.rashomon.more_trees import create_more
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.jobs.sweep import create_sweep
+from treelab.runs.store.database import reading
+from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps.plan import SweepPlan
 from treelab.runs.sweeps.study import read_study, trial_table
 from treelab.runs.workers.queue import Queue
 
 pytestmark = pytest.mark.slow
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 COMMAND = (sys.executable, "-m", "tests.runs.workers.slow_worker")
 LONG = {"epochs": 400, "pause": 0.1}
@@ -34,8 +36,7 @@ QUICK = {"n_steps": 30, "n_restarts": 2, "max_leaf_nodes": 8}
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A scheduler; tests see to it that there are workers."""
-    folder = tmp_path_factory.mktemp("cluster")
-    found = LocalCluster(folder / "dask", folder / "home")
+    found = LocalCluster(tmp_path_factory.mktemp("dask"))
     yield found
     found.close()
 
@@ -43,14 +44,16 @@ def cluster(tmp_path_factory):
 @pytest.fixture(scope="module")
 def module_queue(cluster, tmp_path_factory):
     """The queue of the app's machine, whose one worker hands runs on."""
-    with pytest.MonkeyPatch.context() as patch:
+    with postgres.started() as url, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREELAB_CLUSTER", cluster.address)
+        patch.setenv("TREELAB_STORE", url)
         patch.delenv("TREELAB_SLOTS", raising=False)
         patch.setitem(LEARNERS, SPEC.key, SPEC)
-        queue = Queue(RunStore(cluster.forbidden), command=COMMAND)
+        queue = Queue(RunStore(tmp_path_factory.mktemp("home")), command=COMMAND)
         queue.ensure_workers()
         yield queue
         queue.shut_down()
+        queue.store.database.engine.dispose()
 
 
 @pytest.fixture
@@ -60,6 +63,21 @@ def queue(cluster, module_queue):
         cluster.ensure_worker(name)
     wait(lambda: "2 workers" in module_queue.device(), "two workers")
     return module_queue
+
+
+@pytest.fixture
+def train_here(tmp_path, monkeypatch):
+    """Train in this process, in a store in a file; return that store and the run."""
+
+    def train(learner, settings):
+        with monkeypatch.context() as patch:
+            patch.delenv("TREELAB_STORE")
+            here = RunStore(tmp_path / "here")
+            run_id = here.create(learner, settings, problem_in(here))
+            run_one(run_id, here.home)
+        return here, run_id
+
+    return train
 
 
 @pytest.fixture
@@ -81,16 +99,26 @@ def ended(queue, *ids):
 
     def all_ended():
         queue.check()
-        return all(queue.store.run(run_id).is_finished for run_id in ids)
+        runs = [queue.store.run(run_id) for run_id in ids]
+        # One whose worker died is sent again in a moment.
+        return all(run.is_finished and time.time() - run.finished > 3 for run in runs)
 
     wait(all_ended, f"the end of {ids}", seconds=150)
     return [queue.store.run(run_id) for run_id in ids]
 
 
-def in_training(queue, run_id):
+def in_training(queue, cluster, run_id):
     """Wait until a run has reported from a worker of the cluster; return its name."""
     wait(lambda: queue.store.run(run_id).epoch > 0, "a report")
-    return queue.place(run_id).split(" ")[0]
+    return owner(queue.store, cluster, run_id)
+
+
+def owner(store, cluster, run_id):
+    """The name of the worker that trains a run."""
+    with reading(store.database) as db:
+        row = db.execute("SELECT owner FROM runs WHERE id = ?", (run_id,)).fetchone()
+    names = {process.pid: name for name, process in cluster.workers.items()}
+    return names.get(ProcessId.parse(row["owner"]).pid, "")
 
 
 def model_bytes(store, run_id):
@@ -100,7 +128,7 @@ def model_bytes(store, run_id):
     return files, store.run(run_id).metrics
 
 
-def test_runs_train_as_they_do_here(queue, cluster, tmp_path):
+def test_runs_train_as_they_do_here(queue, train_here):
     wanted = [
         ("cart", {}),
         ("gradtree", QUICK),
@@ -110,10 +138,8 @@ def test_runs_train_as_they_do_here(queue, cluster, tmp_path):
     ids = [submitted(queue, learner, **settings) for learner, settings in wanted]
     runs = ended(queue, *ids)
     assert [(run.state, run.error) for run in runs] == [("done", "")] * len(runs)
-    here = RunStore(tmp_path / "here")
     for run_id, (learner, settings) in zip(ids, wanted):
-        own = here.create(learner, settings, problem_in(here))
-        run_one(own, here.home)
+        here, own = train_here(learner, settings)
         assert model_bytes(queue.store, run_id) == model_bytes(here, own)
         columns = ["epoch", "train_loss", "valid_loss", "stage"]
         there, locally = queue.store.events(run_id), here.events(own)
@@ -122,16 +148,7 @@ def test_runs_train_as_they_do_here(queue, cluster, tmp_path):
     assert queue.store.snapshots(ids[1])
     assert queue.store.path(ids[1]) is not None
     assert not (queue.store.folder(ids[1]) / "checkpoint").exists()
-    assert not cluster.touched.exists()
     assert all(" of " in run.summary["device"] for run in runs)
-
-
-def test_the_log_would_have_seen_a_worker_that_opens_the_store(queue, cluster):
-    client = distributed.Client(cluster.address, set_as_default=False)
-    client.run(os.listdir, str(queue.store.home))
-    client.close()
-    assert "os.listdir" in cluster.touched.read_text()
-    cluster.touched.unlink()
 
 
 def test_other_runs_go_the_same_way(queue):
@@ -152,20 +169,20 @@ def test_other_runs_go_the_same_way(queue):
     assert "cluster" in store.table(runs[-1].problem.table_id)
 
 
-def test_stop_reaches_the_worker(queue):
+def test_stop_reaches_the_worker(queue, cluster):
     run_id = submitted(queue, **LONG)
-    in_training(queue, run_id)
-    asked = time.monotonic()
+    in_training(queue, cluster, run_id)
+    asked = time.time()
     queue.store.request_stop(run_id)
     (run,) = ended(queue, run_id)
     assert (run.state, run.has_model) == ("stopped", True)
-    assert time.monotonic() - asked < 10
+    assert run.finished - asked < 10
 
 
-def test_a_paused_run_goes_on_where_it_was(queue, tmp_path):
+def test_a_paused_run_goes_on_where_it_was(queue, cluster, train_here):
     settings = QUICK | {"n_steps": 400}
     run_id = submitted(queue, "gradtree", **settings)
-    in_training(queue, run_id)
+    in_training(queue, cluster, run_id)
     queue.store.request_pause(run_id)
     (run,) = ended(queue, run_id)
     assert run.state == "paused"
@@ -173,15 +190,13 @@ def test_a_paused_run_goes_on_where_it_was(queue, tmp_path):
     assert queue.resume(run_id)
     (run,) = ended(queue, run_id)
     assert (run.state, run.attempts) == ("done", 2)
-    here = RunStore(tmp_path / "here")
-    own = here.create("gradtree", settings, problem_in(here))
-    run_one(own, here.home)
+    here, own = train_here("gradtree", settings)
     assert model_bytes(queue.store, run_id) == model_bytes(here, own)
 
 
-def test_a_deleted_run_frees_its_worker(queue):
+def test_a_deleted_run_frees_its_worker(queue, cluster):
     run_id = submitted(queue, **LONG)
-    in_training(queue, run_id)
+    in_training(queue, cluster, run_id)
     queue.store.delete(run_id)
     wait(lambda: not queue.store.folder(run_id).exists(), "the folder is gone")
     others = [submitted(queue, epochs=3) for _ in range(2)]
@@ -190,15 +205,13 @@ def test_a_deleted_run_frees_its_worker(queue):
 
 def test_a_run_whose_worker_is_killed_trains_on_another(queue, cluster):
     ids = [submitted(queue, epochs=60, pause=0.1) for _ in range(2)]
-    victim, other = (in_training(queue, run_id) for run_id in ids)
+    victim, other = (in_training(queue, cluster, run_id) for run_id in ids)
     assert {victim, other} == {"one", "two"}
     cluster.kill(victim)
-    wait(lambda: not queue.place(ids[0]).startswith(victim), "it is not named any more")
     runs = ended(queue, *ids)
     assert [(run.state, run.attempts) for run in runs] == [("done", 2), ("done", 1)]
     epochs = queue.store.events(ids[0])["epoch"]
     assert epochs.is_monotonic_increasing
-    assert not cluster.touched.exists()
 
 
 def test_a_sweep_with_a_killed_worker_ends_complete(queue, cluster):
@@ -237,24 +250,20 @@ def test_a_stopped_sweep_trains_with_the_best_so_far(queue):
     assert (run.state, run.has_model) == ("stopped", True)
 
 
-def test_the_death_of_the_apps_worker_interrupts_and_retry_goes_on(queue):
+def test_runs_go_on_where_the_apps_worker_dies(queue, cluster):
     run_id = submitted(queue, epochs=30, pause=0.1)
-    in_training(queue, run_id)
+    in_training(queue, cluster, run_id)
     (worker,) = queue.workers()
     psutil.Process(worker.process.pid).send_signal(signal.SIGKILL)
-    wait(lambda: run_id in queue.check(), "found dead")
-    assert queue.store.run(run_id).can_resume
-    assert queue.resume(run_id)
     (run,) = ended(queue, run_id)
-    assert (run.state, run.attempts) == ("done", 2)
+    assert (run.state, run.attempts) == ("done", 1)
 
 
 def test_without_a_scheduler_runs_are_resumable_and_pages_say_why(queue, cluster):
     run_id = submitted(queue, **LONG)
-    in_training(queue, run_id)
+    in_training(queue, cluster, run_id)
     cluster.close()
     (run,) = ended(queue, run_id)
     assert run.state == "interrupted"
-    assert "scheduler went away" in run.error
     assert run.can_resume
     wait(lambda: "scheduler" in queue.startup_error(), "a sentence for pages")

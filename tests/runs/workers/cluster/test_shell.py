@@ -32,8 +32,7 @@ QUICK = ["--set", "n_steps=30", "--set", "n_restarts=2", "--set", "max_leaf_node
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A scheduler and two workers."""
-    folder = tmp_path_factory.mktemp("cluster")
-    found = LocalCluster(folder / "dask", folder / "home")
+    found = LocalCluster(tmp_path_factory.mktemp("dask"))
     for name in ("one", "two"):
         found.ensure_worker(name)
     with distributed.Client(found.address, timeout=60, set_as_default=False) as client:
@@ -43,7 +42,7 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture
-def start(cluster, tmp_path):
+def start(cluster, on_server, tmp_path):
     """Start a command on a small table; return its process and its store."""
     table = tmp_path / "small.csv"
     small_table().to_csv(table, index=False)
@@ -100,7 +99,7 @@ def test_a_sweep_tries_and_trains_on_the_cluster(start):
 
 
 def test_ctrl_c_stops_the_run_there(start):
-    long = ["--set", "n_steps=20000", "--set", "max_leaf_nodes=8"]
+    long = ["--set", "n_steps=4000", "--set", "max_leaf_nodes=8"]  # reports each 400
     process, store = start("train", "--learner", "gradtree", *long)
     wait(lambda: [run for run in store.runs() if run.epoch > 0], "a report")
     process.send_signal(signal.SIGINT)
@@ -108,11 +107,11 @@ def test_ctrl_c_stops_the_run_there(start):
     assert trained_there(store) == ["stopped"]
 
 
-def test_without_a_scheduler_no_run_is_made(tmp_path, monkeypatch, capsys):
+def test_without_a_scheduler_no_run_is_made(on_server, tmp_path, monkeypatch, capsys):
     table, home = tmp_path / "small.csv", tmp_path / "home"
     small_table().to_csv(table, index=False)
     monkeypatch.setenv("TREELAB_CLUSTER", f"tcp://127.0.0.1:{free_port()}")
-    monkeypatch.setattr("treelab.runs.workers.cluster.connection.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("treelab.runs.workers.cluster.CONNECT_SECONDS", 1)
     command = ["train", str(table), "--target", "kind", "--home", str(home)]
     assert main(command) == 2
     assert "No Dask scheduler answers" in capsys.readouterr().err

@@ -1,10 +1,13 @@
 """Read the columns of a Parquet file."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
+from pandas.api.types import pandas_dtype
 from pyarrow import types
 
 from treelab.data.reading.column_names import unique_names
@@ -18,6 +21,10 @@ from treelab.trees.derived.decimal_years import decimal_years
 from treelab.trees.frames import plain_column
 
 BATCH_CELLS = 2**20
+# What pandas would make floats or objects of, where cells are missing.
+_INTEGERS = [f"{kind}{8 * size}" for kind in ("Int", "UInt") for size in (1, 2, 4, 8)]
+_NULLABLE = {pa.from_numpy_dtype(n.lower()): pandas_dtype(n) for n in _INTEGERS}
+_NULLABLE[pa.bool_()] = pd.BooleanDtype()
 
 
 def read_parquet(content: bytes, name: str) -> tuple[list[ColumnReading], list[str]]:
@@ -34,7 +41,7 @@ def read_parquet(content: bytes, name: str) -> tuple[list[ColumnReading], list[s
     for column_name in names:
         _, column = columns.pop(0)  # it is not needed any longer
         if column_name:
-            readings.append(_parquet_column(column, column_name, notes))
+            readings.append(_parquet_column(column, column_name))
     if not readings:
         raise TableError(f"{name} has no columns of numbers or text.")
     return readings, notes
@@ -134,18 +141,21 @@ def _text_bytes(values: pa.Array) -> int:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """Return values without a dictionary, and decimal numbers as float64."""
-    if types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if types.is_decimal(values.type):
-        values = values.cast(pa.float64(), safe=False)
-    return values
+    """Return values without a dictionary."""
+    return values.dictionary_decode() if types.is_dictionary(values.type) else values
 
 
-def _parquet_column(
-    column: pa.ChunkedArray, name: str, notes: list[str]
-) -> ColumnReading:
-    """Read one column."""
+def _parquet_column(column: pa.ChunkedArray, name: str) -> ColumnReading:
+    """Read one column, and keep its cells as they came."""
+    held = column.to_pandas(types_mapper=_NULLABLE.get if column.null_count else None)
+    notes: list[str] = []
+    return replace(
+        _read_values(column, name, notes), notes=notes, written=held.rename(name)
+    )
+
+
+def _read_values(column: pa.ChunkedArray, name: str, notes: list[str]) -> ColumnReading:
+    """Read one column as numbers, text, or true and false."""
     kind = column.type
     if types.is_boolean(kind):
         if column.null_count:  # true, false and missing
@@ -159,13 +169,12 @@ def _parquet_column(
         times = pd.to_datetime(column.to_pandas(), utc=True).dt.tz_localize(None)
         notes.append(date_note(name))
         form = CellForm("date", date=ISO)
-        years = decimal_years(times).rename(name)
-        return ColumnReading(years, form=form, written=times.rename(name))
+        return ColumnReading(decimal_years(times).rename(name), form=form)
     if types.is_duration(kind) or types.is_time(kind):
         cells = column.to_pandas().rename(name)
         unit = "days" if types.is_duration(kind) else "hours since midnight"
         notes.append(f"Column {name!r} holds {kind} values, which became {unit}.")
-        return ColumnReading(plain_column(cells), written=cells)
+        return ColumnReading(plain_column(cells))
     if types.is_integer(kind) and column.null_count == 0:
         return ColumnReading(
             column.cast(pa.int64(), safe=False).to_pandas().rename(name)

@@ -3,8 +3,12 @@
 import csv
 import datetime
 import io
+import posixpath
+import re
+import zipfile
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from xml.etree import ElementTree
 
 from treelab.data.reading.extent import MOST_BYTES, check_bytes
 from treelab.data.reading.formats.guarded import serve
@@ -12,6 +16,12 @@ from treelab.data.reading.table_error import TableError, pick_table
 
 HEAD = 50  # rows among which the header is looked for
 
+# A cell of a sheet's XML whose type is an error: its place, and what it shows.
+_ERROR = re.compile(
+    rb'<(?:\w+:)?c (?=[^>]*\bt="e")[^>]*\br="([A-Z]+\d+)"[^>]*>'
+    rb"(?:(?!</(?:\w+:)?c>).)*?<(?:\w+:)?v>(#[^<]{1,20})<",
+    re.S,
+)
 Row = list
 Merge = tuple[tuple[int, int], tuple[int, int]]  # first and last (row, column)
 
@@ -39,7 +49,7 @@ def sheet_as_text(
     known : list of str
         Names of columns that are expected: the row with most of them is the header.
     mark : str
-        Goes ahead of a number with decimals, so that it is not taken for text.
+        Goes ahead of what is no text: as text, 1.234 may be 1234, and 7 a code.
     """
     import python_calamine as calamine
 
@@ -56,18 +66,25 @@ def sheet_as_text(
         if type(error).__name__ != "PanicException":  # of Rust
             raise
         raise _damaged(name, error) from error
+    errors = _errors(content, page.name)
     left = page.start[1] if page.start else 0
     merges = [
         ((top, first - left), (bottom, last - left))
         for (top, first), (bottom, last) in page.merged_cell_ranges or []
     ]
-    height, width = _filled_extent(page.iter_rows())
+
+    def page_rows() -> Iterator[Row]:
+        """Yield the rows of the sheet, with the errors that calamine leaves out."""
+        for i, row in enumerate(page.iter_rows()):
+            for j in errors.get(i, {}).keys() & {j + left for j in range(len(row))}:
+                row[j - left] = errors[i][j]
+            yield row
+
+    height, width = _filled_extent(page_rows())
     if not height:
         raise TableError(f"{name}: the sheet {page.name!r} is empty. Choose another.")
     notes: list[str] = []
-    rows = _fill_merges(
-        (row[:width] for row in islice(page.iter_rows(), height)), merges
-    )
+    rows = _fill_merges((row[:width] for row in islice(page_rows(), height)), merges)
     head = list(islice(rows, max(HEAD, header or 0) + 1))
     if header is None:
         header = _known_header(head, known)
@@ -97,6 +114,32 @@ def _pick_sheet(book, name: str, sheet: str | None) -> str:
     if len(shown) > 1:
         shown = [s for s in shown if book.get_sheet_by_name(s).height]
     return pick_table(name, shown or names[:1], None, "sheet")
+
+
+def _errors(content: bytes, sheet: str) -> dict[int, dict[int, str]]:
+    """Return the errors, such as #DIV/0!, by row and column of a sheet of .xlsx."""
+    found: dict[int, dict[int, str]] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as book:
+            sheets = ElementTree.fromstring(book.read("xl/workbook.xml")).iter()
+            links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
+            target = {link.get("Id"): link.get("Target", "") for link in links}
+            own = next(s for s in sheets if s.get("name") == sheet)
+            (link,) = (value for key, value in own.items() if key.endswith("}id"))
+            text = book.read(posixpath.join("/xl", target[link])[1:])
+    # Another kind of workbook, or one of which only the sheets themselves are whole.
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, StopIteration):
+        return found
+    except ElementTree.ParseError:
+        return found
+    for cell, error in _ERROR.findall(text):
+        row = cell.decode().lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        letters = cell.decode().removesuffix(row)
+        column = 0
+        for letter in letters:
+            column = 26 * column + ord(letter) - ord("A") + 1
+        found.setdefault(int(row) - 1, {})[column - 1] = error.decode()
+    return found
 
 
 def _filled_extent(rows: Iterable[Row]) -> tuple[int, int]:
@@ -174,7 +217,7 @@ def _as_csv(
         )
     text = _Text()
     text.write("\n" * (start + depth - 1))  # a line's number is that of its row
-    text.add([_text(cell) for cell in first])
+    text.add([_text(c) if isinstance(c, str) else c for c in first], mark)
     for row in chain(head[start + depth :], rows):
         text.add(row, mark)
     return text.content(), _has_header(header, depth)
@@ -220,7 +263,7 @@ def _text(cell: object, words: bool = True) -> str:
     if isinstance(cell, str):
         text = cell.replace("\0", "")
         return " ".join(text.split() if words else text.strip().splitlines())
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) <= 2**53:
         return str(int(cell))
     if isinstance(cell, datetime.datetime):
         midnight = cell.time() == datetime.time()
@@ -240,15 +283,12 @@ class _Text:
         """Write some text, as the csv module asks for it."""
         self._bytes.write(text.encode("utf-8", errors="replace"))
 
-    def add(self, row: Row, mark: str = "") -> None:
+    def add(self, row: Row, mark: str) -> None:
         """Write a row, unless there is too much text already."""
         if self._bytes.tell() <= MOST_BYTES:
-            # Numbers say that they are such: as text, 1.234 may be 1234.
             self._writer.writerow(
                 [
-                    f"{mark}{cell!r}"
-                    if type(cell) is float and cell % 1
-                    else _text(cell, words=False)
+                    f"{'' if isinstance(cell, str) else mark}{_text(cell, words=False)}"
                     for cell in row
                 ]
             )

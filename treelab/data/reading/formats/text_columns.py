@@ -70,11 +70,11 @@ class TextColumns:
 def typed_text(value: object) -> str:
     """Return a value of a file with types as text; None is empty.
 
-    A number with decimals says that it is one: as text, 1.234 may be 1234.
+    What is no text says so: as text, 1.234 may be 1234, and 7 another code than 007.
     """
-    if isinstance(value, float) and value % 1:
-        return f"{TYPED}{value!r}"
-    return "" if value is None else str(value)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{TYPED}{value!r}"
 
 
 def _empty(n_rows: int) -> pa.Array:

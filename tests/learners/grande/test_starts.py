@@ -1,7 +1,19 @@
+"""Where GRANDE's trees start: greedy trees, and complete ones that equal them."""
+
 import numpy as np
 import pytest
+import torch
+from sklearn.tree import DecisionTreeClassifier
 
-from treelab.learners.grande.greedy_trees import grow_boosted, grow_forest
+from treelab.learners.grande.rows import Rows
+from treelab.learners.grande.starts import (
+    LEAD,
+    draw_starts,
+    grow_boosted,
+    grow_forest,
+    lay_out,
+)
+from treelab.ops.select import chosen_split
 
 
 def rows(n_classes, n=300, seed=0):
@@ -81,3 +93,58 @@ def test_rows_of_one_class_grow_trees_that_predict_it(grow):
     one_class = np.ones(30, dtype=int)
     trees = grow(x, one_class, np.ones(30), columns, depth=2, n_classes=2, seed=0)
     assert (mean_prediction(trees, x) > 1).all()
+
+
+@pytest.mark.parametrize("depth", [1, 3, 6])
+def test_a_complete_tree_sends_each_row_where_the_greedy_one_does(depth):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 6)).astype(np.float32)
+    y = np.digitize(x[:, 0] - x[:, 3] * (x[:, 1] > 0), [-0.5, 0.5])
+    greedy = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=9).fit(x, y)
+    feature, threshold, leaf = lay_out(greedy.tree_, depth)
+    reached = [leaf[walk(feature, threshold, row)] for row in x]
+    np.testing.assert_array_equal(reached, greedy.apply(x))
+
+
+@pytest.mark.parametrize("grow", [grow_forest, grow_boosted])
+def test_no_leaf_of_a_greedy_tree_has_fewer_rows_than_asked(grow):
+    x, y = rows(2)
+    columns = np.tile(np.arange(6), (6, 1))
+    settings = {"depth": 4, "n_classes": 2, "seed": 1, "least": 40}
+    for tree in grow(x, y, np.ones(len(x)), columns, **settings):
+        reached = [walk(tree.feature, tree.threshold, row) for row in x]
+        counts = np.unique(reached, return_counts=True)[1]
+        # Boosted trees are grown on a fraction of the rows, forests on drawn ones.
+        assert counts.min() >= 20
+        assert len(counts) > 1
+
+
+@pytest.mark.parametrize("width", [4, 6, 90])
+def test_a_greedy_start_has_the_greedy_trees_splits_each_ahead_of_all_others(width):
+    rng = np.random.default_rng(0)
+    x = torch.tensor(rng.normal(size=(200, max(width, 6))), dtype=torch.float32)
+    y = (x[:, 0] > 0).long()
+    trained = Rows(x, y, torch.ones(200), torch.full((200,), -1), 200, 1, 2)
+    columns = np.tile(np.arange(width), (5, 1))
+    starts = draw_starts(
+        "forest",
+        trained,
+        columns,
+        depth=3,
+        generator=torch.Generator().manual_seed(0),
+        random=np.random.RandomState(3),
+    )
+    seed = np.random.RandomState(3).randint(2**31, size=1)[0]
+    trees = grow_forest(
+        x.numpy(), y.numpy(), np.ones(200), columns, depth=3, n_classes=2, seed=seed
+    )
+    _, feature, threshold = chosen_split(
+        starts.logits, starts.threshold, starts.columns
+    )
+    top = starts.logits.topk(2, dim=-1).values
+    for e, tree in enumerate(trees):
+        splits = tree.feature >= 0
+        np.testing.assert_array_equal(feature[e][splits], tree.feature[splits])
+        np.testing.assert_array_equal(threshold[e][splits], tree.threshold[splits])
+        lead = (top[e, :, 0] - top[e, :, 1]).numpy()[splits]
+        assert (lead >= LEAD - 1e-5).all()

@@ -3,21 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from treelab.learners.grande.constrained.complete import (
-    NOWHERE,
-    close_small,
-    put_in_order,
-)
-from treelab.learners.grande.constrained.keeping import output_signs
+from treelab.learners.grande.constraints import output_signs
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
-from treelab.trees.constraints.boxes import node_boxes
 from treelab.trees.constraints.constraints import Constraints
 from treelab.trees.constraints.violations import violations
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
 QUICK = {"n_estimators": 12, "depth": 3, "max_epochs": 8, "random_state": 0}
@@ -110,48 +101,3 @@ def test_of_two_classes_the_first_falls_where_the_second_grows():
     assert output_signs(first, ("no", "yes"), 1).tolist() == [-1]
     of_three = Constraints(monotone="age: up", monotone_class="b")
     assert output_signs(of_three, ("a", "b", "c"), 3).tolist() == [-1, 1, -1]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
-def test_leaves_are_put_in_order_by_their_boxes(seed, depth):
-    random = np.random.RandomState(seed)
-    n_splits, n_features = 2**depth - 1, 3
-    feature = random.randint(n_features, size=(1, n_splits))
-    threshold = random.randint(-2, 3, size=(1, n_splits)).astype(np.float32)
-    value = random.normal(size=(1, n_splits + 1, 1)).astype(np.float32)
-    before = value.copy()
-    put_in_order(feature, threshold, np.array([1, -1, 0]), np.array([1]), value)
-    tree = Tree.complete(
-        [Feature(name) for name in "abc"],
-        feature[0],
-        threshold[0].astype(float),
-        np.zeros(n_splits, bool),
-        value[0],
-    )
-    leaves = np.arange(n_splits, 2 * n_splits + 1)
-    boxes = node_boxes(tree, encoded=True).of(leaves)
-    pairs = boxes.ordered({"a": "up", "b": "down"})
-    assert (value[0, pairs[:, 0]] <= value[0, pairs[:, 1]]).all()
-    if (before[0, pairs[:, 0]] <= before[0, pairs[:, 1]]).all():
-        assert (value == before).all()
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 30))
-def test_no_leaf_that_is_reached_keeps_too_few_rows(seed, least):
-    random = np.random.RandomState(seed)
-    x = random.normal(size=(60, 3)).astype(np.float32)
-    rows = np.flatnonzero(random.uniform(size=60) < 0.7)
-    feature = random.randint(3, size=(5, 7))
-    threshold = random.normal(size=(5, 7)).astype(np.float32)
-    before = threshold.copy()
-    close_small(x, rows, feature, threshold, least)
-    closed = np.abs(threshold) == np.float32(NOWHERE)
-    assert (closed | (threshold == before)).all()
-    for own_feature, own_threshold in zip(feature, threshold):
-        node = np.zeros(len(rows), dtype=int)
-        for _ in range(3):
-            goes_left = x[rows, own_feature[node]] <= own_threshold[node]
-            node = 2 * node + np.where(goes_left, 1, 2)
-        assert np.unique(node, return_counts=True)[1].min() >= min(least, len(rows))

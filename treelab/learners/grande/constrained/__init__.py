@@ -1,1 +1,0 @@
-"""Constraints on GRANDE: columns on offer, splits and leaves while it trains."""

@@ -1,0 +1,276 @@
+"""The Dask cluster on which runs are trained, where ``TREELAB_CLUSTER`` names one.
+
+A worker there is sent a run's id and the store's address; all else passes through the
+store, which all machines see. Functions of a program that waits for them, as of
+``bench``, are called there by a ``Caller``.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import treelab
+from treelab.runs.store.private import open_private
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.server import Server
+from treelab.trees.text.numerals import counted
+
+if TYPE_CHECKING:  # loading it takes a second, and it is an extra
+    from distributed import Client
+
+CONNECT_SECONDS = 10
+SLOT = "cluster"  # of the worker that hands runs on to the cluster
+MARK = "cluster.txt"  # in the data folder, by which a machine knows it for the same
+# Fits share a process's threads badly, and numba's may not meet.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def cluster_address() -> str:
+    """Address of the Dask scheduler to train on, empty for this machine."""
+    return os.environ.get("TREELAB_CLUSTER", "").strip()
+
+
+def check_cluster(store: RunStore) -> None:
+    """Raise unless runs of a store can be trained on the cluster that is named, if any.
+
+    Raises
+    ------
+    ImportError
+        If Dask's ``distributed`` is not installed.
+    ValueError
+        If other machines cannot open the store.
+    """
+    if not (address := cluster_address()):
+        return
+    _check_installed(address)
+    if not isinstance(store.database, Server):
+        raise ValueError(
+            f"TREELAB_CLUSTER={address} needs a store that all machines of the cluster "
+            "see: set TREELAB_STORE to the address of a PostgreSQL database "
+            "(postgresql://user:password@host/name), and TREELAB_HOME to a folder that "
+            "all of them share. Or unset TREELAB_CLUSTER to train on this machine."
+        )
+
+
+def _check_installed(address: str) -> None:
+    """Raise ImportError, with what to do, unless Dask's ``distributed`` is there."""
+    try:
+        found = find_spec("distributed")
+    except ValueError:  # it was tried before, and is not
+        found = None
+    if found is None:
+        raise ImportError(
+            f"TREELAB_CLUSTER={address} asks for a Dask cluster, but the package "
+            'distributed is not installed. Install it (pip install ".[cluster]"), or '
+            "unset TREELAB_CLUSTER to train on this machine."
+        )
+
+
+def connect(address: str) -> Client:
+    """Connect to a Dask scheduler.
+
+    Raises
+    ------
+    ImportError
+        If Dask's ``distributed`` is not installed.
+    OSError
+        If no scheduler answers at the address.
+    """
+    _check_installed(address)
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise OSError(
+            f"No Dask scheduler answers at TREELAB_CLUSTER={address}: {error}. Start "
+            "it, or unset TREELAB_CLUSTER to train on this machine."
+        ) from error
+
+
+def worker_addresses(client: Client) -> list[str]:
+    """List the addresses of the cluster's workers."""
+    return list(client.scheduler_info(n_workers=-1)["workers"])
+
+
+def misfits(client: Client, store: RunStore | None = None) -> dict[str, str]:
+    """Say by address why some workers cannot train.
+
+    They have another treelab or Python than this machine, or do not see the store.
+
+    Parameters
+    ----------
+    client : Client
+    store : RunStore, optional
+        Whose runs they are to train; none: they need no store.
+    """
+    answers: Any = client.run(eval, _VERSIONS, on_error="return")  # this client waits
+    found = {address: _difference(answer) for address, answer in answers.items()}
+    alike = [address for address, sentence in found.items() if not sentence]
+    if store is not None and alike:
+        where = (str(store.home), store.database, _mark(store.home))
+        seen: Any = client.run(_why_unseen, *where, workers=alike, on_error="return")
+        found |= {address: str(sentence) for address, sentence in seen.items()}
+    return {address: sentence for address, sentence in found.items() if sentence}
+
+
+# Text, not a function of ours: a worker without treelab could not read that.
+_VERSIONS = (
+    "(__import__('treelab').__version__, __import__('platform').python_version())"
+)
+
+
+def _difference(answer: tuple[str, str] | Exception) -> str:
+    """Say what a worker has in another version than this machine, "" for nothing."""
+    if isinstance(answer, ModuleNotFoundError):
+        return "it has no treelab"
+    if isinstance(answer, Exception):
+        return f"it does not answer: {answer!r}"
+    version, python = answer
+    if version != treelab.__version__:
+        return f"it has treelab {version}, here is {treelab.__version__}"
+    here = platform.python_version()
+    if python.split(".")[:2] != here.split(".")[:2]:
+        return f"it has Python {python}, here is {here}"
+    return ""
+
+
+def _mark(home: Path) -> str:
+    """Return what the data folder is known by, written once."""
+    path = home / MARK
+    with suppress(FileExistsError), open_private(path, "x", "utf-8") as file:
+        file.write(secrets.token_hex(8))
+    return path.read_text("utf-8")
+
+
+def _why_unseen(home: str, server: Server, mark: str) -> str:
+    """Say on a worker why it cannot use the store, "" where it can."""
+    path = Path(home) / MARK
+    if not path.is_file() or path.read_text("utf-8") != mark:
+        return f"its folder {home} is not the one that the app has under this name"
+    try:
+        RunStore(home, server).queued()
+    except (OSError, ValueError, ImportError) as error:
+        return f"it cannot use the store: {error}"
+    return ""
+
+
+def help_search(run_id: str, home: str, server: Server) -> None:
+    """Try trials of a sweep on a worker of the cluster, while they are wanted there.
+
+    Parameters
+    ----------
+    run_id : str
+        A run in training.
+    home : str
+        Folder of the run store.
+    server : Server
+        Its database.
+    """
+    from treelab.runs.jobs.sweep import SEARCH, help_sweep  # loads Optuna
+
+    store = RunStore(home, server)
+    while run_id in store.in_stage(SEARCH) and not store.has_waiting():
+        if not help_sweep(store, run_id):
+            return
+
+
+class Caller:
+    """Calls functions on the workers of a cluster, many at once.
+
+    Parameters
+    ----------
+    address : str
+        Of the Dask scheduler.
+    store : RunStore, optional
+        That the workers have to see; none: they need no store.
+
+    Raises
+    ------
+    ImportError
+        If Dask's ``distributed`` is not installed.
+    OSError
+        If no scheduler answers, or none of its workers can train.
+
+    Attributes
+    ----------
+    words : str
+        Names the cluster.
+    """
+
+    def __init__(self, address: str, store: RunStore | None = None):
+        self._client = connect(address)
+        wrong = misfits(self._client, store)
+        self._workers = [w for w in worker_addresses(self._client) if w not in wrong]
+        if not self._workers:
+            self.close()
+            why = f"can train: {next(iter(wrong.values()))}." if wrong else "is there."
+            raise OSError(
+                f"The Dask cluster at {address} has no worker: none {why} Start one: "
+                f"dask worker {address} --nthreads 1."
+            )
+        number = counted(len(self._workers), "worker")
+        self.words = f"the Dask cluster at {address}, {number}"
+
+    def __enter__(self) -> Caller:
+        """Return this caller, for the length of a ``with`` block."""
+        return self
+
+    def __exit__(self, *_) -> None:
+        """Leave the cluster."""
+        self.close()
+
+    def calls(
+        self, function: Callable, shared: Sequence, each: Sequence[Sequence]
+    ) -> Iterator[tuple[int, Any]]:
+        """Call a function, and yield what it returns as the calls end.
+
+        Dask calls it once more where a worker is lost.
+
+        Parameters
+        ----------
+        function : callable
+            Called as ``function(*own, *shared)``.
+        shared : sequence
+            Arguments of all calls, sent to each worker once.
+        each : sequence of sequence
+            A call's own arguments.
+
+        Yields
+        ------
+        (int, object)
+            Place of the call, and what it returned; the exception where Dask gave up.
+        """
+        from distributed import as_completed
+
+        sent = self._client.scatter(
+            list(shared), workers=self._workers, broadcast=True, hash=False
+        )
+        futures = {
+            self._client.submit(
+                _call, function, own, *sent, workers=self._workers, pure=False
+            ): place
+            for place, own in enumerate(each)
+        }
+        for future in as_completed(futures, loop=self._client.loop):
+            error = future.exception()
+            yield futures[future], future.result() if error is None else error
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        with suppress(OSError):
+            self._client.close()
+
+
+def _call(function: Callable, own: Sequence, *shared: Any) -> Any:
+    """Call a function on a worker, when no other is called there."""
+    with _ONE_AT_A_TIME:
+        return function(*own, *shared)
