@@ -18,7 +18,7 @@ import torch
 from sklearn.metrics import confusion_matrix
 
 from treelab.evaluation.metrics import macro_f1, macro_f1_error
-from treelab.learners.get.network import GetNetwork
+from treelab.learners.get.network import GetNetwork, standardise_margins
 from treelab.learners.get.settings import MAX_DEPTH, GetSettings
 from treelab.learners.get.starts import Splits, greedy_splits, initial_splits
 from treelab.learners.get.trees import HardTrees, Rows
@@ -142,6 +142,7 @@ def train_stages(
                 before = (on.loss(starts.predict(on.x)) for on in (rows, judges))
                 search.stopped |= monitor.report(0, *before)
         scale_factor = search.rng.uniform(low, high, len(trees.weights))
+        trees = standardise_margins(trees, rows)
         network = GetNetwork(trees, scale_factor, rows, judges, settings)
         losses = _train_stage(search, network, n_epochs, generator, monitor)
         trees, leader = network.hard_trees(), int(np.argmin(losses))

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import HardTrees, Rows
-from treelab.ops.oblique import oblique_margin, soft_route
+from treelab.ops.oblique import hard_leaf, oblique_margin, soft_route
 from treelab.ops.route import route
 
+MARGIN_STD = 0.29  # standard deviation of a feature that is uniform over [0, 1]
 ALWAYS_LEFT = 1e3  # margin of a split that sends every row left
 
 
@@ -112,3 +113,29 @@ class GetNetwork(nn.Module):
             {"params": leaves, "lr": self.settings.learning_rate_leaves},
         ]
         return torch.optim.AdamW(groups, weight_decay=0.0)
+
+
+def standardise_margins(trees: HardTrees, rows: Rows) -> HardTrees:
+    """Scale each split so that its margins vary alike among the rows that reach it.
+
+    No row changes sides; a scale factor then means the same at every split, deep in
+    the tree or at its root. Splits that nearly no row reaches stay as they are. The
+    paper leaves the scale of the weights free.
+    """
+    weights, threshold = trees.weights.copy(), trees.threshold.copy()
+    n_splits = threshold.shape[1]
+    for e, leaf in enumerate(hard_leaf(rows.x, weights, threshold)):
+        factor = np.ones(n_splits)
+        node = leaf + n_splits
+        while node[0] > 0:
+            node = (node - 1) // 2
+            total = np.einsum("nf,nf->n", weights[e][node], rows.x)
+            count = np.bincount(node, minlength=n_splits)
+            mean = np.bincount(node, total, n_splits) / np.maximum(count, 1)
+            square = np.bincount(node, (total - mean[node]) ** 2, n_splits)
+            std = np.sqrt(square / np.maximum(count, 1))
+            known = (count > 4) & (std > 1e-9)
+            factor = np.where(known, MARGIN_STD / np.where(known, std, 1.0), factor)
+        weights[e] *= factor[:, None]
+        threshold[e] *= factor
+    return HardTrees.fit(weights, threshold, rows)

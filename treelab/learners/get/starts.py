@@ -28,13 +28,36 @@ def initial_splits(
 ) -> tuple[Splits, str]:
     """Splits of start ``number``, and how they were made, a key of ``origin.STARTS``.
 
-    The first start is CART. After it all are random, or, where ``init`` is "greedy",
-    random and greedy oblique ones by turns.
+    The first start is CART. After it all have weights and thresholds from -1 to 1, as
+    in the authors' program, or, where ``init`` is "greedy", random splits through rows
+    and greedy oblique trees take turns.
     """
-    if number % 2 == 1 or (number > 0 and init == "random"):
+    if number > 0 and init == "random":
         shape = 2**depth - 1, rows.x.shape[1]
         return (rng.uniform(-1, 1, shape), rng.uniform(-1, 1, shape[0])), "random"
+    if number % 2 == 1:
+        return random_splits(rows.x, depth, rng), "random"
     return greedy_splits(rows, depth, rng, oblique=number > 0), "greedy"
+
+
+def random_splits(x: np.ndarray, depth: int, rng: np.random.Generator) -> Splits:
+    """Hyperplanes of random directions, each laid through a random row it splits.
+
+    Weights (N, F) and thresholds (N,) of a complete tree for encoded rows (n, F).
+    """
+    n_splits = 2**depth - 1
+    directions = rng.normal(size=(n_splits, x.shape[1])) / _column_std(x)
+    weights = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    threshold = np.zeros(n_splits)
+    rows_of = {0: np.arange(len(x))}
+    for split in range(n_splits):
+        rows = rows_of.pop(split)
+        through = rng.choice(rows) if len(rows) else rng.integers(len(x))
+        threshold[split] = x[through] @ weights[split]
+        goes_left = x[rows] @ weights[split] <= threshold[split]
+        rows_of[2 * split + 1] = rows[goes_left]
+        rows_of[2 * split + 2] = rows[~goes_left]
+    return weights, threshold
 
 
 def greedy_splits(
