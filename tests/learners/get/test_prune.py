@@ -66,6 +66,7 @@ def test_the_smallest_tree_within_one_standard_error_is_chosen(n_classes, linear
     behind = losses - best
     error = behind.std(1, ddof=1) / np.sqrt(behind.shape[1])
     assert chosen == np.flatnonzero(behind.mean(1) <= error)[0]
+    assert found[chosen].n_leaves > 1
     assert (scores["n_leaves"].diff().dropna() > 0).all()
     small, _, chosen = choose_sizes(
         found[-1], rows, valid, GetSettings(max_leaf_nodes=3)
@@ -113,3 +114,15 @@ def test_columns_that_do_nothing_leave_the_splits():
     tree = HardTrees.fit(weights, np.array([[1.0]]), rows)
     sparse = sparse_splits(tree, rows, valid, 0.05)
     assert (sparse.weights[0, 0] != 0).tolist() == [True, True, False, False, False]
+
+
+def test_of_classes_no_constant_is_chosen_however_little_a_split_gains():
+    rng = np.random.default_rng(0)
+    x = rng.random((300, 3))
+    y = (rng.random(300) < np.where(x[:, 0] > 0.5, 0.2, 0.1)).astype(int)
+    rows, valid = (
+        Rows(x[at], y[at], np.ones(150), 2) for at in np.split(np.arange(300), 2)
+    )
+    found, _, chosen = choose_sizes(grown(rows, 4), rows, valid, GetSettings())
+    assert found[0].n_leaves == 1
+    assert chosen == 1

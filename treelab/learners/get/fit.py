@@ -255,7 +255,16 @@ def prune_by_validation(tree: HardTrees, rows: Rows, valid: Rows) -> HardTrees:
     """Prune a batch of one tree for the lowest validation loss."""
     found = subtrees(tree, rows)
     losses = [valid.loss(each.predict(valid.x))[0] for each in found]
-    return found[int(np.argmin(losses))]
+    return found[_telling(found, int(np.argmin(losses)), rows)]
+
+
+def _telling(found: list[HardTrees], chosen: int, rows: Rows) -> int:
+    """The next larger tree where a chosen one has the same class for every row.
+
+    Squared errors hardly tell a constant from a tree where one class is rare.
+    """
+    is_constant = bool(rows.n_classes) and found[chosen].n_leaves == 1
+    return chosen + (is_constant and len(found) > 1)
 
 
 def leave_columns_out(search: Search, tree: HardTrees) -> HardTrees:
@@ -316,7 +325,8 @@ def choose_sizes(
     """Prune a batch of one tree to all sizes, and choose one.
 
     Chosen is the smallest tree whose mean validation loss is within one standard error
-    of the best one's; with ``max_leaf_nodes`` the best of those that are small enough.
+    of the best one's, of classes no constant; with ``max_leaf_nodes`` the best of those
+    that are small enough.
     Where rows were held out for the depth alone, it is the tree as it was trained.
 
     Returns the trees, ascending in leaves, the scores of a ``SizePath`` and the number
@@ -331,7 +341,7 @@ def choose_sizes(
         return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
     predicted = [each.predict(valid.x)[0] for each in found]
     gain = -np.array([valid.row_loss(each) for each in predicted])  # (S, n)
-    chosen, _ = within_one_standard_error(gain)
+    chosen = _telling(found, within_one_standard_error(gain)[0], rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
     measured = [_score(each, valid) for each in predicted]

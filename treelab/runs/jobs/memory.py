@@ -22,7 +22,7 @@ TABLE_COPIES = 10  # of the columns as float64: the frame, its parts, their enco
 STEP_COPIES = 10  # of a step's largest tensor
 OPTIMIZER_COPIES = 6  # of parameters: gradient, two averages, the best, the start
 RIVALS = 4  # columns that a split of GradTree chooses from
-GET_DEPTH = 6  # levels that GET trains as a whole
+GET_DEPTH = 6  # levels that GET trains as a whole where its depth is open
 TRIED = 60  # columns and sums of them that a greedy oblique split tries
 CERTAIN = 3.0  # by which an estimate may be too high
 CGROUP = Path("/sys/fs/cgroup")
@@ -122,11 +122,7 @@ def _grande(settings: dict, n_rows: int, n_columns: int) -> float:
 def _get(settings: dict, n_rows: int, n_columns: int) -> float:
     """Margins E N B of a step; what greedy splits try of all rows, n F."""
     batch = min(settings["batch_size"] or n_rows, n_rows)
-    depth = settings["max_depth"]
-    depth = GET_DEPTH if isinstance(depth, str) else depth
-    if settings.get("recipe") != "paper":
-        depth = min(depth, GET_DEPTH)
-    n_splits = settings["n_starts"] * 2**depth
+    n_splits = settings["n_starts"] * 2 ** _get_depth(settings)
     step = FLOAT32 * STEP_COPIES * n_splits * batch
     parameters = OPTIMIZER_COPIES * FLOAT32 * n_splits * n_columns
     return step + parameters + 2 * FLOAT64 * n_rows * (n_columns + TRIED)
@@ -167,9 +163,13 @@ def _grande_output(settings: dict, n_rows: int) -> float:
 def _get_output(settings: dict, n_rows: int) -> float:
     """Of an output: values on their way up through soft splits, E N B."""
     batch = min(settings["batch_size"] or n_rows, n_rows)
-    depth = settings["max_depth"]
-    depth = GET_DEPTH if isinstance(depth, str) else min(depth, GET_DEPTH)
-    return FLOAT32 * settings["n_starts"] * 2**depth * batch
+    return FLOAT32 * settings["n_starts"] * 2 ** _get_depth(settings) * batch
+
+
+def _get_depth(settings: dict) -> int:
+    """Levels that GET trains as a whole."""
+    depth, trained = settings["max_depth"], settings.get("trained_depth", GET_DEPTH)
+    return min(GET_DEPTH if isinstance(depth, str) else depth, trained)
 
 
 _OUTPUTS: dict[str, Callable[[dict, int], float]] = {
