@@ -110,11 +110,15 @@ def test_a_column_that_cannot_be_stored_is_named(store):
 
 
 def test_a_run_has_what_was_asked_and_all_settings(store, problem):
-    chosen = {"dropout": np.float64(0.5), "pruning_strength": (0.1, 1.0)}
+    chosen = {"learning_rate": np.float64(0.5), "pruning_strength": (0.1, 1.0)}
     run = store.run(store.create("argmin", chosen, problem, device="cpu"))
     assert run.problem == problem
     defaults = LEARNERS["argmin"].defaults("binary")
-    assert run.settings == {**defaults, "dropout": 0.5, "pruning_strength": [0.1, 1]}
+    assert run.settings == {
+        **defaults,
+        "learning_rate": 0.5,
+        "pruning_strength": [0.1, 1],
+    }
     assert (run.state, run.device, run.title) == (
         "queued",
         "cpu",

@@ -207,13 +207,13 @@ def test_a_trial_on_another_machine_counts_while_that_says_so(store):
     end_stale_trials(study)
     assert n_running(study) == 1
     trial.set_user_attr("seen", time.time() - 100)
-    note_seen([trial])
+    note_seen(trial)
     end_stale_trials(study)
     assert n_running(study) == 1
     trial.set_user_attr("seen", time.time() - 100)
     end_stale_trials(study)
     assert n_running(study) == 0
-    note_seen([trial])  # it has ended: no matter
+    note_seen(trial)  # it has ended: no matter
 
 
 @pytest.mark.slow

@@ -38,8 +38,6 @@ JUST_BEGUN = timedelta(seconds=20)
 FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
 """What is noted of a trial beside its settings and its score."""
 
-"""A trial that has begun, and what it drew."""
-
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
