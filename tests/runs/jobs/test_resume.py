@@ -181,9 +181,11 @@ from treelab.learners.common import cross_validation as tuning
 from treelab.learners.gradtree.annealed_trees import AnnealedTrees
 from treelab.runs.jobs.resume import checkpoints
 from treelab.runs.jobs.run_one import run_one
+from treelab.training import checkpointer
 
 run_id, home, file, last = sys.argv[1:]
-checkpoints.CHECKPOINT_SECONDS = 0.0
+# Each piece is written when it is done, however quick it is beside the disk.
+checkpoints.CHECKPOINT_SECONDS, checkpointer.WRITING_FRACTION = 0.0, float("inf")
 
 def counted(work):
     def counting(*args):
