@@ -82,6 +82,18 @@ def test_a_backup_is_whole_while_others_write(store, tmp_path):
                 assert new.model(run.id).to_dict() == stump().to_dict()
 
 
+def test_a_first_run_that_begins_meanwhile_is_left_out(store, tmp_path, monkeypatch):
+    def copy_then_run(source, target):
+        copied(source, target)
+        finished(store)
+
+    copied = backup._copy_database
+    monkeypatch.setattr(backup, "_copy_database", copy_then_run)
+    assert back_up(store.home, tmp_path / "a.zip").n_runs == 0
+    assert restore(tmp_path / "a.zip", tmp_path / "new").n_runs == 0
+    assert not list((tmp_path / "new").rglob("model.json"))
+
+
 def test_runs_under_way_are_interrupted_in_the_copy_alone(store, tmp_path):
     running = store.create("cart", {}, problem_in(store))
     store.start(running, ProcessId.here())

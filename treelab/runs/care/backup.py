@@ -77,13 +77,19 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Backup:
 def _write(home: Path, file: Path, folder: Path) -> None:
     """Write the zip file; the copy of the database passes through an empty folder."""
     copy = folder / DATABASE
+    # A run that begins after the database was copied is left out: its files alone
+    # would look like those of an emptied database.
+    known = {_id_of(name) for name, _ in members(home)}
     _copy_database(home / DATABASE, copy)
+    known |= _ids(copy)
     with (
         open_private(file, "wb") as raw,
         ZipFile(raw, "w", ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         archive.write(copy, DATABASE)
         for name, path in members(home):
+            if _id_of(name) not in known:
+                continue
             try:
                 archive.write(path, name)
             except FileNotFoundError:
@@ -100,13 +106,21 @@ def _examined(archive: ZipFile, home: Path, folder: Path) -> Contents:
             f"No backup of {home} was made, and an older one stays: {error}. Put that "
             "one in its place, see `python -m treelab restore --help`."
         ) from error
-    with reading_file(home / DATABASE) as db:
-        runs = {row[0] for row in db.execute("SELECT id FROM runs")}
-        tables = {row[0] for row in db.execute("SELECT id FROM tables")}
-    # A first run that began after the database was copied is in no list of it.
-    left = runs | tables | (set() if runs else {"runs"})
+    left = _ids(home / DATABASE) | {"runs"}
     damage = {id: what for id, what in contents.damage.items() if id in left}
     return replace(contents, damage=damage)
+
+
+def _ids(database: Path) -> set[str]:
+    """Return the ids of all tables and runs that a database lists."""
+    with reading_file(database) as db:
+        rows = db.execute("SELECT id FROM runs UNION SELECT id FROM tables")
+        return {row[0] for row in rows}
+
+
+def _id_of(name: str) -> str:
+    """Return the id of the run or table that a file of a data folder belongs to."""
+    return name.split("/")[1].removesuffix(".parquet")
 
 
 def members(home: Path) -> Iterator[tuple[str, Path]]:
