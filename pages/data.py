@@ -45,7 +45,7 @@ from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
 

@@ -26,7 +26,7 @@ from pages.common.words import fitted_words
 from treelab.editing.log import tree_hash
 from treelab.editing.paths import path_of_key
 from treelab.editing.session import Session
-from treelab.figures.viewer.keys import node_at
+from treelab.figures.viewer.payload import node_at
 
 
 @st.fragment

@@ -18,7 +18,7 @@ from pages.common.views.rashomon.summary import (
     show_map,
 )
 from pages.common.widgets.run_picker import pick_loaded_run
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.rashomon import RashomonSet
 
 MOST = 0.05
 

@@ -24,7 +24,7 @@ from pages.common.widgets.estimator_picker import pick_estimator
 from pages.common.widgets.run_picker import pick_loaded_run
 from pages.common.words import fitted_words, plain, split_words
 from treelab.data.split import SPLITS
-from treelab.figures.routing.drawing import levels_to_draw
+from treelab.figures.routing import levels_to_draw
 
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
 AGAINST, PURITY = "Against fitted rows", "Purity of leaves"

@@ -13,14 +13,13 @@ from pages.common.views.run_cards import state_color
 from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.widgets.settings import setting_words
 from pages.common.words import has_default_name, origin_words, plain, score
-from treelab.evaluation.comparison.split_band import mean_over_splits
+from treelab.evaluation.comparison import have_same_test_rows, mean_over_splits
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.runs.jobs.resume.longer import can_train_longer
 from treelab.runs.jobs.splits.repeats import repeats_of, runs_by_seed
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 MOST_COMPARED = 2 + MOST_OTHERS
 

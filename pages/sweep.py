@@ -11,7 +11,7 @@ from pages.common.views.sweep.form import sweep_form
 from pages.common.views.sweep.trials import show_sweep
 from pages.common.words import plain
 from treelab.runs.jobs.sweep import create_sweep
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 ADDRESS = "sweep"  # name of the chosen sweep in the address
 

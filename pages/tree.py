@@ -38,11 +38,17 @@ from pages.common.widgets.tree_choices import (
     tree_choices,
 )
 from pages.common.words import fitted_words
-from treelab.figures.viewer.keys import keys, node_at
-from treelab.figures.viewer.rows import FIRST_PATH, SECOND_PATH, class_flow, row_path
-from treelab.trees.text.numerals import counted
-from treelab.trees.text.rules import to_text
+from treelab.figures.viewer.payload import (
+    FIRST_PATH,
+    SECOND_PATH,
+    class_flow,
+    keys,
+    node_at,
+    row_path,
+)
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 RULE_WIDTH = 640  # pixels, of the rules' column
 SUMS_HEIGHT = 112  # pixels of a rule of sums, which stands on several lines

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from treelab.figures.style.colors import Mode, Palette, mix, palette, text_on
+from treelab.figures.style import Mode, Palette, mix, palette, text_on
 
 ASSETS = Path(__file__).parents[2] / "assets"
 

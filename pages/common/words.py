@@ -7,9 +7,9 @@ from treelab.data.split import JOINED
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted, significant
-from treelab.trees.text.rules import rule_text
+from treelab.trees.text import rule_text
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, significant
 
 LONGEST_RULE = 300  # letters that a sentence may hold
 SPLIT_NAMES = {

@@ -9,7 +9,7 @@ from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.reading.table_error import TableError
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import decimal_years
 
 CSV = b"age,city,ill\n" + b"".join(
     b"%d,%s,%s\n"

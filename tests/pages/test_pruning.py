@@ -13,11 +13,11 @@ from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
-from treelab.evaluation.ensembles.deciders import counts_to_try, scores_of_heaviest
+from treelab.evaluation.ensembles import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.common.origin import Origin
-from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
+from treelab.trees.words import significant
 
 
 def slide(app, step: int):

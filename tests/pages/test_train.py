@@ -22,7 +22,7 @@ from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.save_pruned import save_pruned
 from treelab.runs.store.process import ProcessId
 from treelab.training.events import HISTORY, Progress
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning import cost_complexity_path
 
 
 def test_an_empty_store_says_what_will_be_here(visit):

@@ -13,7 +13,7 @@ from tests.pages.stores import add_run
 from tests.slow_params import slow_after
 from treelab.trees.code import LANGUAGES
 from treelab.trees.feature import Feature
-from treelab.trees.text.rules import rule_text
+from treelab.trees.text import rule_text
 from treelab.trees.tree import Tree
 
 

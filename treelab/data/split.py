@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.trees.text.names import listed
+from treelab.trees.words import listed
 
 SPLITS = ("train", "valid", "test")
 JOINED = "train+valid"  # training and validation rows together

@@ -9,14 +9,15 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from treelab.data.columns import column_kind
-from treelab.evaluation.comparison.curves import ClassCurves, class_curves
-from treelab.evaluation.comparison.greedy_gap import GreedyGap, greedy_gap
-from treelab.evaluation.comparison.plane import (
+from treelab.evaluation.comparison import (
+    ClassCurves,
+    class_curves,
     column_use,
     most_used,
     surface,
     typical_row,
 )
+from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 
 GRID = 101  # places along each axis of a surface
 GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample

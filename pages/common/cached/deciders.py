@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from treelab.evaluation.ensembles.deciders import (
+from treelab.evaluation.ensembles import (
     DecidedRows,
     counts_to_try,
     rows_decided_by_one,

@@ -8,19 +8,19 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import predictions
-from treelab.evaluation.counterfactuals.changes import KnownValues
-from treelab.evaluation.disagreement import misclassified
-from treelab.evaluation.explanations.dependence import (
-    Dependence,
-    dependence,
-    grid,
-    sample_rows,
-)
-from treelab.evaluation.explanations.importance import permutation_importances
-from treelab.evaluation.explanations.rows import (
+from treelab.evaluation.comparison import misclassified
+from treelab.evaluation.counterfactuals import KnownValues
+from treelab.evaluation.explanations import (
     least_sure,
     typical_rows,
     worst_errors,
+)
+from treelab.evaluation.importance import (
+    Dependence,
+    dependence,
+    grid,
+    permutation_importances,
+    sample_rows,
 )
 
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"

@@ -19,18 +19,17 @@ from pages.common.cached.store import (
     store,
     table,
 )
-from treelab.evaluation import pruning_table
-from treelab.evaluation.comparison.split_band import (
-    FEWEST,
+from treelab.evaluation import pruning as pruning_table
+from treelab.evaluation.comparison import (
+    FEWEST_SPLITS,
+    have_same_test_rows,
     mean_over_splits,
     split_band,
 )
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
-from treelab.evaluation.same_test_rows import have_same_test_rows
-from treelab.figures.viewer.payload import to_json
-from treelab.figures.viewer.small import small_trees
+from treelab.figures.viewer.payload import small_trees, to_json
 from treelab.runs.jobs.model_facts import fitted_split
 from treelab.runs.jobs.splits.repeats import runs_by_seed
 from treelab.runs.store.run import Run
@@ -169,7 +168,7 @@ def band_of(
     n_splits : int
     """
     runs = list(runs_by_seed(trained_run(run), known).values())
-    if len(runs) < FEWEST:
+    if len(runs) < FEWEST_SPLITS:
         return None, len(runs)
     if "estimators" in run.summary:
         split, name = (

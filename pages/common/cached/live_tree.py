@@ -10,16 +10,16 @@ from pages.common.cached.predictions import top_estimators
 from pages.common.cached.store import store
 from pages.common.cached.tree_pictures import ViewerPayload, viewer_payload
 from pages.common.cached.trees import shown_tree
-from treelab.evaluation.ensembles.estimator_weights import are_equal
-from treelab.figures.style.colors import label_colors
+from treelab.evaluation.ensembles import are_equal
+from treelab.figures.style import label_colors
 from treelab.figures.viewer.payload import tree_payload
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.model_facts import fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
-from treelab.trees.text.numerals import counted
+from treelab.trees.pruning_path import shown_tree as shown_tree_of
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 
 @dataclass(frozen=True)

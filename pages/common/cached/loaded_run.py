@@ -7,12 +7,12 @@ import pandas as pd
 
 from pages.common.cached.store import model_of, split_of, store, table
 from treelab.data.split import DataSplit
-from treelab.figures.style.colors import label_colors
+from treelab.figures.style import label_colors
 from treelab.runs.jobs.model_facts import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
 

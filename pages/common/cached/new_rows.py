@@ -9,11 +9,13 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.writing import FORMATS
-from treelab.evaluation.predictions.columns import (
+from treelab.evaluation.predictions import (
+    NewTable,
+    new_scores,
+    new_table,
     prediction_columns,
     with_predictions,
 )
-from treelab.evaluation.predictions.new_table import NewTable, new_scores, new_table
 from treelab.trees.feature import forms_of_model
 
 

@@ -8,10 +8,10 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import table
 from pages.common.cached.trees import shown_tree
-from treelab.evaluation.ensembles.estimator_weights import heaviest_estimators
+from treelab.evaluation.ensembles import heaviest_estimators
 from treelab.evaluation.metrics import headline, scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
-from treelab.evaluation.surrogates.imitation import Imitation, imitation
+from treelab.evaluation.surrogates import Imitation, imitation
 from treelab.runs.jobs.residual import run_imitation
 
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers

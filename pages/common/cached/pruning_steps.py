@@ -7,10 +7,10 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import size_path_of
-from treelab.evaluation import pruning_table
+from treelab.evaluation import pruning as pruning_table
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
-from treelab.evaluation.pruning_table import PruningSteps, is_scored
-from treelab.trees.pruning.size_path import SizePath
+from treelab.evaluation.pruning import PruningSteps, is_scored
+from treelab.trees.pruning import SizePath
 
 
 def scored_path_of(loaded: LoadedRun) -> SizePath | None:

@@ -14,17 +14,18 @@ from pages.common.words import SPLIT_NAMES
 from treelab.data.reading.dates import months
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.split import JOINED
-from treelab.evaluation.routing.bands import BANDS, target_bands
-from treelab.evaluation.routing.new_rows import rows_for_model
-from treelab.evaluation.routing.node_table import routing_table
-from treelab.evaluation.routing.passes import rows_passing
-from treelab.evaluation.routing.shift import (
+from treelab.evaluation.routing import (
+    BANDS,
     RoutingShift,
     routing_shift,
+    routing_table,
+    rows_for_model,
+    rows_passing,
     shift_by_month,
+    target_bands,
 )
-from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
+from treelab.trees.words import significant
 
 ALL_ROWS = "all rows"  # of a file that has no target
 OTHER_ROWS = "no known class"

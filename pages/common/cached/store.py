@@ -22,7 +22,7 @@ from treelab.runs.users.quota import quota_words
 from treelab.runs.users.roles import Visitor
 from treelab.runs.users.visitor_store import VisitorStore
 from treelab.runs.workers.queue import Queue
-from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.pruning import SizePath
 
 T = TypeVar("T")
 

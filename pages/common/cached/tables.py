@@ -15,14 +15,21 @@ from treelab.data.problem import Problem
 from treelab.data.problem_check import Finding, check_problem
 from treelab.data.split_by import likely_columns
 from treelab.evaluation import metrics
-from treelab.evaluation.profile.alone import Alone, alone
-from treelab.evaluation.profile.associations import Associations, associations
-from treelab.evaluation.profile.distribution import Distribution, distribution
-from treelab.evaluation.profile.rows import RowFacts, missing_by_column, row_facts
-from treelab.figures.style.colors import label_colors
+from treelab.evaluation.profile import (
+    Alone,
+    Associations,
+    Distribution,
+    RowFacts,
+    alone,
+    associations,
+    distribution,
+    missing_by_column,
+    row_facts,
+)
+from treelab.figures.style import label_colors
 from treelab.figures.table import table_html
 from treelab.runs.store.run_store import RunStore, default_home
-from treelab.trees.derived.date_parts import first_day, has_times, looks_like_dates
+from treelab.trees.date_parts import first_day, has_times, looks_like_dates
 
 
 def stored_table_id(key: str) -> str:

@@ -9,14 +9,13 @@ from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.cached.store import store
 from pages.common.words import SPLIT_NAMES
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.pruning_table import PruningSteps
-from treelab.evaluation.split_scores import headline_scores
-from treelab.figures.viewer.frames import Frames
-from treelab.figures.viewer.payload import to_json, tree_payload
+from treelab.evaluation.pruning import PruningSteps
+from treelab.evaluation.splits import headline_scores
+from treelab.figures.viewer.payload import Frames, to_json, tree_payload
 from treelab.runs.jobs.model_facts import without_origin
-from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
-from treelab.trees.text.numerals import counted, shortest
+from treelab.trees.pruning_path import shown_tree as shown_tree_of
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, shortest
 
 # Of each kind of path: the scrubber's name, and what is written beside it.
 _STRENGTHS = {

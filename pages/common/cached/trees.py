@@ -6,10 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.violations import Finding, findings
-from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
-from treelab.trees.text.rules import to_rules
+from treelab.trees.constraints import Constraints, Finding, findings
+from treelab.trees.pruning_path import shown_tree as shown_tree_of
+from treelab.trees.text import to_rules
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 

@@ -10,9 +10,9 @@ from pages.common.cached.trees import shown_tree
 from pages.common.views.tree_viewer import show_tree
 from pages.common.words import split_words
 from treelab.evaluation.metrics import TITLES, headline, scores
-from treelab.trees.pruning.small_terms import terms_per_split, without_small_terms
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.pruning import terms_per_split, without_small_terms
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, significant
 
 FRACTIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 

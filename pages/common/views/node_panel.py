@@ -19,11 +19,10 @@ from treelab.evaluation.node_report import (
     node_rows,
 )
 from treelab.figures.split import split_figure
-from treelab.trees.text.names import clean
-from treelab.trees.text.nodes import prediction_text, split_text
-from treelab.trees.text.numerals import counted, percent, significant
+from treelab.trees.text import prediction_text, split_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import clean, counted, percent, significant
 
 _LISTED = 8  # classes, the most frequent at the node first
 

@@ -7,13 +7,13 @@ from pages.common.theme import mode
 from pages.common.widgets.clusters import base_table
 from pages.common.words import plain, run_name, score
 from treelab.data.problem import Problem
+from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.same_test_rows import have_same_test_rows
-from treelab.figures.style.colors import learner_color, shade
+from treelab.figures.style import learner_color, shade
 from treelab.learners.common.origin import STARTS
 from treelab.learners.registry import CLUSTERS, IMPORTED
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 
 def runs_of(problem: Problem, chosen: str | None = None) -> list[Run]:

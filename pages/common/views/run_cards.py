@@ -8,7 +8,7 @@ from pages.common.views.results import clusters_found
 from pages.common.widgets.settings import setting_words
 from pages.common.words import duration, score_words
 from treelab.evaluation.metrics import log_loss_words
-from treelab.figures.style.colors import palette
+from treelab.figures.style import palette
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.store.run import Run
 

@@ -16,9 +16,9 @@ from pages.common.visitor import show_account
 from pages.common.watcher import Watcher
 from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.words import plain, run_name
-from treelab.figures.style.colors import learner_color
+from treelab.figures.style import learner_color
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 MOST_JOBS = 4
 

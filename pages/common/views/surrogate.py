@@ -6,10 +6,10 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.predictions import imitations
 from pages.common.cached.store import queue, store
 from pages.common.words import fitted_words, plain
-from treelab.evaluation.surrogates.imitation import Imitation
+from treelab.evaluation.surrogates import Imitation
 from treelab.runs.jobs.residual import residual_problem, residual_title
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted, percent, significant
+from treelab.trees.words import counted, percent, significant
 
 
 def show_surrogate(loaded: LoadedRun) -> None:

@@ -33,7 +33,7 @@ from pages.common.widgets.runs.buttons import pause_button, resume_button
 from pages.common.words import origin_words, plain
 from treelab.data.problem import Problem
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 LIVE_HEIGHT = 320  # pixels of the tree beside the curves
 MOST_SHOWN = 6  # runs on the chart; the older ones stand below

@@ -8,7 +8,7 @@ from pages.common.theme import mode
 from pages.common.words import plain
 from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.model_facts import without_origin
-from treelab.trees.text.dot import to_dot
+from treelab.trees.dot import to_dot
 from treelab.trees.tree import Tree
 
 _MORE_LEVELS = 3  # that a visitor may add to those drawn at first

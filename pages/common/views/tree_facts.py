@@ -8,9 +8,9 @@ from pages.common.cached.trees import kept_constraints
 from pages.common.html import facts_table
 from pages.common.words import fitted_words, plain, split_words
 from treelab.evaluation.metrics import TITLES, headline, log_loss_words
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.text.numerals import significant
+from treelab.trees.constraints import Constraints
 from treelab.trees.tree import Tree
+from treelab.trees.words import significant
 
 
 def show_facts(loaded: LoadedRun, tree: Tree) -> None:

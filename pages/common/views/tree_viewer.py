@@ -14,10 +14,9 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.tree_pictures import ViewerPayload, tree_picture
 from pages.common.theme import ASSETS
 from pages.common.words import fitted_words
-from treelab.figures.viewer.code import viewer_script, viewer_style
-from treelab.figures.viewer.payload import to_json, view_settings
-from treelab.figures.viewer.rows import RowPath
-from treelab.trees.pruning.shown_tree import takes_empty_branch
+from treelab.figures.viewer.page import viewer_script, viewer_style
+from treelab.figures.viewer.payload import RowPath, to_json, view_settings
+from treelab.trees.pruning_path import takes_empty_branch
 from treelab.trees.tree import Tree
 
 HEIGHT = 540  # pixels: what belongs to the picture stays in the window

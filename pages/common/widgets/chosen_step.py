@@ -9,10 +9,10 @@ from pages.common.cached.pruning_steps import scored_path_of
 from pages.common.cached.store import store
 from pages.common.store_trouble import explained
 from pages.common.words import plain
-from treelab.evaluation.pruning_table import PruningSteps
+from treelab.evaluation.pruning import PruningSteps
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.save_pruned import save_pruned
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning_path import PruningPath
 
 _LABELS = {
     "lambda": "Use this lambda",

@@ -10,7 +10,7 @@ from pages.common.state.problem import change_problem
 from pages.common.words import plain
 from treelab.data.encoding.rare import least_text, parse_least
 from treelab.data.problem import Problem, pairs
-from treelab.trees.derived.date_parts import PARTS, parse_part, part_name
+from treelab.trees.date_parts import PARTS, parse_part, part_name
 
 MOST_UNIT = 20  # letters of a unit
 

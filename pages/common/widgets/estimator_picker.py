@@ -6,9 +6,9 @@ from pages.common.cached.loaded_run import LoadedRun, run_colors
 from pages.common.cached.predictions import MOST_ESTIMATORS, top_estimators
 from pages.common.cached.trees import shown_tree
 from pages.common.theme import mode
-from treelab.evaluation.ensembles.estimator_weights import are_equal
+from treelab.evaluation.ensembles import are_equal
 from treelab.figures.tree import thumbnail_svg, tree_alt
-from treelab.trees.text.numerals import counted, percent
+from treelab.trees.words import counted, percent
 
 _THUMBNAILS = 6  # shown at first
 _WIDTH = 150  # pixels across, so that six stand beside each other

@@ -9,13 +9,13 @@ import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import store
-from treelab.figures.export import has_dot, picture_file
+from treelab.figures.layout import has_dot, picture_file
 from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
+from treelab.trees.dot import to_dot
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.shown_tree import Model
-from treelab.trees.text.dot import to_dot
-from treelab.trees.text.rules import to_text
+from treelab.trees.pruning_path import Model
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 
 _WHOLE = "The whole ensemble"

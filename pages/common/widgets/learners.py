@@ -8,7 +8,7 @@ from pages.common.widgets.settings import settings_form
 from pages.common.words import plain
 from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 ADDRESS = "learners"  # name of the choice in the address
 SPLITS = "data-splits"  # key of their number

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.common.cached.loaded_run import LoadedRun
-from treelab.evaluation.knee import knee_of
-from treelab.evaluation.pruning_table import PruningSteps
-from treelab.trees.text.numerals import counted, shortest
+from treelab.evaluation.frontier import knee_of
+from treelab.evaluation.pruning import PruningSteps
+from treelab.trees.words import counted, shortest
 
 _NAMES = {
     "lambda": "Pruning strength (lambda)",

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.words import plain
 from treelab.data.columns import column_kind
-from treelab.trees.text.numerals import shortest
+from treelab.trees.words import shortest
 
 _FIELDS = 12  # fields that stand open; the other columns unfold
 _FEW_NUMBERS = 3  # numbers of a column that stand beside each other

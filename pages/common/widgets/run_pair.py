@@ -6,7 +6,7 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import find_run, finished_runs
 from pages.common.state.chosen_run import last_choice
 from pages.common.widgets.run_picker import pick_loaded_run
-from treelab.evaluation.same_test_rows import have_same_test_rows
+from treelab.evaluation.comparison import have_same_test_rows
 from treelab.runs.store.run import Run
 
 

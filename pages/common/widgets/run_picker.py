@@ -14,9 +14,9 @@ from pages.common.state.chosen_run import (
     write_address,
 )
 from pages.common.words import plain, run_name, score, score_words
-from treelab.figures.style.colors import learner_color
+from treelab.figures.style import learner_color
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import significant
+from treelab.trees.words import significant
 
 
 def pick_run(

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.common.words import plain
 from treelab.learners.common.spec import LearnerSpec, Setting, with_recipe
 from treelab.learners.registry import find_spec
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 
 _INVALID = object()  # a setting that cannot be read
 _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen columns"

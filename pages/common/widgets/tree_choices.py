@@ -8,7 +8,7 @@ from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.store import store
 from pages.common.words import SPLIT_NAMES
 from treelab.data.split import SPLITS
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning_path import PruningPath
 
 TREE, TRAINING, PATH, STATIC = "Tree", "Training", "Pruning path", "Static drawing"
 AREAS = {"Icicle": "icicle", "Sunburst": "sunburst"}

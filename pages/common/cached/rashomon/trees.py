@@ -9,12 +9,12 @@ import streamlit as st
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.store import size_path_of, store, table
 from pages.common.cached.trees import shown_tree
-from treelab.evaluation.fairness.rates import groups_of
-from treelab.evaluation.rashomon.likeness import likeness, places, predictions
+from treelab.evaluation.fairness import groups_of
+from treelab.evaluation.rashomon import likeness, places, predictions
 from treelab.runs.jobs.rashomon.trees_of_run import can_be_chosen_from, rashomon_set
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import shown_tree as shown_tree_of
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.pruning_path import PruningPath
+from treelab.trees.pruning_path import shown_tree as shown_tree_of
+from treelab.trees.rashomon import RashomonSet
 
 NEAR = 0.1  # standard deviations of the target: values that differ less are alike
 DEFAULT_TOLERANCE = 0.01

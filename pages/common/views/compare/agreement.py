@@ -11,9 +11,9 @@ from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.views.results import names_and_colors
 from pages.common.words import plain, split_words
-from treelab.evaluation.comparison.agreement import agreement, most_and_least_alike
-from treelab.figures.comparison.agreement import agreement_figure
-from treelab.trees.text.numerals import percent, significant
+from treelab.evaluation.comparison import agreement, most_and_least_alike
+from treelab.figures.comparison import agreement_figure
+from treelab.trees.words import percent, significant
 
 MOST_RUNS = 14
 FEW_RUNS = 6  # whose matrix takes half of the page

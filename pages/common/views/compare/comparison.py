@@ -21,15 +21,14 @@ from pages.common.words import (
     split_words,
 )
 from treelab.data.split import JOINED
-from treelab.evaluation.ensembles.estimator_weights import are_equal
+from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
-from treelab.figures.comparison.difference import difference_figure
-from treelab.figures.style.colors import learner_color, shade
-from treelab.figures.viewer.legend import value_scale
-from treelab.figures.viewer.rows import row_path
+from treelab.figures.comparison import difference_figure
+from treelab.figures.style import learner_color, shade
+from treelab.figures.viewer.payload import row_path, value_scale
 from treelab.learners.common.origin import STARTS
-from treelab.trees.text.numerals import significant
+from treelab.trees.words import significant
 
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
 Pair = tuple[LoadedRun, LoadedRun]

@@ -10,16 +10,16 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair, pair_colors
 from pages.common.words import plain, split_words
-from treelab.evaluation.comparison.costs import (
+from treelab.evaluation.comparison import (
     calibrated_threshold,
     cheapest_classes,
     cost_curve,
     mean_cost,
 )
 from treelab.evaluation.metrics import confusion_matrix
-from treelab.figures.comparison.curves import DrawnCurve, costs_figure
+from treelab.figures.comparison import DrawnCurve, costs_figure
 from treelab.figures.predictions import confusion_figure
-from treelab.trees.text.numerals import rounded, significant
+from treelab.trees.words import rounded, significant
 
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
 

@@ -9,9 +9,9 @@ from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair, pair_colors
 from pages.common.views.compare.costs import show_cost_matrix, show_threshold
 from pages.common.words import plain, split_words
-from treelab.evaluation.comparison.curves import ClassCurves
-from treelab.figures.comparison.curves import DrawnCurve, curves_figure
-from treelab.trees.text.numerals import significant
+from treelab.evaluation.comparison import ClassCurves
+from treelab.figures.comparison import DrawnCurve, curves_figure
+from treelab.trees.words import significant
 
 # Title, ClassCurves' points, and both axes; the last two have a diagonal to go by.
 CHARTS = (

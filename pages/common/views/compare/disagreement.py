@@ -6,8 +6,8 @@ import streamlit as st
 from pages.common.cached.predictions import predictions
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.words import plain, with_unit
-from treelab.evaluation.disagreement import Disagreement, disagreement
-from treelab.trees.text.numerals import counted
+from treelab.evaluation.comparison import Disagreement, disagreement
+from treelab.trees.words import counted
 
 MOST_ROWS = 200  # rows that are listed
 ROW, TARGET, CORRECT, CLOSER = "test row", "target", "correct", "closer"

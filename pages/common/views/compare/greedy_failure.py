@@ -11,14 +11,14 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.words import SPLIT_NAMES, plain, short_rule
-from treelab.evaluation.comparison.greedy_gap import GreedyGap
-from treelab.evaluation.comparison.plane import split_lines
+from treelab.evaluation.comparison import split_lines
+from treelab.evaluation.greedy_gap import GreedyGap
 from treelab.evaluation.node_report import rows_at_node
-from treelab.figures.comparison.plane import axis_of, plane_figure
+from treelab.figures.comparison import axis_of, plane_figure
 from treelab.trees.feature import feature_matrix
-from treelab.trees.text.nodes import split_text
-from treelab.trees.text.numerals import counted, percent
+from treelab.trees.text import split_text
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, percent
 
 MOST_POINTS = 1500
 

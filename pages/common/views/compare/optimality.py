@@ -9,7 +9,7 @@ from pages.common.cached.trees import shown_tree
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.words import fitted_words, plain
 from treelab.evaluation.optimality import OptimalityGap, optimality_gap
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 MOST_RUNS = 50  # among which an optimal tree is looked for
 

@@ -12,9 +12,9 @@ from pages.common.state.chosen_run import new_in_address, write_address
 from pages.common.views.compare.comparison import Names, Pair, show_side
 from pages.common.widgets.run_picker import run_labels
 from pages.common.words import plain, run_name
+from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.same_test_rows import have_same_test_rows
-from treelab.trees.text.numerals import significant
+from treelab.trees.words import significant
 
 MOST_OTHERS = 2
 KEY = "others"

@@ -9,10 +9,10 @@ from pages.common.cached.predictions import predictions
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain, split_words
-from treelab.evaluation.explanations.reasons import joined
+from treelab.evaluation.explanations import joined
 from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.predictions import confusion_figure, scatter_figure
-from treelab.trees.text.numerals import percent
+from treelab.trees.words import percent
 
 _MOST_NAMED = 3  # classes without a score
 TITLES = {

@@ -27,7 +27,7 @@ from treelab.runs.jobs.splits.repeats import (
     runs_by_seed,
 )
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 FIRST_MORE = 4  # data splits, until the visitor says otherwise
 MOST_MORE = 20

@@ -8,8 +8,8 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair, pair_colors
 from pages.common.words import plain, split_words, with_unit
-from treelab.figures.comparison.curves import residuals_figure
-from treelab.trees.text.numerals import significant
+from treelab.figures.comparison import residuals_figure
+from treelab.trees.words import significant
 
 MOST_POINTS = 1500
 

@@ -9,17 +9,17 @@ from pages.common.views.compare.comparison import Names, Pair, pair_colors
 from pages.common.words import plain, score
 from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
-from treelab.evaluation.comparison.seeds import (
-    FEWEST,
+from treelab.evaluation.comparison import (
+    FEWEST_SEEDS,
     SeedComparison,
     compare_over_seeds,
 )
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.comparison.seeds import seeds_figure
+from treelab.figures.comparison import seeds_figure
 from treelab.runs.jobs.splits.folds import on_folds, runs_by_fold
 from treelab.runs.jobs.splits.repeats import run_kind
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import significant
+from treelab.trees.words import significant
 
 CHANCE = 0.05  # a p value below it is called more than chance
 
@@ -34,7 +34,7 @@ def show_seeds(pair: Pair, names: Names) -> None:
     for n_folds in sorted({0, N_FOLDS, pair[0].run.problem.n_folds}):
         first, second = (runs_by_fold(own.run, known, n_folds) for own in pair)
         seeds = sorted(set(first) & set(second))
-        if len(seeds) >= FEWEST:
+        if len(seeds) >= FEWEST_SEEDS:
             both = [(first[seed], second[seed]) for seed in seeds]
             _show_test(both, pair, names)
             shown = True

@@ -13,10 +13,10 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.views.compare.comparison import Names, Pair
 from pages.common.words import plain, split_words, with_unit
-from treelab.evaluation.comparison.plane import SplitLine, split_lines
-from treelab.figures.comparison.plane import Axis, Surface, axis_of, plane_figure
+from treelab.evaluation.comparison import SplitLine, split_lines
+from treelab.figures.comparison import Axis, Surface, axis_of, plane_figure
 from treelab.trees.feature import Feature, feature_matrix
-from treelab.trees.text.numerals import percent
+from treelab.trees.words import percent
 
 MOST_POINTS = 600
 

@@ -15,8 +15,8 @@ from treelab.editing.paths import paths, place_words
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.runs.jobs.edited import create_trained, save_edited
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted, significant
 from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted, significant
 
 _MOST_LISTED = 8
 

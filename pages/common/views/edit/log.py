@@ -12,7 +12,7 @@ from pages.common.words import plain
 from treelab.editing.log import EditLog, Training
 from treelab.editing.session import Session
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 
 def is_single_tree(run: Run) -> bool:

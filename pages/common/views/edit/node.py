@@ -10,10 +10,10 @@ from treelab.editing.candidates import gain_of
 from treelab.editing.edits import Allow, Edit, Forbid, Lock, Prefer, Prune, Unlock
 from treelab.editing.paths import node_of, place_words
 from treelab.runs.jobs.edited import run_constraints
-from treelab.trees.constraints.violations import violations
-from treelab.trees.text.nodes import prediction_text, split_text
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.constraints import violations
+from treelab.trees.text import prediction_text, split_text
 from treelab.trees.walk import goes_left
+from treelab.trees.words import counted, significant
 
 
 def show_node_title(editing: Editing) -> None:

@@ -9,8 +9,8 @@ from pages.common.views.edit.trees import test_score
 from pages.common.words import split_words
 from treelab.data.split import JOINED
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.trees.pruning.simplify import prune_empty
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.pruning import prune_empty
+from treelab.trees.words import counted, significant
 
 
 def show_scores(editing: Editing) -> None:

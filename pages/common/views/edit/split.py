@@ -17,14 +17,19 @@ from pages.common.words import named_with_unit, plain
 from treelab.editing.candidates import Candidate
 from treelab.editing.edits import SetSplit, SetThreshold
 from treelab.editing.paths import node_of
-from treelab.evaluation.split_terms import split_terms
-from treelab.figures.editing.node_rows import Groups, category_figure, one_group
-from treelab.figures.editing.threshold_rows import threshold_rows, threshold_stops
+from treelab.evaluation.splits import split_terms
+from treelab.figures.editing import (
+    Groups,
+    category_figure,
+    one_group,
+    threshold_rows,
+    threshold_stops,
+)
 from treelab.trees.feature import Feature
-from treelab.trees.text.nodes import left_categories
-from treelab.trees.text.numerals import counted, parse, significant
+from treelab.trees.text import left_categories
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted, parse, significant
 
 SUM = "its weighted sum"  # what an oblique split tests
 

@@ -12,11 +12,11 @@ from treelab.editing.apply import apply_edit
 from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited
 from treelab.editing.edits import Edit, edit_from_dict
-from treelab.editing.leaves import class_weights, refit, refit_all
+from treelab.editing.regrow import class_weights, refit, refit_all
 from treelab.editing.replay import Bench
-from treelab.evaluation.split_scores import headline_scores
+from treelab.evaluation.splits import headline_scores
 from treelab.runs.jobs.edited import bench_of, run_constraints
-from treelab.trees.constraints.isotonic import with_order
+from treelab.trees.constraints import with_order
 from treelab.trees.tree import Tree
 
 

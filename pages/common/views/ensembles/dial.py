@@ -8,10 +8,10 @@ from pages.common.cached.predictions import top_estimators
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import SPLIT_NAMES, split_words
-from treelab.evaluation.ensembles.estimator_weights import are_equal
+from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.ensembles.deciders import deciders_figure
-from treelab.trees.text.numerals import counted, significant
+from treelab.figures.ensembles import deciders_figure
+from treelab.trees.words import counted, significant
 
 CLOSE = 0.01  # a score that is at most so much lower is as good
 

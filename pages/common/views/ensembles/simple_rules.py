@@ -6,8 +6,8 @@ import streamlit as st
 from pages.common.cached.deciders import decided_rows
 from pages.common.cached.loaded_run import LoadedRun
 from pages.common.words import plain, with_unit
-from treelab.evaluation.ensembles.deciders import DecidedRows
-from treelab.trees.text.numerals import counted, percent
+from treelab.evaluation.ensembles import DecidedRows
+from treelab.trees.words import counted, percent
 
 SHARES = (0.3, 0.5, 0.7, 0.9)
 MOST_RULES = 200

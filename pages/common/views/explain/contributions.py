@@ -9,18 +9,20 @@ from pages.common.theme import mode
 from pages.common.views.explain.story import predicted_output
 from pages.common.widgets.row import Row
 from pages.common.words import fitted_words, named_with_unit, plain
-from treelab.evaluation.explanations.contributions import (
+from treelab.evaluation.explanations import (
     Contributions,
+    Reason,
+    ensemble_contributions,
     has_shapley,
+    joined,
     path_contributions,
+    reasons,
     shapley_contributions,
 )
-from treelab.evaluation.explanations.ensembles import ensemble_contributions
-from treelab.evaluation.explanations.reasons import Reason, joined, reasons
-from treelab.figures.explanations.contributions import contributions_figure, signed
+from treelab.figures.explanations import contributions_figure, signed
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
+from treelab.trees.words import significant
 
 PATH, SHAPLEY = "Along the path", "Shapley values"
 MOST_REASONS = 6

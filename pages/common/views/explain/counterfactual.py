@@ -12,14 +12,14 @@ from pages.common.cached.trees import shown_tree
 from pages.common.widgets.row import Row, set_values
 from pages.common.words import plain, with_unit
 from treelab.data.columns import column_kind
-from treelab.evaluation.counterfactuals.changes import (
+from treelab.evaluation.counterfactuals import (
     Changes,
     Counterfactual,
     Wanted,
+    searched_counterfactuals,
+    tree_counterfactuals,
 )
-from treelab.evaluation.counterfactuals.exact import tree_counterfactuals
-from treelab.evaluation.counterfactuals.search import searched_counterfactuals
-from treelab.trees.text.numerals import counted, shortest, significant
+from treelab.trees.words import counted, shortest, significant
 
 MOST = 3  # rows that are shown
 ANY = "any other"

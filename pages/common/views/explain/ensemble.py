@@ -11,11 +11,11 @@ from pages.common.views.explain.explanation import score_words, show_path
 from pages.common.views.tree_viewer import tree_viewer
 from pages.common.widgets.row import Row
 from pages.common.words import plain, short_rule
-from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
-from treelab.evaluation.leaf_scores import score_leaf
-from treelab.figures.ensembles.weights import weights_figure
-from treelab.figures.viewer.rows import row_path
-from treelab.trees.text.numerals import percent
+from treelab.evaluation.ensembles import estimator_predictions
+from treelab.evaluation.node_report import score_leaf
+from treelab.figures.ensembles import weights_figure
+from treelab.figures.viewer.payload import row_path
+from treelab.trees.words import percent
 
 BARS = 8  # trees whose weight is drawn
 SHARES_IT = 0.05  # of the weight, from which on a tree is drawn

@@ -11,18 +11,15 @@ from pages.common.views.explain.story import show_story
 from pages.common.views.tree_viewer import note_empty_branch, show_tree
 from pages.common.widgets.row import Row, predict_row
 from pages.common.words import plain, with_unit
-from treelab.evaluation.explanations.contributions import has_shapley
-from treelab.evaluation.explanations.sufficient import sufficient_rule
-from treelab.evaluation.leaf_scores import LeafScore, score_leaf
-from treelab.figures.style.colors import palette
-from treelab.figures.viewer.rows import row_path
+from treelab.evaluation.explanations import has_shapley, sufficient_rule
+from treelab.evaluation.node_report import LeafScore, score_leaf
+from treelab.figures.style import palette
+from treelab.figures.viewer.payload import row_path
 from treelab.trees.labels import plain_label
-from treelab.trees.text.cells import path_lines
-from treelab.trees.text.nodes import prediction_text
-from treelab.trees.text.numerals import counted, percent, probability
-from treelab.trees.text.rules import conditions_text
+from treelab.trees.text import conditions_text, path_lines, prediction_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted, percent, probability
 
 HEIGHT, TALLEST = 560, 900  # pixels of the tree
 ROOM_FOR_SUMS = 3  # splits on a path that fit into the least height

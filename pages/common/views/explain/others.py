@@ -11,9 +11,8 @@ from pages.common.cached.rashomon.trees import (
 )
 from pages.common.widgets.row import Row
 from pages.common.words import plain, with_unit
-from treelab.evaluation.rashomon.likeness import predictions
-from treelab.evaluation.rashomon.multiplicity import row_multiplicity
-from treelab.trees.text.numerals import counted, shortest
+from treelab.evaluation.rashomon import predictions, row_multiplicity
+from treelab.trees.words import counted, shortest
 
 
 def show_other_trees(loaded: LoadedRun, row: Row) -> None:

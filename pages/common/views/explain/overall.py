@@ -11,16 +11,16 @@ from pages.common.theme import mode
 from pages.common.views.explain.story import predicted_output
 from pages.common.widgets.row import Row
 from pages.common.words import fitted_words, named_with_unit, plain
-from treelab.evaluation.explanations.dependence import Dependence, dependence
-from treelab.evaluation.explanations.importance import (
+from treelab.evaluation.importance import (
     MOST_ROWS,
     REPEATS,
+    Dependence,
+    dependence,
     impurity_importances,
 )
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.explanations.dependence import dependence_figure
-from treelab.figures.explanations.importance import importance_figure
-from treelab.trees.text.numerals import counted, percent, shortest, significant
+from treelab.figures.explanations import dependence_figure, importance_figure
+from treelab.trees.words import counted, percent, shortest, significant
 
 CLEAR = 2  # standard deviations above 0
 

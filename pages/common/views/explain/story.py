@@ -8,18 +8,20 @@ from pages.common.cached.loaded_run import LoadedRun
 from pages.common.cached.trees import shown_tree
 from pages.common.widgets.row import Row
 from pages.common.words import plain, with_unit
-from treelab.evaluation.ensembles.deciders import weight_that_agrees
-from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
-from treelab.evaluation.explanations.contributions import (
+from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
+from treelab.evaluation.explanations import (
+    MOST,
     Contributions,
+    Reason,
+    because,
+    ensemble_contributions,
     has_shapley,
     path_contributions,
+    reasons,
+    sufficient_rule,
 )
-from treelab.evaluation.explanations.ensembles import ensemble_contributions
-from treelab.evaluation.explanations.reasons import MOST, Reason, because, reasons
-from treelab.evaluation.explanations.sufficient import sufficient_rule
-from treelab.trees.text.numerals import counted, percent
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, percent
 
 MOST_OF_IT = 0.9  # of the weight
 

@@ -16,8 +16,8 @@ from pages.common.cached.predictions import predictions
 from pages.common.state.chosen_run import last_choice, new_in_address, write_address
 from pages.common.words import plain
 from treelab.data.columns import column_kind
-from treelab.evaluation.explanations.rows import rows_where
-from treelab.trees.text.numerals import counted, shortest
+from treelab.evaluation.explanations import rows_where
+from treelab.trees.words import counted, shortest
 
 _ALL = "all"
 _PREDICTION = "prediction"

@@ -11,16 +11,16 @@ from pages.common.cached.predictions import predictions
 from pages.common.cached.rashomon.trees import group_rows
 from pages.common.cached.store import table
 from pages.common.words import plain, split_words
-from treelab.evaluation.fairness.nodes import rate_at_nodes
-from treelab.evaluation.fairness.rates import (
+from treelab.evaluation.fairness import (
     RATES,
     RateGap,
+    rate_at_nodes,
     rate_gaps,
     rates_by_group,
 )
-from treelab.trees.text.nodes import prediction_text, split_text
-from treelab.trees.text.numerals import counted, percent
+from treelab.trees.text import prediction_text, split_text
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, percent
 
 _MEANINGS = "; ".join(f"{name}: {meaning}" for name, meaning in RATES.items())
 

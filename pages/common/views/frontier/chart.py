@@ -29,7 +29,7 @@ from treelab.evaluation.frontier import HELD_OUT
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 MOST_RUNS = 8
 QUICK_WORK = 1_000_000  # trees by rows of ensembles that are looked at at once

@@ -10,7 +10,7 @@ from pages.common.words import plain
 from treelab.evaluation.frontier import HELD_OUT, TEST, compare_lines
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 COLUMNS = {HELD_OUT: "Held-out rows", TEST: "Test rows"}
 

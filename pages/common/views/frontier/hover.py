@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.common.cached.frontier import RunOnFrontier, small_pictures
 from pages.common.theme import ASSETS
-from treelab.figures.viewer.code import viewer_script, viewer_style
+from treelab.figures.viewer.page import viewer_script, viewer_style
 
 WIDTH, HEIGHT = 380, 200  # pixels of the card, and of the tree in it
 

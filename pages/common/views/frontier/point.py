@@ -15,7 +15,7 @@ from pages.common.views.frontier.finding import COLUMNS
 from pages.common.views.tree_viewer import tree_viewer
 from pages.common.widgets.chosen_step import save_step
 from pages.common.words import plain
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 ENSEMBLE = -1  # in the place of a tree's row
 USED = "frontier-used"  # the point chosen last, the run that came of it

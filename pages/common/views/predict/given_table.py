@@ -12,8 +12,7 @@ from pages.common.state.problem import table_titles
 from pages.common.widgets.upload import KINDS, LABEL
 from pages.common.words import plain
 from treelab.data.reading.table_error import ChoiceError
-from treelab.trees.text.names import listed
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted, listed
 
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 

@@ -16,16 +16,16 @@ from pages.common.cached.new_rows import (
 from pages.common.words import plain, score_words
 from treelab.data.writing import FORMATS
 from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.predictions.columns import (
+from treelab.evaluation.predictions import (
     DEFAULT_PARTS,
     PARTS,
+    absent_columns,
     empty_branch_note,
     parts_of,
     with_predictions,
 )
-from treelab.evaluation.predictions.new_table import absent_columns
-from treelab.trees.pruning.shown_tree import ON_TOP
-from treelab.trees.text.numerals import counted, percent, significant
+from treelab.trees.pruning_path import ON_TOP
+from treelab.trees.words import counted, percent, significant
 
 MOST_SHOWN = 200  # rows; the file has all
 _NAMES = {

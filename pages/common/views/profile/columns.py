@@ -16,12 +16,10 @@ from pages.common.theme import mode
 from pages.common.words import named_with_unit, plain
 from treelab.data.leaks import MANY_COLUMNS
 from treelab.data.problem import Problem
-from treelab.evaluation.profile.alone import Alone
-from treelab.evaluation.profile.distribution import Distribution
-from treelab.figures.explanations.importance import importance_figure
-from treelab.figures.profile.associations import associations_figure
-from treelab.figures.profile.distribution import distribution_figure
-from treelab.trees.text.numerals import counted, percent, significant
+from treelab.evaluation.profile import Alone, Distribution
+from treelab.figures.explanations import importance_figure
+from treelab.figures.profile import associations_figure, distribution_figure
+from treelab.trees.words import counted, percent, significant
 
 MOST_COLUMNS = 20
 NEARLY_THE_SAME = 0.95

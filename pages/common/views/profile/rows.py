@@ -9,8 +9,8 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain
 from treelab.data.problem import Problem
-from treelab.figures.explanations.importance import importance_figure
-from treelab.trees.text.numerals import counted, percent
+from treelab.figures.explanations import importance_figure
+from treelab.trees.words import counted, percent
 
 MOST_COLUMNS = 20
 CLEARLY_APART = 0.05  # a fraction missing differs so much between classes: worth saying

@@ -8,14 +8,13 @@ from pages.common.cached.pruning_steps import step_differences, step_predictions
 from pages.common.views.tree_viewer import show_tree
 from pages.common.widgets.pruning_slider import strength_name
 from pages.common.words import plain, with_unit
-from treelab.evaluation.disagreement import Disagreement, disagreement
-from treelab.evaluation.knee import knee_of
+from treelab.evaluation.comparison import Disagreement, disagreement
+from treelab.evaluation.frontier import knee_of
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
-from treelab.evaluation.pruning_table import PruningSteps
-from treelab.figures.viewer.legend import value_scale
-from treelab.figures.viewer.rows import RowPath, row_path
-from treelab.trees.text.numerals import counted, significant
+from treelab.evaluation.pruning import PruningSteps
+from treelab.figures.viewer.payload import RowPath, row_path, value_scale
+from treelab.trees.words import counted, significant
 
 MOST_ROWS = 200  # that are listed
 _HEIGHT = 420  # pixels of a tree

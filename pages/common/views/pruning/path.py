@@ -16,14 +16,13 @@ from pages.common.views.tree_viewer import show_tree, tree_viewer
 from pages.common.widgets.chosen_step import offer_run
 from pages.common.widgets.pruning_slider import pick_step, step_labels, strength_name
 from pages.common.words import fitted_words, plain, split_words
-from treelab.evaluation.knee import KNEE_TOLERANCE, knee_of
+from treelab.evaluation.frontier import KNEE_TOLERANCE, knee_of
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.pruning_table import PruningSteps
-from treelab.evaluation.routing.node_table import routing_table
+from treelab.evaluation.pruning import PruningSteps
+from treelab.evaluation.routing import routing_table
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
-from treelab.figures.routing.drawing import levels_to_draw
-from treelab.figures.routing.heat_tree import heat_tree_figure
-from treelab.trees.text.numerals import counted, significant
+from treelab.figures.routing import heat_tree_figure, levels_to_draw
+from treelab.trees.words import counted, significant
 
 TEST = "test_score"
 _KINDS = {

@@ -9,11 +9,11 @@ from pages.common.cached.loaded_run import LoadedRun, ranked_classes
 from pages.common.cached.rashomon.trees import group_rows, tree_predictions
 from pages.common.cached.store import table
 from pages.common.words import plain
-from treelab.evaluation.comparison.costs import cost_curve
-from treelab.evaluation.fairness.rates import RATES, gaps_of_models
-from treelab.evaluation.rashomon.filters import TreeFilter, passing
-from treelab.trees.rashomon.rashomon_set import RashomonSet
-from treelab.trees.text.numerals import significant
+from treelab.evaluation.comparison import cost_curve
+from treelab.evaluation.fairness import RATES, gaps_of_models
+from treelab.evaluation.rashomon import TreeFilter, passing
+from treelab.trees.rashomon import RashomonSet
+from treelab.trees.words import significant
 
 DIRECTIONS = {"up": "never falls", "down": "never rises"}
 

@@ -12,8 +12,8 @@ from pages.common.views.rashomon.filters import Filtered
 from pages.common.views.tree_viewer import tree_viewer
 from pages.common.words import plain
 from treelab.runs.jobs.rashomon.save_member import save_member
-from treelab.trees.rashomon.rashomon_set import RashomonSet
-from treelab.trees.text.numerals import counted, percent, significant
+from treelab.trees.rashomon import RashomonSet
+from treelab.trees.words import counted, percent, significant
 
 IN_A_ROW, ROWS_SHOWN = 3, 2
 BEST, SMALLEST, OTHERWISE = "best score", "fewest leaves", "most different"

@@ -17,7 +17,7 @@ from treelab.runs.jobs.rashomon.more_trees import (
     create_more,
 )
 from treelab.runs.store.run import Run
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.rashomon import RashomonSet
 
 
 def offer_more(loaded: LoadedRun, trees: RashomonSet) -> None:

@@ -10,13 +10,12 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import fitted_words, plain, split_words
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.rashomon.likeness import column_use
-from treelab.evaluation.rashomon.multiplicity import otherwise
-from treelab.figures.rashomon.likeness_map import likeness_map
-from treelab.figures.style.words import escape_html
+from treelab.evaluation.rashomon import column_use, otherwise
+from treelab.figures.rashomon import likeness_map
+from treelab.figures.style import escape_html
 from treelab.runs.jobs.edited import run_constraints
-from treelab.trees.rashomon.rashomon_set import RashomonSet
-from treelab.trees.text.numerals import counted, percent, shortest, significant
+from treelab.trees.rashomon import RashomonSet
+from treelab.trees.words import counted, percent, shortest, significant
 
 MOST_MAPPED = 200
 MOST_NAMED = 12

@@ -7,15 +7,15 @@ from pages.common.html import scale
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain
-from treelab.evaluation.routing.node_table import MOST_LISTED
-from treelab.evaluation.routing.similarity import (
+from treelab.evaluation.routing import (
+    MOST_LISTED,
     RouteSimilarity,
     parting_split,
     route_similarity,
 )
-from treelab.figures.routing.difference import difference_colors, difference_figure
-from treelab.trees.text.nodes import split_text
-from treelab.trees.text.numerals import percent
+from treelab.figures.routing import difference_colors, difference_figure
+from treelab.trees.text import split_text
+from treelab.trees.words import percent
 
 
 def show_difference(

@@ -12,7 +12,7 @@ from pages.common.words import plain
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.reading.table_error import ChoiceError
 from treelab.trees.feature import forms_of_model
-from treelab.trees.text.names import listed
+from treelab.trees.words import listed
 
 
 def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:

@@ -7,12 +7,11 @@ from pages.common.html import scale
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import LONGEST_RULE, plain, short_rule
-from treelab.evaluation.routing.node_table import busiest_leaf
-from treelab.figures.routing.drawing import SMALL_WIDTH, WIDTH
-from treelab.figures.routing.heat_tree import heat_tree_figure
-from treelab.figures.style.colors import VIRIDIS
-from treelab.trees.text.numerals import counted
+from treelab.evaluation.routing import busiest_leaf
+from treelab.figures.routing import SMALL_WIDTH, WIDTH, heat_tree_figure
+from treelab.figures.style import VIRIDIS
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 FIRST_SHOWN = 12  # classes that are shown until others are asked for
 _IN_TWOS = 4  # trees; more of them stand in three columns

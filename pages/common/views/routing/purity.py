@@ -9,10 +9,10 @@ from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain
 from treelab.evaluation.metrics import dendrogram_purity
-from treelab.evaluation.routing.purity import LeafPurity, leaf_purity
-from treelab.figures.routing.purity import MOST_LEAVES, purity_figure
-from treelab.trees.text.nodes import prediction_label
-from treelab.trees.text.numerals import counted, percent
+from treelab.evaluation.routing import LeafPurity, leaf_purity
+from treelab.figures.routing import MOST_LEAVES, purity_figure
+from treelab.trees.text import prediction_label
+from treelab.trees.words import counted, percent
 
 
 def show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:

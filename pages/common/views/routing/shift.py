@@ -9,12 +9,17 @@ from pages.common.html import scale
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import fitted_words, plain
-from treelab.evaluation.routing.node_table import MOST_LISTED, routing_table
-from treelab.evaluation.routing.shift import BY_CHANCE, LARGE, LITTLE, RoutingShift
-from treelab.figures.routing.difference import difference_colors, difference_figure
-from treelab.figures.routing.months import months_figure
-from treelab.trees.text.nodes import split_text
-from treelab.trees.text.numerals import counted, percent
+from treelab.evaluation.routing import (
+    BY_CHANCE,
+    LARGE,
+    LITTLE,
+    MOST_LISTED,
+    RoutingShift,
+    routing_table,
+)
+from treelab.figures.routing import difference_colors, difference_figure, months_figure
+from treelab.trees.text import split_text
+from treelab.trees.words import counted, percent
 
 _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
 _FEWEST_MONTHS = 2

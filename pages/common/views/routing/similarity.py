@@ -7,15 +7,15 @@ from pages.common.cached.routing import RoutedRows
 from pages.common.page import show_figure
 from pages.common.theme import mode
 from pages.common.words import plain
-from treelab.evaluation.routing.node_table import MOST_LISTED
-from treelab.evaluation.routing.similarity import (
+from treelab.evaluation.routing import (
+    MOST_LISTED,
     RouteSimilarity,
     compare_routes,
     parting_split,
 )
-from treelab.figures.routing.similarity import similarity_figure
-from treelab.trees.text.nodes import split_text
-from treelab.trees.text.numerals import percent
+from treelab.figures.routing import similarity_figure
+from treelab.trees.text import split_text
+from treelab.trees.words import percent
 
 
 def alike(routed: RoutedRows) -> RouteSimilarity | None:

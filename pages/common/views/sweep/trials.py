@@ -18,8 +18,8 @@ from pages.common.theme import mode
 from pages.common.watcher import Watcher
 from pages.common.words import duration, plain
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.figures.explanations.importance import importance_figure
-from treelab.figures.sweeps.trials import (
+from treelab.figures.explanations import importance_figure
+from treelab.figures.sweeps import (
     history_figure,
     parallel_figure,
     size_figure,
@@ -34,7 +34,7 @@ from treelab.runs.sweeps.study import (
     setting_importance,
     trial_table,
 )
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 MIN_TRIALS = 4  # of which the settings' importance is estimated
 

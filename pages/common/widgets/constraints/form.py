@@ -10,7 +10,7 @@ from pages.common.cached.tables import column_kinds
 from pages.common.words import plain
 from treelab.data.problem import Problem
 from treelab.learners.common.spec import LearnerSpec
-from treelab.trees.constraints.constraints import DOWN, UP, Constraints
+from treelab.trees.constraints import DOWN, UP, Constraints
 
 TITLE = "Constraints"
 _TEXTS = {
