@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from pages.common.cached.events import run_events
-from pages.common.views.training import _Training
+from pages.cached.runs import run_events
+from pages.train.training import _Training
 from tests.pages.shown import (
     cards,
     components,

@@ -9,6 +9,13 @@ from treelab.trees.words import listed
 
 SPLITS = ("train", "valid", "test")
 JOINED = "train+valid"  # training and validation rows together
+# How each of them is called in a sentence.
+SPLIT_NAMES = {
+    "train": "training",
+    "valid": "validation",
+    "test": "test",
+    JOINED: "training and validation",
+}
 MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 
