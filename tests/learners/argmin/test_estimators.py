@@ -47,6 +47,7 @@ KINDS = [
 CHECKED = QUICK | {"learning_rate": 0.1, "max_epochs": 15}
 
 
+@pytest.mark.slow
 @parametrize_with_checks([ArgminTreeClassifier(**CHECKED)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
