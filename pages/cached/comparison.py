@@ -37,8 +37,8 @@ from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.figures.viewer.payload import small_trees, to_json
-from treelab.runs.jobs.model_facts import fitted_split
-from treelab.runs.jobs.splits.repeats import runs_by_seed
+from treelab.runs.jobs.fit import fitted_split
+from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.tree import Tree
 

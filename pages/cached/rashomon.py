@@ -10,7 +10,7 @@ from pages.cached.runs import LoadedRun, shown_tree
 from pages.cached.store import size_path_of, store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
-from treelab.runs.jobs.rashomon.trees_of_run import can_be_chosen_from, rashomon_set
+from treelab.runs.jobs.fit import can_be_chosen_from, rashomon_set
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.pruning_path import shown_tree as shown_tree_of
 from treelab.trees.rashomon import RashomonSet

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.cached.store import model_of, shared_store, split_of, store, table
 from treelab.data.split import DataSplit
 from treelab.figures.style import label_colors
-from treelab.runs.jobs.model_facts import fitted_split
+from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.constraints import Constraints, Finding, findings

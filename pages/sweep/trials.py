@@ -31,9 +31,11 @@ from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting
 from treelab.runs.jobs.sweep import create_trial_run
 from treelab.runs.store.run import Run
-from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
-from treelab.runs.sweeps.study import (
+from treelab.runs.sweeps import (
     JOURNAL,
+    SCORINGS,
+    SweepPlan,
+    presets,
     read_study,
     setting_importance,
     trial_table,

@@ -14,7 +14,7 @@ import pandas as pd
 from treelab.bench.tables import BenchTable, choose, read_manifest
 from treelab.data.problem import make_problem
 from treelab.evaluation.metrics import headline, scores
-from treelab.runs.jobs.rashomon.more_trees import create_more
+from treelab.runs.jobs.rashomon import create_more
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 

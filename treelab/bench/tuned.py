@@ -12,9 +12,14 @@ from treelab.data.split import DataSplit
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.runs.jobs.sweep import Search
 from treelab.runs.store.run import Run
-from treelab.runs.sweeps.plan import SweepPlan, presets
-from treelab.runs.sweeps.study import best_trial, first_error, open_study
-from treelab.runs.sweeps.trial_score import trial_settings
+from treelab.runs.sweeps import (
+    SweepPlan,
+    best_trial,
+    first_error,
+    open_study,
+    presets,
+    trial_settings,
+)
 
 TARGET = "target"
 

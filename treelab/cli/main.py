@@ -6,23 +6,26 @@ import sys
 from collections.abc import Sequence
 
 from treelab.cli import (
+    backup,
     bench,
     cluster,
     compare,
     completion,
+    doctor,
     edit,
     explain,
     export,
     import_model,
     predict,
     report,
+    restore,
     runs,
     sweep,
     train,
+    users,
     worker,
 )
 from treelab.cli.arguments import EXIT_CODES, add_examples
-from treelab.cli.care import backup, doctor, restore, users
 
 COMMANDS = (
     train,

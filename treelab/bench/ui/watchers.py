@@ -17,8 +17,7 @@ from treelab.bench.ui.visitor import Session
 from treelab.data.problem import Problem
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.users.roles import Visitor
-from treelab.runs.users.visitor_store import VisitorStore
+from treelab.runs.users import Visitor, VisitorStore
 
 SLOTS = 1
 MOST_CORES, MOST_GROWTH = 1.0, 50.0  # of the server; growth in megabytes

@@ -1,8 +1,10 @@
-"""The run store as one visitor may use it."""
+"""Who may see and change which run, once people sign in to the app."""
 
 import inspect
 import os
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 
@@ -10,11 +12,120 @@ import pandas as pd
 
 from treelab.data.problem import Problem
 from treelab.runs.store.database import reading, writing
+from treelab.runs.store.files import folder_size, limit_of, megabytes, table_size
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.tables import TableInfo
-from treelab.runs.users.quota import has_room, quota_words
-from treelab.runs.users.roles import Visitor, note_deed
+
+# How much one visitor's runs and tables may take.
+
+
+VARIABLE = "TREELAB_MOST_GB_PER_USER"
+
+
+def held_bytes(store: RunStore, user: str) -> int:
+    """Return the bytes of a user's runs and of the tables that this user added."""
+    with reading(store.database) as db:
+        runs = db.execute('SELECT id FROM runs WHERE "user" = ?', (user,)).fetchall()
+        tables = db.execute(
+            'SELECT table_id FROM table_users WHERE "user" = ?', (user,)
+        ).fetchall()
+    n_bytes = sum(table_size(store.home, row["table_id"]) for row in tables)
+    return n_bytes + sum(folder_size(store.folder(row["id"])) for row in runs)
+
+
+def quota_words(store: RunStore, user: str) -> str:
+    """Say how much of what is allowed a user takes; "" without a limit."""
+    most = limit_of(VARIABLE)
+    if most is None:
+        return ""
+    held = megabytes(held_bytes(store, user))
+    return f"Your runs and tables take {held} of {megabytes(most * 1e9)}."
+
+
+def has_room(store: RunStore, user: str) -> bool:
+    """Whether a user takes less than is allowed."""
+    most = limit_of(VARIABLE)
+    return most is None or held_bytes(store, user) < most * 1e9
+
+
+# Those who sign in, and which of them are admins.
+
+
+ADMIN = "admin"
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """One who has signed in.
+
+    Attributes
+    ----------
+    user : str
+        The email address in small letters, by which runs know their owner.
+    is_admin : bool
+        Whether all runs and tables may be seen and changed.
+    is_private : bool
+        Whether new runs are seen by this visitor and admins alone.
+    """
+
+    user: str
+    is_admin: bool = False
+    is_private: bool = True
+
+
+def set_admin(store: RunStore, user: str, is_admin: bool) -> None:
+    """Make somebody an admin, or no longer one."""
+    user = user.strip().lower()
+    if not user:
+        raise ValueError("An admin has a name: the email address of the sign-in.")
+    with writing(store.database) as db:
+        db.execute('DELETE FROM roles WHERE "user" = ?', (user,))
+        if is_admin:
+            db.execute("INSERT INTO roles VALUES (?, ?)", (user, ADMIN))
+
+
+def admins(store: RunStore) -> list[str]:
+    """List the admins by name."""
+    with reading(store.database) as db:
+        rows = db.execute(
+            'SELECT "user" FROM roles WHERE role = ? ORDER BY "user"', (ADMIN,)
+        ).fetchall()
+    return [row["user"] for row in rows]
+
+
+def note_deed(store: RunStore, user: str, deed: str, subject: str, name: str) -> None:
+    """Add a line to the audit log.
+
+    Parameters
+    ----------
+    store : RunStore
+    user : str
+        Who did it.
+    deed : str
+        Such as "stop run".
+    subject, name : str
+        Id and title of the run or table.
+    """
+    with writing(store.database) as db:
+        db.execute(
+            'INSERT INTO audit (at, "user", deed, subject, name)'
+            " VALUES (?, ?, ?, ?, ?)",
+            (time.time(), user, deed, subject, name),
+        )
+
+
+def audit_log(store: RunStore) -> list[dict]:
+    """Return the audit log, newest first: at, user, deed, subject, name."""
+    with reading(store.database) as db:
+        rows = db.execute(
+            'SELECT at, "user", deed, subject, name FROM audit ORDER BY number DESC'
+        ).fetchall()
+    return [dict(row) for row in rows]
+
+
+# The run store as one visitor may use it.
+
 
 READ_ONLY = frozenset(
     {
@@ -39,7 +150,7 @@ class VisitorStore(RunStore):
     run that it is called with.
 
     A table is seen by those who added it and by all who see a run on it; one without an
-    owner, by all. Nothing is added beyond the quota (see ``treelab.runs.users.quota``),
+    owner, by all. Nothing is added beyond the quota (see ``treelab.runs.users``),
     but by an admin.
 
     Parameters

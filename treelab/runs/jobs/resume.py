@@ -1,4 +1,4 @@
-"""A run's checkpoints: in its folder, until it is done."""
+"""Trainings that go on: after a pause or a crash, or after their end."""
 
 import json
 import shutil
@@ -10,6 +10,9 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import CHECKPOINT_SECONDS, Checkpointer
 from treelab.training.events import HISTORY
+
+# A run's checkpoints: in its folder, until it is done.
+
 
 FOLDER = "checkpoint"
 
@@ -53,3 +56,49 @@ def keep_for_longer(store: RunStore, run: Run, checkpointer: Checkpointer) -> No
 def drop_checkpoints(store: RunStore, run_id: str) -> None:
     """Remove the checkpoints of a run that needs them no more."""
     shutil.rmtree(store.folder(run_id) / FOLDER, ignore_errors=True)
+
+
+# Training longer: a finished run's training goes on, as a run of its own.
+#
+# Only where no schedule needs a known end: argmin trees and the paper's GradTree, when
+# they ended because their epochs were used up. GradTree's splits harden over the whole
+# training, and learning rates of GET and GRANDE fall over it, so that these are trained
+# again with more steps instead.
+
+
+TIMES = 2  # as many epochs
+
+
+def can_train_longer(store: RunStore, run: Run) -> bool:
+    """Whether a run's training can go on where it ended."""
+    has_ended = run.state == "done" and goes_on_later(run)
+    return has_ended and (store.folder(run.id) / FOLDER).is_dir()
+
+
+def train_longer(store: RunStore, run: Run) -> str:
+    """Create a run that trains on with twice the epochs; return its id.
+
+    It ends as a training that had so many from the start, but for one measurement of
+    the validation loss where the first ended. Nobody trains it before it is submitted.
+
+    Raises
+    ------
+    ValueError
+        If the training cannot go on.
+    """
+    if not can_train_longer(store, run):
+        raise ValueError(
+            f"The training of {run.title!r} cannot go on: it ended before its epochs "
+            "were used up, or its schedule needs a known end. Train it again with more "
+            "of them."
+        )
+    epochs = run.settings["max_epochs"] * TIMES
+    run_id = store.create(
+        run.learner,
+        run.settings | {"max_epochs": epochs},
+        run.problem,
+        device=run.device,
+        title=f"{run.short_title}, {epochs:,} epochs",
+    )
+    shutil.copytree(store.folder(run.id) / FOLDER, store.folder(run_id) / FOLDER)
+    return run_id

@@ -1,13 +1,75 @@
-"""The worker registry of a run store: workers by slot, and the apps that need them."""
+"""Workers by slot, the apps that need them, and which process is alive."""
 
+import os
 import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from treelab.runs.store.database import reading, writing
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.server import Server
+
+# The identity of a process, by which another one finds out whether it is alive.
+
+
+CLOCK_SECONDS = 5.0  # by which a corrected clock may move a start time
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """A process on some machine; ``started`` differs from a later one of its number.
+
+    Attributes
+    ----------
+    host : str
+        Name of the machine.
+    pid : int
+    started : float
+        Seconds since 1970, as the operating system counts them.
+    """
+
+    host: str
+    pid: int
+    started: float
+
+    @classmethod
+    def of(cls, pid: int) -> "ProcessId":
+        """Identify a living process of this machine."""
+        return cls(socket.gethostname(), pid, psutil.Process(pid).create_time())
+
+    @classmethod
+    def here(cls) -> "ProcessId":
+        """Identify the calling process."""
+        return cls.of(os.getpid())
+
+    @classmethod
+    def parse(cls, text: str) -> "ProcessId":
+        """Read what ``str`` wrote."""
+        host, pid, started = text.rsplit("/", 2)
+        return cls(host, int(pid), float(started))
+
+    def __str__(self) -> str:
+        """Write what ``parse`` reads."""
+        return f"{self.host}/{self.pid}/{self.started!r}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs, or ran, on this machine."""
+        return self.host == socket.gethostname()
+
+    def is_alive(self) -> bool:
+        """Whether it still runs; only for processes of this machine."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started) < CLOCK_SECONDS
+            return same and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+
+# The worker registry of a run store: workers by slot, and the apps that need them.
 
 
 @dataclass(frozen=True)
@@ -17,7 +79,8 @@ class WorkerInfo:
     Attributes
     ----------
     slot : str
-        "quick", "cpu:N", "cuda:N" or "cluster"; see ``treelab.runs.workers.slots``.
+        "quick", "cpu:N", "cuda:N" or "cluster"; see
+        ``treelab.runs.workers.worker_pool``.
     process : ProcessId
     state : str
         "starting", "idle", "busy", or "away" where a cluster cannot train.

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from treelab.cli.arguments import add_home, add_json, printable
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.users.roles import admins, audit_log, set_admin
+from treelab.runs.users import admins, audit_log, set_admin
 
 
 def add_command(commands) -> None:
