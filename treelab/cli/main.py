@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from treelab.cli import (
+    app,
     backup,
     bench,
     cluster,
@@ -28,6 +29,7 @@ from treelab.cli import (
 from treelab.cli.arguments import EXIT_CODES, add_examples
 
 COMMANDS = (
+    app,
     train,
     sweep,
     cluster,
