@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
@@ -77,6 +78,10 @@ class LoadedRun:
     def has_predictor(self) -> bool:
         """Whether a predictor on top of the tree makes the predictions."""
         return isinstance(self.model, PruningPath) and self.model.has_predictor
+
+
+# How Streamlit's caches tell runs apart: by store, run and epoch, not by their content.
+BY_KEY = {LoadedRun: attrgetter("key")}
 
 
 def load_run(run: Run) -> LoadedRun:
