@@ -142,6 +142,10 @@ class _Training:
     def run(self) -> None:
         """Train to the end, and put the best parameters into the module."""
         plan, monitor = self.plan, self.monitor
+        if self.epoch == 0 and plan.measures_start:
+            loss = _valid_loss(self.candidates)
+            self._report(0, torch.full_like(loss, math.nan), loss)
+            self.checkpoints.update(loss, 0)
         while self.reason is None:
             if self.under_way is None:
                 if self.epoch >= plan.max_epochs:
@@ -206,9 +210,7 @@ class _Training:
             valid_loss = _valid_loss(self.candidates)
             if self.steps.after_epoch is not None:
                 self.steps.after_epoch(valid_loss)
-        stopped |= self.monitor.report(
-            epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
-        )
+        stopped |= self._report(epoch, train_loss, valid_loss)
         if plan.validates and (epoch >= plan.first_epoch or stopped):
             improved = checkpoints.update(valid_loss, epoch)
             self.epochs_in_vain += plan.evaluate_every
@@ -216,13 +218,22 @@ class _Training:
                 self.epochs_in_vain = 0
         if not plan.validates and plan.n_averaged > 1:
             checkpoints.update(torch.full_like(checkpoints.loss, -epoch))
-        measured = valid_loss if plan.validates else train_loss
+        of_steps = plan.on_training_rows or not plan.validates
+        measured = train_loss if of_steps else valid_loss
         if stopped:
             self.reason = "callback"
         elif not bool(torch.isfinite(measured).any()):
             self.reason = "nan"
         elif self.epochs_in_vain >= plan.patience:
             self.reason = "patience"
+
+    def _report(self, epoch: int, train_loss: Tensor, valid_loss: Tensor) -> bool:
+        """Report the losses; return whether a callback asked to stop."""
+        if self.plan.on_training_rows:
+            train_loss, valid_loss = valid_loss, torch.full_like(valid_loss, math.nan)
+        return self.monitor.report(
+            epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
+        )
 
     def _run_epoch(self) -> tuple[Tensor, bool]:
         """Take an epoch's steps, with interim reports when they are due.
@@ -246,6 +257,8 @@ class _Training:
                 leader = int(torch.argmin(self.checkpoints.loss))
                 done = self.epoch - 1 + epoch.step / len(batches)
                 loss = float(epoch.total[leader]) / epoch.step
+                if self.plan.on_training_rows:
+                    loss = math.nan  # that of steps, which is none of the curve's
                 if self.monitor.notify(done, loss, math.nan):
                     self.under_way = None
                     return epoch.total.double() / epoch.step, True

@@ -15,7 +15,6 @@ PRESETS = {
             "loss": Values(("cross_entropy", "focal", "poly")),
         },
         source="Around treelab's defaults.",
-        scoring="own",
     ),
     "paper": Preset(
         {
