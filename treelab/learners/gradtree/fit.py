@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from treelab.data.encoding.table_encoder import to_float32
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.cross_validation import (
-    LEAF_SIZES,
     Candidate,
     Choice,
     cross_validate,
@@ -100,7 +99,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         settings = read_settings(self)
         random = check_random_state(self.random_state)
         table = self._table(X, y, X_valid, y_valid, settings)
-        generator = self._generator(random)
+        device = resolve_device(self.device)
+        generator = torch.Generator(device).manual_seed(random.randint(2**31))
         n_epochs = epochs_of(settings, len(table.data.y))
         monitor, choice, stopped = Monitor(n_epochs, callbacks), None, False
         if settings.start == "random":
@@ -151,50 +151,6 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self.history_ = monitor.history_frame()
         return self
 
-    def train_batch(
-        self,
-        X,
-        y,
-        *,
-        most_leaves: int,
-        n_restarts: int,
-        weights: np.ndarray,
-        callbacks: Sequence[Callback] = (),
-    ) -> Batch:
-        """Train more trees on all rows, none of which is chosen; ``fit`` is not needed.
-
-        Parameters
-        ----------
-        X, y
-            As in ``fit``.
-        most_leaves : int
-            Of the largest trees; smaller ones are trained beside them.
-        n_restarts : int
-            Trees of each size.
-        weights : ndarray of shape (n_classes,)
-            Of the classes in the leaves; (1,) for regression.
-        callbacks : sequence of callable
-            As in ``fit``.
-        """
-        settings = replace(read_settings(self), early_stopping=False)
-        random = check_random_state(self.random_state)
-        table = self._table(X, y, None, None, settings)
-        search = replace(table.search, predicting=weights[None])
-        table, generator = replace(table, search=search), self._generator(random)
-        most = min(most_leaves, settings.max_leaf_nodes)
-        sizes = [*DOUBLINGS[most > DOUBLINGS].tolist(), most]
-        restarts = self._restarts(table, -(-n_restarts // len(LEAF_SIZES)), random)
-        trees = [
-            restart.at(size)
-            for leaf_size in LEAF_SIZES
-            for restart in restarts.of(Candidate(settings.max_depth, leaf_size, 0))
-            for size in sizes
-        ]
-        network = self._network(table, settings, self._laid(table, trees), generator)
-        monitor = Monitor(epochs_of(settings, len(table.data.y)), callbacks)
-        train_trees(network, settings, monitor, generator)
-        return Batch(self._encoded(table, network.arrays()), table.data.encoder)
-
     def _table(self, X, y, X_valid, y_valid, settings: GradTreeSettings) -> Table:
         """Check the rows, encode them, and say what is learned of them."""
         read = self._read if settings.early_stopping else self._read_all
@@ -216,11 +172,6 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         if read_settings(self).early_stopping and len(target) >= FEWEST_ROWS:
             return super(GrownTree, self)._hold_out(target)
         return super()._hold_out(target)
-
-    def _generator(self, random: np.random.RandomState) -> torch.Generator:
-        """Return what draws on the device."""
-        device = resolve_device(self.device)
-        return torch.Generator(device).manual_seed(random.randint(2**31))
 
     def _choose(
         self, table: Table, settings: GradTreeSettings, monitor: Monitor, generator

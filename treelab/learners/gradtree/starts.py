@@ -82,7 +82,6 @@ def greedy_starts(
     values: np.ndarray,
     *,
     offered: Sequence[Offered | None] | None = None,
-    most_columns: int = MOST_COLUMNS,
 ) -> Starts:
     """Lay trees over encoded columns into complete ones.
 
@@ -104,7 +103,7 @@ def greedy_starts(
     depth = max(1, *(tree.depth for tree in trees))
     n_splits, n_features = 2**depth - 1, x.shape[1]
     used = [np.unique(tree.feature[~tree.is_leaf]) for tree in trees]
-    most = min(n_features, max(most_columns, *(len(own) for own in used)))
+    most = min(n_features, max(MOST_COLUMNS, *(len(own) for own in used)))
     columns = np.empty((len(trees), most), dtype=np.int64)
     logits = np.zeros((len(trees), n_splits, most), dtype=np.float32)
     threshold = np.full(logits.shape, FAR, dtype=np.float32)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 
-from treelab.editing.leaves import class_weights
 from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import fitted_split, without_origin
@@ -15,7 +14,7 @@ from treelab.trees.pruning.shown_tree import shown_tree
 from treelab.trees.text.numerals import counted
 from treelab.trees.tree import Tree
 
-N_RESTARTS = 24  # of each size
+N_RESTARTS = 24  # of the size that is chosen
 LARGER = 2  # times the leaves of the run's tree
 
 
@@ -61,13 +60,9 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
         random_state=run.problem.seed + 1 + n_known,
         device=run.device,
     )
-    batch = estimator.train_batch(
-        *rows,
-        most_leaves=LARGER * own.n_leaves,
-        n_restarts=asked["n_restarts"],
-        weights=class_weights(own),
-        callbacks=callbacks,
-    )
+    most = min(estimator.max_leaf_nodes, max(2, LARGER * own.n_leaves))
+    estimator.set_params(n_restarts=asked["n_restarts"], max_leaf_nodes=most)
+    batch = estimator.fit(*rows, callbacks=callbacks).batch_
     trees = [*batch.export(*rows), *(() if known is None else known.trees)]
     found = rashomon_set(run, own, trees, rows, path)
     sentence = (
