@@ -23,6 +23,8 @@ from treelab.training.state import (
 )
 from treelab.training.steps import Epoch, Steps
 
+START_ROWS = 10_000  # at most, evenly spaced, for the training loss of the start
+
 
 @dataclass
 class TrainResult:
@@ -143,9 +145,14 @@ class _Training:
         """Train to the end, and put the best parameters into the module."""
         plan, monitor = self.plan, self.monitor
         if self.epoch == 0 and plan.measures_start:
-            loss = _valid_loss(self.candidates)
-            self._report(0, torch.full_like(loss, math.nan), loss)
-            self.checkpoints.update(loss, 0)
+            apart = -(-plan.n_rows // START_ROWS)
+            device = self.steps.generator.device
+            rows = torch.arange(0, plan.n_rows, apart, device=device)
+            with torch.no_grad():
+                train_loss = self.candidates.batch_loss(rows)
+            valid_loss = _valid_loss(self.candidates)
+            self._report(0, train_loss, valid_loss)
+            self.checkpoints.update(valid_loss, 0)
         while self.reason is None:
             if self.under_way is None:
                 if self.epoch >= plan.max_epochs:
@@ -230,7 +237,7 @@ class _Training:
     def _report(self, epoch: int, train_loss: Tensor, valid_loss: Tensor) -> bool:
         """Report the losses; return whether a callback asked to stop."""
         if self.plan.on_training_rows:
-            train_loss, valid_loss = valid_loss, torch.full_like(valid_loss, math.nan)
+            valid_loss = torch.full_like(valid_loss, math.nan)
         return self.monitor.report(
             epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
         )
@@ -257,8 +264,6 @@ class _Training:
                 leader = int(torch.argmin(self.checkpoints.loss))
                 done = self.epoch - 1 + epoch.step / len(batches)
                 loss = float(epoch.total[leader]) / epoch.step
-                if self.plan.on_training_rows:
-                    loss = math.nan  # that of steps, which is none of the curve's
                 if self.monitor.notify(done, loss, math.nan):
                     self.under_way = None
                     return epoch.total.double() / epoch.step, True

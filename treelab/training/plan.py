@@ -75,8 +75,8 @@ class TrainingPlan:
         Whether no schedule depends on ``max_epochs``, so that a training that reached
         it may go on later, as if there had been more from the start.
     on_training_rows : bool, default=False
-        Whether what validates are the training rows, all of them: their loss is then
-        reported as a training loss.
+        Whether what validates are the training rows themselves: it selects, and is not
+        reported.
     measures_start : bool, default=False
         Whether the start is measured, too: it is reported as epoch 0, and retained
         where no epoch is better.

@@ -1,11 +1,8 @@
 """GradTree as it is used: what it retains, what it says of it, what it refuses."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -94,14 +91,6 @@ def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key)
             here = leaf == hard
             expected = np.average(values[here], axis=0, weights=weights[here])
             np.testing.assert_allclose(tree.value[own], expected, atol=1e-9)
-
-
-def test_no_tree_of_the_batch_ends_worse_than_it_began():
-    _, X, y = table("wine")
-    fitted = RecordingClassifier(**QUICK).fit(X, y)
-    curves = fitted.history_["train_loss"]
-    assert fitted.network.valid_loss().min() <= curves.iloc[0]
-    assert 1 - f1_score(y, fitted.predict(X), average="macro") < 0.2
 
 
 @pytest.mark.parametrize("key", slow_after(1, ["diabetes", "iris", "breast_cancer"]))

@@ -35,7 +35,8 @@ class GradTreeClassifier(GradTreeFit, TunedClassifier):
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame
-        Epoch, training loss (nats) of the retained tree, seconds.
+        Epoch, mean training loss (nats) of the retained restart's steps, seconds; the
+        tree is that of the step with the least error.
     """
 
     def _trained_values(self, output, objective):
@@ -70,7 +71,8 @@ class GradTreeRegressor(GradTreeFit, TunedRegressor):
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame
-        Epoch, training loss (variances of the target) of the retained tree, seconds.
+        Epoch, mean training loss (variances of the target) of the retained restart's
+        steps, seconds; the tree is that of the step with the least error.
     """
 
     def _scale_of(self, y):

@@ -48,7 +48,7 @@ from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning.cost_complexity import cost_complexity_path
 from treelab.trees.pruning.simplify import simplify
 from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.pruning.sizes import path_of_sizes, steps_at, unscored_path
+from treelab.trees.pruning.sizes import path_of_sizes, steps_at
 from treelab.trees.tree import Tree
 
 DOUBLINGS = 2 ** np.arange(2, 10)  # leaves of trees from which the path is pruned
@@ -129,6 +129,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self.batch_ = Batch(encoded, table.data.encoder)
         places = self._retained(table, settings, network, groups, loss)
         if settings.early_stopping:
+            table = table.joined()
             trees = [self._with_trained_leaves(table, network, e) for e in places]
         else:
             trees = [self._tree(table, encoded[e]) for e in places]
@@ -255,18 +256,18 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self, table: Table, settings: GradTreeSettings, starts: Starts, generator
     ) -> HardTrees:
         """Bind the trees with the rows that they are trained on."""
-        data, valid = table.data, {}
+        data, judged, valid = table.data, table.judged(), {}
         if settings.early_stopping:
             valid = {"x_valid": table.seen, "y_valid": data.y}
             if len(data.y_valid):
                 valid = {"x_valid": to_float32(data.X_valid), "y_valid": data.y_valid}
 
         def errors(leaves: np.ndarray) -> np.ndarray:
-            return np.array([table.error(leaf) for leaf in leaves])
+            return np.array([judged.error(leaf) for leaf in leaves])
 
         return HardTrees(
             starts,
-            Rows(table.x, table.seen, data.y, table.row_weights, errors, **valid),
+            Rows(table.x, judged.seen, data.y, table.row_weights, errors, **valid),
             table.objective,
             settings,
             generator.device,
@@ -280,14 +281,15 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self, table: Table, settings, network: HardTrees, groups: list[Group], loss
     ) -> list[int]:
         """Return the place of the tree that each group retains."""
-        leaves, first, places = network.leaves(), 0, []
+        leaves, judged = network.leaves(), table.judged()
+        first, places = 0, []
         for group in groups:
             own = slice(first, first + len(group.trees))
             if settings.early_stopping and loss is not None:
                 place = int(loss[own].argmin())
             else:
-                predicted = [table.predicted(leaf) for leaf in leaves[own]]
-                place = retained(predicted, table.data.y)
+                predicted = [judged.predicted(leaf) for leaf in leaves[own]]
+                place = retained(predicted, judged.data.y)
             places.append(first + place)
             first += len(group.trees)
         return places
@@ -317,7 +319,9 @@ class GradTreeFit(GradTreeSettings, TunedTree):
     ) -> SizePath:
         """Prune the retained trees to every number of leaves."""
         if choice is None:
-            return unscored_path(table.restore(trees[0]), 1)
+            only, unknown = table.restore(trees[0]), np.array([np.nan])
+            size = np.array([only.n_leaves])
+            return path_of_sizes([only], size, unknown, unknown, 0)
         found: dict[int, Tree] = {}
         for group, tree in zip(groups, trees):
             prunings = cost_complexity_path(tree)

@@ -33,13 +33,14 @@ class Rows:
 
     Attributes
     ----------
-    x, seen : ndarray of shape (n, F), float32
-        To train on, and as prediction sees them.
+    x : ndarray of shape (n, F), float32
+    seen : ndarray of shape (m, F), float32
+        Those by which trees are judged, as prediction sees them.
     y : ndarray of shape (n,)
         Class codes, or values.
     weight : ndarray of shape (n,), or (E, n) where each tree has its own
     errors : callable
-        Error (E,) of hard trees whose rows reach these leaves (E, n), their leaves
+        Error (E,) of hard trees whose rows reach these leaves (E, m), their leaves
         fitted again.
     x_valid, y_valid : ndarray or None, default=None
         Rows whose loss stops the training instead, leaves as they are trained.
@@ -121,7 +122,7 @@ class HardTrees(nn.Module):
         return self.objective.loss(self(self.x_valid), self.target_valid).mean(1)
 
     def leaves(self) -> np.ndarray:
-        """Leaf (E, n), from the left, that each row reaches as prediction sees it."""
+        """Leaf (E, m), from the left, that each row that judges reaches."""
         own = (self.logits, self.threshold)
         return axis_leaves(self.seen, *own, columns=self.columns).cpu().numpy()
 

@@ -123,4 +123,5 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
     settings=settings_in(GradTreeSettings),
+    scores_itself=False,  # its size is chosen by greedy trees, which are not trained
 )

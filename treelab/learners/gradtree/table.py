@@ -1,9 +1,10 @@
 """The rows as GradTree trains on them, and the trees that were trained on them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
@@ -20,6 +21,8 @@ from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning.simplify import prune_empty
 from treelab.trees.tree import Tree
+
+JUDGED_ROWS = 50_000  # at most, evenly spaced
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,19 @@ class Table:
             return np.ones(len(self.data.y))
         weights = self.training_weights[self.data.y]
         return weights / weights.mean()
+
+    def judged(self) -> "Table":
+        """Return the table with the rows by which trees are judged while they train."""
+        some = slice(None, None, -(-len(self.seen) // JUDGED_ROWS))
+        data = replace(self.data, y=self.data.y[some])
+        return replace(self, data=data, seen=self.seen[some])
+
+    def joined(self) -> "Table":
+        """Return the table whose trees are exported with the validation rows, too."""
+        data = self.data
+        frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
+        y = np.concatenate([data.y, data.y_valid])
+        return replace(self, data=replace(data, frame=frame, y=y))
 
     def predicted(
         self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)

@@ -38,7 +38,7 @@ def checkpointer_of(store: RunStore, run: Run) -> Checkpointer:
 def goes_on_later(run: Run) -> bool:
     """Whether a run that has used up its epochs may be trained longer."""
     if run.learner == "gradtree":
-        return run.follows_paper
+        return run.settings.get("early_stopping", run.follows_paper)
     return run.learner == "argmin"
 
 
