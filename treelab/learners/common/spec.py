@@ -267,8 +267,9 @@ class LearnerSpec:
     one tree alone is the model. ``is_quick`` is whether it trains
     in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
     the CPU whatever device is asked for; ``scores_itself``, whether the scores of its
-    path, where it has any, are of models trained as the one retained. ``former`` are settings of earlier versions,
-    which stored runs may have: they are left out, with a warning.
+    path, where it has any, are of models trained as the one retained. ``former`` are
+    settings of earlier versions, which stored runs may have: they are left out, with a
+    warning.
     """
 
     key: str

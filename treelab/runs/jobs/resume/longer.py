@@ -1,8 +1,8 @@
 """Training longer: a finished run's training goes on, as a run of its own.
 
 Only where no schedule needs a known end: argmin trees and GradTree with early stopping,
-when they ended because their epochs were used up. Else learning rates fall over the whole
-training, so that it is done again with more steps instead.
+when they ended because their epochs were used up. Else learning rates fall over the
+whole training, so that it is done again with more steps instead.
 """
 
 import shutil
