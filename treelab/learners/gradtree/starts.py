@@ -25,7 +25,7 @@ FAR = 1000.0  # threshold of a place without a split: every row goes left
 LEAD = 0.1  # logit of the column that a split tests at first
 NO_GAIN = -4.0  # logit of a column that gains nothing; others lie between it and 0
 NEVER = -1000.0  # logit of a column that may not be tested: no gradient reaches it
-PRIOR = 2.0  # rows by which a leaf's first output leans to that of all rows
+PRIOR = 2.0  # rows of all classes as they are, added to those of a leaf at first
 
 Offered = Callable[[int, int], np.ndarray]
 """Which columns, bool (F,), the split of a node may test, whose level is given, too."""
