@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted([*ROOT.glob("treelab/**/*.py"), *ROOT.glob("pages/**/*.py")])
+ROOMS = ("treelab", "pages", "benchmarks")
+FILES = sorted(path for room in ROOMS for path in ROOT.glob(f"{room}/**/*.py"))
 METHODS = sorted(
     folder.name
     for folder in (ROOT / "treelab" / "learners").iterdir()
     if (folder / "settings.py").exists()
 )
+
+PAGES = [f"pages.{path.stem}" for path in sorted(ROOT.glob("pages/*.py"))]
 
 # What a layer may know of treelab beside itself, layers or single names; pages, on top,
 # may know everything.
@@ -30,10 +33,9 @@ LAYERS = {
     "figures": {"trees", "evaluation"},
     "runs": {"learners", "training", "trees", "data", "evaluation", "editing"},
     "reports": {"runs", "figures", "learners", "trees", "data", "evaluation"},
-    "bench": {"learners", "ops", "training", "trees", "data", "evaluation", "runs"}
-    | {"figures"},
+    "bench": {"learners", "ops", "training", "trees", "data", "evaluation"},
     "cli": {"runs", "learners", "training", "trees", "data", "evaluation", "reports"}
-    | {"bench.COMMANDS", "editing"},
+    | {"bench", "editing"},
     "__main__": {"cli"},
     "__init__": set(),
 }
@@ -76,11 +78,9 @@ STRANGERS = {
         "treelab.runs.care",
     ],
     "treelab.runs.jobs": ["treelab.runs.workers"],
-    "treelab.bench": ["treelab.cli"],
-    "pages.common.state": ["pages.common.widgets", "pages.common.views"],
-    "pages.common.cached": ["pages.common.widgets", "pages.common.views"],
-    "pages.common.widgets": ["pages.common.views"],
-    "pages.common": [f"pages.{path.stem}" for path in ROOT.glob("pages/*.py")],
+    "pages.state": ["pages.widgets", *PAGES],
+    "pages.cached": ["pages.widgets", *PAGES],
+    "pages.widgets": PAGES,
 }
 
 # What the app imports before anybody trains; none of it may load torch.

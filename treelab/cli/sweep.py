@@ -5,23 +5,21 @@ from argparse import Namespace
 
 import pandas as pd
 
-from treelab.cli.common.arguments import (
+from treelab.cli.arguments import (
     add_device,
     add_json,
     add_problem,
     add_run,
     add_settings,
 )
-from treelab.cli.common.run_report import print_report
-from treelab.cli.common.tables import read_problem, store_problem
-from treelab.cli.common.trainer import Trainer
+from treelab.cli.tables import read_problem, store_problem
+from treelab.cli.training import Trainer, print_report
 from treelab.learners.common.search_space import Range, Values, parse_tried
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_setting, parse_settings
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
-from treelab.runs.sweeps.study import read_study, trial_table
+from treelab.runs.sweeps import SCORINGS, SweepPlan, presets, read_study, trial_table
 
 SHOWN = 10  # trials printed
 

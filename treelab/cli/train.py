@@ -3,21 +3,24 @@
 from argparse import Namespace
 from collections.abc import Iterator
 
-from treelab.cli.common.arguments import (
+from treelab.cli.arguments import (
     add_device,
     add_json,
     add_problem,
     add_run,
     add_settings,
 )
-from treelab.cli.common.run_report import print_report, print_splits
-from treelab.cli.common.tables import read_problem, store_problem
-from treelab.cli.common.trainer import Trainer
+from treelab.cli.tables import read_problem, store_problem
+from treelab.cli.training import Trainer, print_report, print_splits
 from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_settings
-from treelab.runs.jobs.splits.folds import create_folds, folds_of
-from treelab.runs.jobs.splits.repeats import create_repeats, runs_by_seed
+from treelab.runs.jobs.repeats import (
+    create_folds,
+    create_repeats,
+    folds_of,
+    runs_by_seed,
+)
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 

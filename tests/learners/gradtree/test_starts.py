@@ -21,7 +21,7 @@ from treelab.learners.gradtree.starts import (
     with_leaf_values,
 )
 from treelab.ops.axis_trees import axis_leaves
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
 from treelab.trees.walk import leaf_of
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.runs.conftest import small_table
 from treelab.data.problem import Problem
-from treelab.runs.jobs.resume import checkpoints
-from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
+from treelab.runs.jobs import resume as checkpoints
+from treelab.runs.jobs.resume import can_train_longer, train_longer
 from treelab.runs.jobs.run_one import run_one
 
 PAPER = {"recipe": "paper", "n_restarts": 2, "max_epochs": 40, "batch_size": 64}

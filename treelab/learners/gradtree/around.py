@@ -32,7 +32,7 @@ from treelab.learners.gradtree.table import (
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.midpoints import midpoint
-from treelab.trees.pruning.cut import cut_at
+from treelab.trees.pruning import cut_at
 from treelab.trees.statistics import check_target
 from treelab.trees.tree import Tree
 from treelab.trees.walk import AXIS, goes_left, leaf_of, rows_through

@@ -43,12 +43,15 @@ from treelab.learners.gradtree.starts import (
 )
 from treelab.learners.gradtree.table import Batch, Table
 from treelab.training.events import CROSS_VALIDATION, TRAINING, Callback, Monitor
-from treelab.trees.constraints.keeping import kept, kept_path
+from treelab.trees.constraints import kept, kept_path
 from treelab.trees.feature import feature_matrix
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.simplify import simplify
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.pruning.sizes import path_of_sizes, steps_at
+from treelab.trees.pruning import (
+    SizePath,
+    cost_complexity_path,
+    path_of_sizes,
+    simplify,
+    steps_at,
+)
 from treelab.trees.tree import Tree
 
 DOUBLINGS = 2 ** np.arange(2, 10)  # leaves of trees from which the path is pruned

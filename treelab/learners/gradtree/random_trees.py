@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from treelab.evaluation.pruned_scores import pooled_scores
+from treelab.evaluation.pruning import pooled_scores
 from treelab.learners.common.cross_validation import Choice, path_sums
 from treelab.learners.common.folds import assign_parts, repeated_folds
 from treelab.learners.gradtree.network import HardTrees, Rows, train_trees
@@ -17,8 +17,7 @@ from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import random_starts
 from treelab.learners.gradtree.table import Table
 from treelab.training.events import Monitor
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.size_path import within_one_standard_error
+from treelab.trees.pruning import cost_complexity_path, within_one_standard_error
 from treelab.trees.tree import Tree
 
 MOST_LEVELS = 3

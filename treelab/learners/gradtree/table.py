@@ -19,7 +19,7 @@ from treelab.learners.common.objective import (
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.trees.midpoints import with_midpoint_thresholds
-from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree
 
 JUDGED_ROWS = 50_000  # at most, evenly spaced

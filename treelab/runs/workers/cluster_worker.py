@@ -31,9 +31,8 @@ from treelab.runs.workers.cluster import (
     misfits,
     worker_addresses,
 )
-from treelab.runs.workers.log_line import log_line
-from treelab.runs.workers.worker import Worker
-from treelab.trees.text.numerals import counted
+from treelab.runs.workers.worker import Worker, log_line
+from treelab.trees.words import counted
 
 LOOK_SECONDS = 1.0  # between two looks at which workers the cluster has
 LOOK_AGAIN_SECONDS = 10.0  # at workers that cannot train

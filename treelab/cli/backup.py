@@ -1,0 +1,48 @@
+"""``python -m treelab backup``: a copy of the data folder as one zip file."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from treelab.cli.arguments import add_home, printable
+from treelab.runs.care.backup import back_up
+from treelab.runs.store.run_store import default_home
+
+
+def add_command(commands) -> None:
+    """Add ``backup`` to the commands."""
+    parser = commands.add_parser(
+        "backup",
+        help="copy the data folder into a zip file",
+        description="Copies runs, models and tables into one zip file, while the app "
+        "and its workers go on. An older file of this name is replaced once the new "
+        "one was read and is what was stored. Exit code 1: made, but something is "
+        "damaged; 2: not made, an older one stays.",
+    )
+    parser.add_argument("file", metavar="FILE.zip")
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="back up also where tables or models are damaged, and name them",
+    )
+    add_home(parser)
+    parser.set_defaults(command=make_backup)
+
+
+def make_backup(arguments: Namespace) -> int:
+    """Write the backup, and print what it holds."""
+    home = Path(arguments.home or default_home()).expanduser().absolute()
+    file = Path(arguments.file).expanduser().absolute()
+    made = back_up(home, file, anyway=arguments.anyway)
+    print(
+        f"{made.n_runs:,} runs and {made.n_tables:,} tables in {file}, "
+        f"{made.n_bytes / 1e6:,.1f} MB."
+    )
+    return say_damage(made.damage)
+
+
+def say_damage(damage: dict[str, str]) -> int:
+    """Print what is damaged in a backup; return 1 where anything is, else 0."""
+    for what in damage.values():
+        print(printable(f"Damaged or missing: {what}."), file=sys.stderr)
+    return 1 if damage else 0
