@@ -98,6 +98,11 @@ class SweepPlan:
         spec = find_spec(learner)
         if spec is None:
             raise ValueError("A model from elsewhere is not trained here.")
+        if self.scoring == "own" and not spec.scores_itself:
+            raise ValueError(
+                f"{spec.title} cross-validates no score of its own that its training "
+                "changes; score trials by folds or by the validation rows."
+            )
         check_space(spec, task, self.space)
 
     def to_json(self) -> str:

@@ -103,7 +103,7 @@ def same_tree(one: Tree, other: Tree) -> bool:
 # More trees that score like a run's own: a batch of restarts, trained as a run.
 
 
-N_RESTARTS = 24  # of each size
+N_RESTARTS = 24  # of the size that is chosen
 LARGER = 2  # times the leaves of the run's tree
 
 
@@ -149,13 +149,9 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
         random_state=run.problem.seed + 1 + n_known,
         device=run.device,
     )
-    batch = estimator.train_batch(
-        *rows,
-        most_leaves=LARGER * own.n_leaves,
-        n_restarts=asked["n_restarts"],
-        weights=class_weights(own),
-        callbacks=callbacks,
-    )
+    most = min(estimator.max_leaf_nodes, max(2, LARGER * own.n_leaves))
+    estimator.set_params(n_restarts=asked["n_restarts"], max_leaf_nodes=most)
+    batch = estimator.fit(*rows, callbacks=callbacks).batch_
     trees = [*batch.export(*rows), *(() if known is None else known.trees)]
     found = rashomon_set(run, own, trees, rows, path)
     sentence = (

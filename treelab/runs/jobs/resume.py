@@ -41,7 +41,7 @@ def checkpointer_of(store: RunStore, run: Run) -> Checkpointer:
 def goes_on_later(run: Run) -> bool:
     """Whether a run that has used up its epochs may be trained longer."""
     if run.learner == "gradtree":
-        return run.follows_paper
+        return run.settings.get("early_stopping", run.follows_paper)
     return run.learner == "argmin"
 
 
@@ -60,10 +60,9 @@ def drop_checkpoints(store: RunStore, run_id: str) -> None:
 
 # Training longer: a finished run's training goes on, as a run of its own.
 #
-# Only where no schedule needs a known end: argmin trees and the paper's GradTree, when
-# they ended because their epochs were used up. GradTree's splits harden over the whole
-# training, and learning rates of GET and GRANDE fall over it, so that these are trained
-# again with more steps instead.
+# Only where no schedule needs a known end: argmin trees and GradTree with early
+# stopping, when they ended because their epochs were used up. Else learning rates fall
+# over the whole training, so that it is done again with more steps instead.
 
 
 TIMES = 2  # as many epochs
