@@ -33,7 +33,7 @@ LAYERS = {
     "figures": {"trees", "evaluation"},
     "runs": {"learners", "training", "trees", "data", "evaluation", "editing"},
     "reports": {"runs", "figures", "learners", "trees", "data", "evaluation"},
-    "bench": {"learners", "ops", "training", "trees", "data", "evaluation"},
+    "bench": {"learners", "ops", "training", "trees", "data", "evaluation", "runs"},
     "cli": {"runs", "learners", "training", "trees", "data", "evaluation", "reports"}
     | {"bench", "editing"},
     "__main__": {"cli"},
