@@ -80,7 +80,25 @@ class Group:
 
 
 class GradTreeFit(GradTreeSettings, TunedTree):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``.
+    path_ : SizePath
+        A trained tree for each number of leaves; scores are those of the
+        cross-validation by which the size was chosen, of greedy trees for most sizes.
+    batch_ : Batch
+        All trees that were trained on all rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
+    origin_ : Origin
+        How the tree began and how many of its splits training changed.
+    history_ : DataFrame
+        Epoch, mean training loss (nats, or variances of the target) of the retained
+        restart's steps, seconds; the tree is that of the step with the least error.
+    """
 
     def fit(
         self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
