@@ -49,6 +49,7 @@ def train_in_folds(
     generator: torch.Generator,
 ) -> tuple[RandomTrees, bool]:
     """Train random trees in five folds; return them, and whether a callback stopped."""
+    settings = replace(settings, early_stopping=False)
     y, search, x = table.data.y, table.search, table.x
     folds, *_ = repeated_folds(y, seed=search.seed, n_columns=table.data.frame.shape[1])
     levels = int(np.log2(settings.max_leaf_nodes))
