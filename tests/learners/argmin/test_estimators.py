@@ -137,10 +137,13 @@ def rows_of(seed, task, n_rows=160):
 
 TASKS = ["binary", "multiclass", "regression"]
 ONCE = [*enumerate(TASKS)]  # each seed, with its settings, and each task
-PAIRS = ONCE + [pair for pair in product(range(3), TASKS) if pair not in ONCE]
+MORE = [pair for pair in product(range(3), TASKS) if pair not in ONCE]
 
 
-@pytest.mark.parametrize(("seed", "task"), slow_after(3, PAIRS))
+@pytest.mark.parametrize(
+    ("seed", "task"),
+    [*ONCE, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in MORE)],
+)
 def test_what_is_drawn_is_what_predicts(seed, task, tmp_path):
     X, y = rows_of(seed, task)
     unseen, _ = rows_of(seed + 100, task)
