@@ -8,6 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 import xlsxwriter
 
 from treelab import CartClassifier
@@ -105,6 +106,37 @@ def test_a_cell_that_cannot_be_read_is_refused_with_its_place(shell, capsys):
     said = capsys.readouterr().err
     assert "'a' holds '2021.5' in line 3" in said
     assert "dates, day first, such as '31/01/2021'" in said
+
+
+def test_parts_of_dates_are_learned_and_read_as_the_dates_are_written(shell, capsys):
+    frame = rows_of(
+        {f"28/{m:02d}/{y}": "pq"[m > 6] for m in range(1, 13) for y in range(1990, 2020)}
+    )
+    run = shell.train(frame, "--dates", "a:month,days")
+    new = "a,n\n04/11/2022,1\n11/04/2022,2\n"
+    assert shell.predict(run, new)[0] == ["q", "p"]
+    out = str(shell.file("model.json", ""))
+    assert main(["export", run, "--format", "json", "-o", out]) == 0
+    for table, code in (("train.csv", 0), ("words.csv", 2)):
+        words = frame.assign(a="June").to_csv(index=False)
+        path = shell.file(table, words if code else frame.to_csv(index=False))
+        assert main(["import", out, path, "--target", "y"]) == code
+    assert "'a' holds 'June'" in capsys.readouterr().err
+
+
+def test_a_model_from_elsewhere_reads_parts_of_a_tables_dates(shell, capsys):
+    frame = rows_of({f"2021-{m:02d}-15": "pq"[m > 6] for m in range(1, 13)})
+    X = pd.DataFrame({"month of a": pd.to_datetime(frame["a"]).dt.month})
+    model = xgboost.XGBClassifier(n_estimators=2, max_depth=1)
+    model.fit(X, frame["y"] == "q").save_model(out := shell.file("model.json", ""))
+    command = [
+        *("import", out, shell.file("t.csv", frame.to_csv(index=False))),
+        *("--target", "y", "--classes", "p", "q", "--json"),
+    ]
+    assert main(command) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert run["metrics"]["test"]["accuracy"] == 1
+    assert shell.predict(run["id"], "a,n\n2022-11-04,1\n2022-04-11,2\n")[0] == list("qp")
 
 
 @pytest.mark.parametrize("way", [(), ("--decimal", ",")])

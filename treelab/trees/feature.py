@@ -348,9 +348,10 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     forms = {f.column: f.form for f in features if f.form is not None}
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
-        parts = [found for name in kinds if (found := parse_part(name))]
-        dates = {column: "number" for _, column, _ in parts}
-        _check_held(X, forms)
+        parts = {name: found for name in kinds if (found := parse_part(name))}
+        dates = {column: "number" for _, column, _ in parts.values()}
+        # The form of a part is that of the dates: a table that has the part has numbers.
+        _check_held(X, {name: forms[name] for name in forms if name not in parts})
         return with_date_parts(plain_frame(X, dates | kinds), kinds, forms)
     X = np.asarray(X)
     if X.ndim != 2:
