@@ -110,7 +110,11 @@ def test_a_cell_that_cannot_be_read_is_refused_with_its_place(shell, capsys):
 
 def test_parts_of_dates_are_learned_and_read_as_the_dates_are_written(shell, capsys):
     frame = rows_of(
-        {f"28/{m:02d}/{y}": "pq"[m > 6] for m in range(1, 13) for y in range(1990, 2020)}
+        {
+            f"28/{m:02d}/{y}": "pq"[m > 6]
+            for m in range(1, 13)
+            for y in range(1990, 2020)
+        }
     )
     run = shell.train(frame, "--dates", "a:month,days")
     new = "a,n\n04/11/2022,1\n11/04/2022,2\n"
@@ -136,7 +140,9 @@ def test_a_model_from_elsewhere_reads_parts_of_a_tables_dates(shell, capsys):
     assert main(command) == 0
     run = json.loads(capsys.readouterr().out)
     assert run["metrics"]["test"]["accuracy"] == 1
-    assert shell.predict(run["id"], "a,n\n2022-11-04,1\n2022-04-11,2\n")[0] == list("qp")
+    assert shell.predict(run["id"], "a,n\n2022-11-04,1\n2022-04-11,2\n")[0] == list(
+        "qp"
+    )
 
 
 @pytest.mark.parametrize("way", [(), ("--decimal", ",")])
