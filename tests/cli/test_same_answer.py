@@ -14,8 +14,9 @@ import xlsxwriter
 from treelab import CartClassifier
 from treelab.cli.main import main
 from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.cells import CellForm
+from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.feature import forms_of_model
 
 
@@ -106,6 +107,22 @@ def test_a_cell_that_cannot_be_read_is_refused_with_its_place(shell, capsys):
     said = capsys.readouterr().err
     assert "'a' holds '2021.5' in line 3" in said
     assert "dates, day first, such as '31/01/2021'" in said
+
+
+def test_a_delimiter_at_the_end_of_each_row_is_no_column_where_that_is_clear():
+    cells = "".join(f"{1.5 * i},{'uvw'[i % 3]},{i}\n" for i in range(30))
+    forms = forms_of(read_table(f"a,b,c\n{cells}".encode()).frame)
+
+    def read(text):
+        return read_table(text.encode(), as_in=forms).frame.to_dict("list")
+
+    assert read("a,b,c\n1,u,3,\n") == {"a": [1], "b": ["u"], "c": [3]}
+    assert read("a,c\n1.5,3,\n") == {"a": [1.5], "c": [3]}  # R names no row 1.5
+    assert read("a,c\n1,3,\n1,4,\n") == {"a": [1, 1], "c": [3, 4]}
+    named = read("a,b,c\nx,2.5,u,\n")  # R's names of rows
+    assert (named["a"], named["b"]) == ([2.5], ["u"])
+    with pytest.raises(TableError, match="the first may be the name of the row"):
+        read("a,c\n1,3,\n")
 
 
 def test_parts_of_dates_are_learned_and_read_as_the_dates_are_written(shell, capsys):

@@ -350,7 +350,7 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         parts = {name: found for name in kinds if (found := parse_part(name))}
         dates = {column: "number" for _, column, _ in parts.values()}
-        # The form of a part is that of the dates: a table that has the part has numbers.
+        # The form of a part is that of its dates: the part itself holds numbers.
         _check_held(X, {name: forms[name] for name in forms if name not in parts})
         return with_date_parts(plain_frame(X, dates | kinds), kinds, forms)
     X = np.asarray(X)

@@ -124,7 +124,7 @@ def xlsb(rows: list[list]) -> bytes:
 
 
 def ods(rows: list[list]) -> bytes:
-    """An OpenDocument workbook of one sheet, with texts and numbers; "=" is an error."""
+    """An OpenDocument workbook of one sheet, texts and numbers; "=" is an error."""
     kind = "urn:oasis:names:tc:opendocument:xmlns:"
     lines = "".join(
         "<table:table-row>"
